@@ -88,24 +88,18 @@ def test_on_each_forge_a_draft_waits_for_people(world: World) -> None:
     assert forge.pull(pull.number).state is PullState.MERGED
 
 
-def test_a_mark_that_the_list_does_not_have_yet_stays(world: World) -> None:
+def test_a_mark_that_the_list_does_not_have_yet_stays_and_so_does_one_of_a_pull_request_that_is_there(
+    world: World,
+) -> None:
     world.offer()
     forge = world.forge()
-    listed = forge.open(replace(want().draft, branch=BRANCH))
+    listed = forge.open(replace(want().draft, branch=BRANCH, title="a first try"))
     world.mark_as_draft(listed.number, "ana")
+    opened = forge.open(replace(want().draft, branch=BRANCH))
+    assert opened.number == listed.number
+    assert opened.is_draft
+    assert forge.pull(listed.number).is_draft
     forge.edit(listed, replace(want(offer(6)).draft, branch=BRANCH))
     edited = forge.pull(listed.number)
     assert edited.is_draft
     assert edited.title.endswith(NEXT)
-
-
-def test_opening_one_that_somebody_opened_as_a_draft_leaves_it_one(world: World) -> None:
-    world.offer()
-    forge = world.forge()
-    wanted = replace(want().draft, branch=BRANCH)
-    there = forge.open(replace(wanted, title="a first try"))
-    world.mark_as_draft(there.number, "ana")
-    opened = forge.open(wanted)
-    assert opened.number == there.number
-    assert opened.is_draft
-    assert forge.pull(there.number).is_draft

@@ -11,7 +11,7 @@ BODY = (
 )
 
 
-def test_any_letter_of_a_title_and_a_body_comes_back_so_that_nothing_is_edited_again(world: World) -> None:
+def test_any_letter_of_a_title_a_body_and_a_comment_comes_back_so_that_nothing_is_edited_again(world: World) -> None:
     world.offer()
     forge, wanted = world.forge(), draft(title=TITLE, body=BODY)
     forge.open(wanted)
@@ -21,14 +21,9 @@ def test_any_letter_of_a_title_and_a_body_comes_back_so_that_nothing_is_edited_a
     forge.edit(listed, wanted)
     assert world.gate.writes() == before
 
-
-def test_any_letter_of_a_comment_comes_back(world: World) -> None:
-    world.offer()
-    forge = world.forge()
-    pull = forge.open(draft())
     marker = "<!-- gitops-bg: shop/web prod-eu -->"
-    forge.comment(pull, marker, BODY)
-    assert world.comments(pull.number) == [f"{marker}\n{BODY}"]
+    forge.comment(listed, marker, BODY)
+    assert world.comments(listed.number) == [f"{marker}\n{BODY}"]
     before = world.gate.writes()
-    forge.comment(pull, marker, BODY)
+    forge.comment(listed, marker, BODY)
     assert world.gate.writes() == before

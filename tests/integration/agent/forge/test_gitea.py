@@ -63,8 +63,7 @@ def opened(web: App, remote: GiteaRemote, tag: str) -> dict[str, Any]:
     return pull
 
 
-@pytest.mark.parametrize("method", ["squash", "rebase"])
-def test_a_merge_is_known_by_what_main_says_whatever_the_method(web: App, remote: GiteaRemote, method: str) -> None:
+def test_a_squashed_merge_is_known_by_what_main_says(web: App, remote: GiteaRemote) -> None:
     remote.protect()
     web.push_image("v2")
     pull = opened(web, remote, "v2")
@@ -74,7 +73,7 @@ def test_a_merge_is_known_by_what_main_says_whatever_the_method(web: App, remote
     assert [each["login"] for each in pull["requested_reviewers"]] == ["ben"]
     assert pull["user"]["login"] == "agent"
     web.wait(lambda: web.status.get("pullRequest", {}).get("url") == pull["html_url"], "the status names it")
-    remote.merge(pull["number"], method)
+    remote.merge(pull["number"], "squash")
     web.scenario.wake()
     web.wait_live("v2")
     web.wait(lambda: not web.offered(), "the branch is withdrawn")
@@ -94,40 +93,6 @@ def test_when_green_the_agent_merges_it_past_a_main_that_it_may_not_push_to(web:
     assert (pull["merged"], pull["merged_by"]["login"]) == (True, "agent")
     web.wait(lambda: not web.offered(), "the branch is withdrawn")
     assert "**Withdrawn:**" not in remote.pulls("closed")[0]["body"]
-
-
-def test_closing_it_is_a_hold_by_who_did_and_reopening_lifts_it(web: App, remote: GiteaRemote) -> None:
-    web.push_image("v2")
-    pull = opened(web, remote, "v2")
-    remote.call("PATCH", f"/pulls/{pull['number']}", {"state": "closed"})
-    web.scenario.wake()
-    web.wait_condition("OnHold")
-    assert f"ana closed pull request #{pull['number']}" in web.condition("OnHold")["message"]
-    web.scenario.restart()
-    web.scenario.wait_idle()
-    assert remote.pulls() == []
-    assert web.offered()
-    remote.call("PATCH", f"/pulls/{pull['number']}", {"state": "open"})
-    web.scenario.wake()
-    web.wait_condition("OnHold", "False")
-    assert opened(web, remote, "v2")["number"] == pull["number"]
-
-
-def test_what_the_agent_takes_back_is_closed_and_held_for_nobody(web: App, remote: GiteaRemote) -> None:
-    web.push_image("v2")
-    first = opened(web, remote, "v2")
-    web.push_image("v3")
-    web.wait_offered("v3")
-    web.scenario.advance(31)  # A body is not edited more often.
-    web.scenario.wake()
-    assert opened(web, remote, "v3")["number"] == first["number"], "edited in place"
-    web.push_image("v1")
-    web.wait(lambda: not web.offered(), "the branch is withdrawn")
-    eventually(lambda: not remote.pulls(), what="it is closed")
-    eventually(lambda: "**Withdrawn:**" in remote.pulls("closed")[0]["body"], what="it says so")
-    web.push_image("v3")
-    assert opened(web, remote, "v3")["number"] != first["number"]
-    assert web.record.holds == ()
 
 
 def approve(web: App, remote: GiteaRemote, user: str) -> None:

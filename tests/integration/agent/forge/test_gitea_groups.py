@@ -116,31 +116,3 @@ def test_a_promotion_that_main_refuses_is_approved_squashed_and_carried_out(pull
     eventually(lambda: remote.head(pulls.branch) is None, what="the branch is gone")
     eventually(lambda: "pullRequest" not in store.status(), what="so is it in the status")
     assert [(each["number"], each["merged"]) for each in remote.pulls("all")] == [(pull["number"], True)]
-
-
-def test_an_author_of_a_service_approves_in_vain_and_what_is_merged_without_approval_waits(
-    pulls: Pulls, remote: GiteaRemote
-) -> None:
-    store = pulls.store
-    remote.checkout("release", new=True)
-    store.spec["active"] = "v2"
-    for path, text in store.group().items():
-        remote.write(path, text or "")
-    head = remote.commit("Promote v2", author="ben <ben@localhost>")
-    remote.push()
-    remote.checkout("main")
-    made = {"head": "release", "base": "main", "title": "v2"}
-    pull = remote.call("POST", "/pulls", made, user="ben")
-    pulls.approves({"number": pull["number"], "head": {"sha": head}}, "ana")
-    remote.merge(pull["number"], "squash", user="ben")
-
-    def says(said: str) -> None:
-        def looked() -> bool:
-            store.world.wake()
-            return any(said in each["reason"] for each in store.shut_gates())
-
-        eventually(looked, what=f"a gate says {said!r}, not {store.shut_gates()}")
-
-    says("0 of 1 approvals; ada is an author")
-    assert store.stages() == "v1A v2C"
-    assert store.ask("/cart") == "cart-v1"

@@ -170,18 +170,6 @@ def test_a_forge_that_hangs_holds_up_neither_a_promotion_nor_the_end(web: App, f
         end.set()
 
 
-def test_where_main_refuses_the_agent_every_offer_is_a_pull_request(world: Scenario, forge: ForgeOfRemote) -> None:
-    world.publish("settings", {"gitops-bg.yaml": SETTINGS})
-    world.remote.protect()
-    world.start()
-    web = world.app()
-    web.strategy["autoPromotionEnabled"] = True
-    web.add("v1")
-    web.wait_live("v1")
-    eventually(lambda: forge.opened, what="the first primary.yaml is offered")
-    assert forge.opened[0].title == f"{web.key}: v1 [test]"
-
-
 def test_who_names_no_forge_sees_nothing_of_it(world: Scenario, forge: ForgeOfRemote) -> None:
     world.start()
     web = world.app().deploy("v1")
@@ -266,16 +254,9 @@ def titled(web: App, forge: ForgeOfRemote, title: str) -> None:
     eventually(is_titled, what=title)
 
 
-def test_it_has_a_pull_request_whose_status_lets_it_in(cli: Cli, protected: App, forge: ForgeOfRemote) -> None:
-    rolled_back(cli, protected)
-    titled(protected, forge, "back to v1")
-    eventually(lambda: status_of(protected, forge) == CheckState.SUCCESS, what="its status")
-    assert "errors" in forge.opened[0].body
-    protected.merge_offer()
-    protected.wait_live("v1")
-
-
-def test_it_has_one_where_whoever_asked_knew_no_cluster(cli: Cli, protected: App, forge: ForgeOfRemote) -> None:
+def test_it_has_a_pull_request_whose_status_lets_it_in_also_where_whoever_asked_knew_no_cluster(
+    cli: Cli, protected: App, forge: ForgeOfRemote
+) -> None:
     """No ledger says which cluster it is. Found so: the commit named one called default, and every agent left the
     branch to that one.
     """
@@ -284,6 +265,8 @@ def test_it_has_one_where_whoever_asked_knew_no_cluster(cli: Cli, protected: App
     rolled_back(cli, protected)
     assert "[default]" not in remote.run("log", "-1", "--format=%s", protected.promotion_branch, cwd=remote.bare)
     titled(protected, forge, "back to v1")
+    eventually(lambda: status_of(protected, forge) == CheckState.SUCCESS, what="its status")
+    assert "errors" in forge.opened[0].body
     protected.merge_offer()
     protected.wait_live("v1")
 
