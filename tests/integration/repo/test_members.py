@@ -375,7 +375,7 @@ def app_named(path: str) -> AppKey | None:
     return AppKey(*app.groups()) if (app := APP.fullmatch(path)) else None
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(STEPS)
 @example([("file", "groups/shop/store/v1/cart"), ("file", "groups/shop/other/v1/cart")])
 @example([(what, f"groups/shop/{name}") for what, name in HIDDEN_FOR_A_WHILE])

@@ -148,13 +148,15 @@ def test_a_way_that_ends_at_what_is_known_to_be_contained_is_the_one_that_git_fi
     chance, more = random.Random(11), 0
     for _ in range(12):
         commits = [history.commit(message=str(chance.random()).encode())]
+        contains = {commits[0]: {commits[0]}}
         for _ in range(14):
             parents = chance.sample(commits[-6:], k=min(len(commits), chance.choice((1, 1, 2))))
             commits.append(history.commit(*parents, message=str(chance.random()).encode()))
+            contains[commits[-1]] = {commits[-1]}.union(*(contains[parent] for parent in parents))
         for _ in range(12):
             before, head = chance.sample(commits, k=2)
-            first = chance.choice([one for one in commits if not history.between(before, one)])
-            contained = {first, *history.between(first, before)}
+            first = chance.choice([one for one in commits if one in contains[before]])
+            contained = {first, *(contains[before] - contains[first])}
             near = history.commits.between(before, head, contained.__contains__)
             more += near is not None and history.commits.between(before, head) is None
             assert near is None or near == history.between(before, head)

@@ -56,11 +56,12 @@ class TestAnswers:
         """More names than one portion, and more bytes than a pipe holds."""
         git = RawGit(remote)
         texts = [b"x" * size for size in (0, 1, 70_000, 1_000_000)] + [b"\n%d" % number for number in range(600)]
-        for number, text in enumerate(texts):
-            git.stage(b"many/%d" % number, git.blob(text))
+        blobs = [git.blob(text) for text in texts]
+        for number, blob in enumerate(blobs):
+            git.stage(b"many/%d" % number, blob)
         git.push(git.commit(b"many"))
         mirror.follow(mirror.remote_branches())
-        names = [git.run("hash-object", "--stdin", stdin=text).decode() for text in texts]
+        names = [blob.decode() for blob in blobs]
         mirror.fetch_blobs({name: (name,) for name in names})
         assert [content for _, content in mirror.contents([*names, "f" * 40])] == [*texts, b""]
         assert [header and header.size for header in mirror.headers(names)] == [len(text) for text in texts]

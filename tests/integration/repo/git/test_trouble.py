@@ -165,8 +165,11 @@ class TestTheMirror:
         else:
             shutil.rmtree(mirror)
 
-    @pytest.mark.parametrize("how", ["no objects", "no packs", "head", "refs", "gone"])
-    @pytest.mark.parametrize("pushed", [True, False])
+    @pytest.mark.parametrize(
+        ("how", "pushed"),
+        [(how, True) for how in ("no objects", "no packs", "head", "refs", "gone")]
+        + [(how, False) for how in ("no packs", "gone")],
+    )
     def test_a_damaged_one_is_cloned_again_by_a_poll(
         self, how: str, pushed: bool, repository: Repository, remote: GitRemote, tmp_path: Path
     ) -> None:
