@@ -94,19 +94,20 @@ def test_links_out_of_docs_lead_to_the_repository_where_its_address_is_known(sit
 
 
 MISTAKES = {
-    "a dead link": ("faq.md", "[gone](start/gone.md)", "start/gone.md"),
-    "a dead anchor": ("faq.md", "[gone](start/install.md#gone)", "does not contain an anchor '#gone'"),
-    "a page that is not in the navigation": ("how-to/new.md", "# New", "how-to/new.md"),
+    "how-to/new.md": ("# New", "how-to/new.md"),
+    "faq.md": ("[gone](start/gone.md)", "start/gone.md"),
+    "start/install.md": ("[gone](first-app.md#gone)", "does not contain an anchor '#gone'"),
 }
+"""A page that is not in the navigation, a dead link, a dead anchor: what is added to which file, and what is said."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_fails_the_build(name: str, tmp_path: Path) -> None:
-    file, text, said = MISTAKES[name]
+def test_each_mistake_fails_the_build(tmp_path: Path) -> None:
     shutil.copytree(DOCS, tmp_path / "docs")
-    with (tmp_path / "docs" / file).open("a") as page:
-        page.write(f"\n{text}\n")
+    for file, (text, _) in MISTAKES.items():
+        with (tmp_path / "docs" / file).open("a") as page:
+            page.write(f"\n{text}\n")
     built = build(tmp_path / "docs", tmp_path / "built")
     assert built.returncode == 1
-    assert said in built.stderr
+    assert [said for _, said in MISTAKES.values() if said not in built.stderr] == []
+    assert built.stderr.count("WARNING") == len(MISTAKES), "each of them alone is one too many"
