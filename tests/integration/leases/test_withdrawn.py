@@ -44,14 +44,13 @@ def first(world: Scenario, tmp_path: Path) -> Iterator[AgentProcess]:
     one.close()
 
 
-@pytest.mark.parametrize("reverted", ["the promotion", "the push"])
 def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
-    world: Scenario, own_sandbox: SandboxCluster, first: AgentProcess, tmp_path: Path, reverted: str
+    world: Scenario, own_sandbox: SandboxCluster, first: AgentProcess, tmp_path: Path
 ) -> None:
     app, faults = world.app(), own_sandbox.sandbox.faults
     app.add("v1")
     _in_git(app, "v1")
-    pushed = app.push_image("v2")
+    app.push_image("v2")
     eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), what="it is offered")
     held = Held(app.name, short(app.digest("v2")))
     faults.before(held.before)
@@ -61,7 +60,7 @@ def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
         assert app.record.routing.switch is not None
         other = AgentProcess(world, tmp_path / "other", "--lease-name=mine-2", "--poll", "0.3")
         try:
-            app.revert(merged if reverted == "the promotion" else pushed)
+            app.revert(merged)
             eventually(lambda: app.record.routing.switch is None, what="the other agent withdraws the switch")
             eventually(lambda: _mark(app) == app.record.withdrawn != "", what="and marks the Service")
             held.go.set()
