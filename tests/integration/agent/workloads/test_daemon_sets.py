@@ -11,7 +11,7 @@ from gitops_bg.core import names
 from tests.support.cluster import rights
 from tests.support.cluster.clusters import ControlPlaneCluster, TestCluster
 from tests.support.cluster.paths import collection, daemon_sets, pods, replica_sets
-from tests.support.cluster.rawapi import MERGE, Json
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, scenario
 from tests.support.waiting import eventually
 
@@ -91,44 +91,6 @@ def test_without_the_right_the_app_names_the_role_and_goes_on_once_it_is_bound(
         assert f"--clusterrole={rights.DAEMON_SETS}" in message
         rights.bind(control_plane_cluster, world.namespace, rights.DAEMON_SETS)
         web.wait_live("v1")
-
-
-def test_a_lost_record_takes_up_the_daemon_sets_that_are_there(web: App) -> None:
-    cluster, world = web.scenario.cluster, web.scenario
-    web.deploy("v1")
-    web.promote("v2")
-    before = {tag: each.uid for tag, each in web.versions().items()}
-    world.stop()
-    path = f"{collection(names.API_VERSION, names.KIND, web.key.namespace)}/web"
-    cluster.patch(f"{path}/status", {"status": None}, MERGE)
-    world.start(fresh_mirror=True)
-    web.wait(lambda: web.phase() == "Healthy", "it is healthy again")
-    world.wait_idle()
-    assert {tag: each.uid for tag, each in web.versions().items()} == before
-    assert web.live_tag() == "v2"
-
-
-def test_traffic_waits_for_the_pod_of_every_node_and_the_way_back_for_as_many_as_serve(web: App) -> None:
-    cluster = web.scenario.cluster
-    web.deploy("v1")
-    web.push_image("v2")
-    web.wait_offered("v2")
-    second = next(
-        each
-        for each in cluster.list(pods(web.key.namespace))
-        if each["metadata"]["labels"][names.DIGEST] == web.versions()["v2"].digest
-    )
-    one = {"lame": "yes"}
-    cluster.patch(f"{pods(web.key.namespace)}/{second['metadata']['name']}", {"metadata": {"labels": one}})
-    cluster.set_ready(web.key.namespace, one, False)
-    web.wait(lambda: web.versions()["v2"].available == NODES - 1, "one pod of v2 is not available")
-    web.merge_offer()
-    web.wait_phase("Promoting")
-    web.scenario.wait_idle()
-    assert web.live_tag() == "v1"
-    assert f"waiting for {NODES} available pods" in [each["reason"] for each in web.status["gates"]]
-    cluster.set_ready(web.key.namespace, one, True)
-    web.wait_live("v2")
 
 
 def test_a_version_for_fewer_nodes_and_one_for_none(web: App) -> None:

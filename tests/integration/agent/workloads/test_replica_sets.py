@@ -1,12 +1,6 @@
 """Fields that shape ReplicaSets: delays and replicas follow live edits, without any gate (argo-rollouts.md §1.1)."""
 
-from pathlib import Path
-
-import pytest
-
-from tests.support.cluster.clusters import TestCluster
-from tests.support.cluster.paths import collection
-from tests.support.scenario import App, scenario
+from tests.support.scenario import App
 
 
 def sizes(web: App) -> dict[str, int]:
@@ -22,18 +16,6 @@ def test_shorter_delay_holds_for_a_version_that_is_warm_already(web: App) -> Non
 
     web.wait(lambda: sizes(web) == {"v1": 0, "v2": 2}, "the old version is at 0")
     assert web.live_tag() == "v2"
-
-
-def test_never_keeps_a_version_whose_delay_ran_already(web: App) -> None:
-    web.promote("v2")
-    web.strategy["scaleDownDelaySeconds"] = "never"
-    web.configure()
-    web.wait(lambda: web.record.versions[0].scale_down_at is None, "the deadline is gone")
-
-    web.scenario.advance(100_000)
-    web.scenario.wait_idle()
-
-    assert sizes(web) == {"v1": 2, "v2": 2}
 
 
 def test_replicas_reach_live_traffic_while_a_candidate_waits(web: App) -> None:
@@ -75,47 +57,3 @@ def test_pod_template_of_another_workload_is_deployed_like_that_of_a_deployment(
 
     web.wait_live("v2")
     assert web.versions()["v2"].replicas == 2
-
-
-def test_old_pods_stay_while_they_drain_whatever_the_delay(web: App) -> None:
-    web.strategy |= {"scaleDownDelaySeconds": 0, "drainSeconds": 120}
-    web.configure()
-    web.promote("v2")
-    web.scenario.settle()
-    assert web.record.versions[1].routed_at, "the endpoints have followed, a minute ago"
-    assert sizes(web) == {"v1": 2, "v2": 2}
-
-    web.scenario.advance(61)
-
-    web.wait(lambda: sizes(web) == {"v1": 0, "v2": 2}, "the old version is at 0")
-
-
-@pytest.mark.control_plane
-def test_versions_pushed_in_a_row_leave_room_for_the_newest_in_a_full_namespace(
-    control_plane_cluster: TestCluster, tmp_path: Path
-) -> None:
-    """A quota for two versions: the superseded one kept the newest from ever coming up. What is used is counted here as
-    the quota's own controller does, which does not run.
-    """
-    with scenario(control_plane_cluster, tmp_path) as world:
-        quota = {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": "full", "namespace": world.namespace},
-            "spec": {"hard": {"pods": "4"}},
-        }
-        quotas = collection("v1", "ResourceQuota", world.namespace)
-        world.cluster.create(quotas, quota)
-        world.start()
-        web = world.app().deploy("v1")
-        web.strategy["abortScaleDownDelaySeconds"] = 100_000
-        web.configure()
-        web.push_image("v2")
-        web.wait_offered("v2")
-        counted = {"status": {"hard": {"pods": "4"}, "used": {"pods": "4"}}}
-        world.cluster.patch(f"{quotas}/full/status", counted)
-        web.push_image("v3")
-        web.wait(lambda: sizes(web) == {"v1": 2, "v2": 0, "v3": 2}, "v2 makes room")
-        world.cluster.patch(f"{quotas}/full/status", {"status": {"used": {"pods": "2"}}})
-        web.wait_offered("v3")
-        assert web.live_tag() == "v1"
