@@ -13,6 +13,8 @@ DEADLINE = 12.0
 
 _SETTLE = 0.6
 _LOOK_EVERY = 0.02
+_LOOK_AT_LEAST_EVERY, _PATIENCE_GROWS = 0.25, 1.5
+"""Seconds between two checks, and how these get longer: who asks a server all the time slows down what it waits for."""
 
 
 class NotAsExpected(Exception):
@@ -72,12 +74,13 @@ class Act:
 
     def expect(self, said: str, check: Callable[[], object]) -> None:
         """Wait until a check is true. Raises ``NotAsExpected`` after the deadline."""
-        until = time.monotonic() + self._deadline
+        until, pause = time.monotonic() + self._deadline, _LOOK_EVERY
         while not check():
             if time.monotonic() > until:
                 raise self._missed(said, f"not within {self._deadline:g} s")
             self._look_after_agent(said)
-            time.sleep(_LOOK_EVERY)
+            time.sleep(pause)
+            pause = min(_LOOK_AT_LEAST_EVERY, pause * _PATIENCE_GROWS)
         self.screen.met(self._since_push(), said)
 
     def expect_only(self, tag: str, seconds: float = _SETTLE) -> None:

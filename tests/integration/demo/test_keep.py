@@ -21,14 +21,18 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS
 from tests.integration.demo.conftest import is_open
 from tests.support.git.remote import locked_down_env
+from tests.support.waiting import stretched
 
 _COMMAND = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
-import pathlib, sys
+import dataclasses, pathlib, sys
 from gitops_bg.cli.demo.demo import run_demo
-sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True))
+from gitops_bg.cli.demo.stories.day import DAY
+story = dataclasses.replace(DAY, steps=DAY.steps[:3])
+sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True, stories=[story]))
 """
+"""The demo, up to its first promotion."""
 _DEADLINE = 90.0
 
 
@@ -79,7 +83,7 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         live, preview = re.findall(r"curl (http://\S+)", printed)
         for url in (live, preview):
             with urlopen(url, timeout=10) as answer:
-                assert json.load(answer)["image"].endswith("web:1.1.1")
+                assert json.load(answer)["image"].endswith("web:1.1.0")
 
         kubeconfig = re.search(r"KUBECONFIG=(\S+)", printed)
         assert kubeconfig
@@ -99,7 +103,7 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         assert "Healthy" in asked(tmp_path / "mine", kubeconfig[1], "explain", "shop/web", "--exit-code")
 
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=15) == 0
+        assert process.wait(timeout=stretched(15)) == 0
         assert process.stderr
         assert process.stderr.read() == ""
         assert not is_open(live)
@@ -109,5 +113,5 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
 def test_sigterm_in_the_middle_cleans_up(tmp_path: Path) -> None:
     with kept(tmp_path, "live traffic reaches 1.0.0") as (process, _):
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=15) == 130
+        assert process.wait(timeout=stretched(15)) == 130
     assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
