@@ -37,6 +37,7 @@ _DAEMON_SETS = "test_a_daemon_set_for_each_version_goes_live_goes_back_and_comes
 _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
 _TRAFFIC_AND_DEATHS = "test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
 _DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
+_COUNTDOWN = "test_a_promotion_during_the_countdown_is_honoured_at_once"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _SELECTOR = (
     "one ReplicaSet a version, told apart by the digest: no selector, label or name of the workload is rewritten"
@@ -86,7 +87,7 @@ GAPS = Section(
         Scenario("argo_gap_abort_unready", "abort with unready new pods after the cutover"),
         Scenario("argo_gap_retry_after_post_failure", "retry after a failure after promotion"),
         Scenario("argo_gap_selector_wiped", "selector drift or wipe in the middle of an update"),
-        Scenario("argo_gap_promote_in_countdown", "promote during autoPromotionSeconds"),
+        Scenario("argo_gap_promote_in_countdown", "promote during autoPromotionSeconds", test=_COUNTDOWN),
         Scenario("argo_gap_scale_down_delay_0", "scaleDownDelaySeconds: 0"),
         Scenario("argo_gap_replicas_before_promotion", "replicas change during the checks before promotion"),
         Scenario("argo_gap_replicas_during_abort", "replicas change during an abort"),
@@ -108,7 +109,7 @@ WEAK_POINTS = Section(
         Scenario("W02", "an abort does not revert a broken cutover"),
         Scenario("W03", "a retry after a failed post-promotion analysis aborts again"),
         Scenario("W04", "a retry after a failed pre-promotion analysis measures pods that are not up"),
-        Scenario("W05", "promote restarts the countdown of autoPromotionSeconds"),
+        Scenario("W05", "promote restarts the countdown of autoPromotionSeconds", test=_COUNTDOWN),
         Scenario("W06", "promote is lost while a pod is unready"),
         Scenario("W07", "previewReplicaCount shrinks the warm version and defeats the fast rollback"),
         Scenario("W08", "another version's scale-down delay suppresses the progress deadline"),

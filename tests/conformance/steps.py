@@ -85,5 +85,11 @@ def rollouts(app: App) -> list[Json]:
     return list(app.status.get("rollouts") or [])
 
 
+def seconds_of(rollout: Json) -> float:
+    """How long a rollout took that is over."""
+    begun, ended = (datetime.fromisoformat(rollout[each]) for each in ("startedAt", "finishedAt"))
+    return (ended - begun).total_seconds()
+
+
 def _pods(app: App, tag: str) -> list[Json]:
     return app.scenario.cluster.list(pods(app.key.namespace), labelSelector=f"{names.DIGEST}={short(app.digest(tag))}")

@@ -71,26 +71,19 @@ def test_argo_16_scale_down_on_abort(world: Scenario) -> None:
     web.wait_preview("v1")
 
 
-def test_argo_17_kubectl_wait_for_paused(web: App) -> None:
-    """`kubectl wait` sees an app that waits for its promotion come (CandidateReady, not Healthy) and go again."""
-    web.push_image("v2")
-    _kubectl_wait(web, "CandidateReady=true")
-    _kubectl_wait(web, "Healthy=false")
-    assert web.live_tag() == "v1"
-    web.merge_promotion("v2")
-    _kubectl_wait(web, "CandidateReady=false")
-    _kubectl_wait(web, "Healthy=true")
-
-
-def test_argo_18_kubectl_wait_for_completed(web: App) -> None:
-    """`kubectl wait` on Healthy and Ready: False with v1 live until the promotion is merged, then True with v2 live."""
+def test_argo_17_18_kubectl_wait_for_paused_and_for_completed(web: App) -> None:
+    """`kubectl wait` sees an app that waits for its promotion come (CandidateReady, not Healthy) and go again; Healthy
+    and Ready are False with v1 live until the promotion is merged, then True with v2 live.
+    """
     _kubectl_wait(web, "Healthy=true")
     _kubectl_wait(web, "Ready=true")
     web.push_image("v2")
+    _kubectl_wait(web, "CandidateReady=true")
     _kubectl_wait(web, "Ready=false")
     _kubectl_wait(web, "Healthy=false")
     assert web.live_tag() == "v1"
     web.merge_promotion("v2")
+    _kubectl_wait(web, "CandidateReady=false")
     _kubectl_wait(web, "Ready=true")
     _kubectl_wait(web, "Healthy=true")
     assert web.live_tag() == "v2"

@@ -3,10 +3,9 @@
 Reference bgd-controller.md §3.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
-
-import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient
@@ -14,23 +13,23 @@ from tests.support.cluster.paths import collection
 from tests.support.scenario import App, Scenario
 
 
-@pytest.mark.parametrize(
-    "spec", [{"containers": []}, {"containers": [{"name": "web"}]}, {}], ids=["no container", "no image", "no spec"]
-)
-def test_L11_pod_spec_that_cannot_be_is_a_condition_with_file_and_field(world: Scenario, spec: dict) -> None:
+def test_L11_pod_spec_that_cannot_be_is_a_condition_with_file_and_field(world: Scenario) -> None:
     world.start()
-    web, broken = world.app(), world.app("broken")
-    broken.template = {"spec": spec}
-    broken.add("v1")
+    web = world.app()
+    specs: dict[str, Any] = {"no-container": {"containers": []}, "no-image": {"containers": [{"name": "web"}]}}
+    every = [world.app(name) for name in (*specs, "no-spec")]
+    for broken in every:
+        broken.template = {"spec": specs.get(broken.name, {})}
+        broken.add("v1")
     web.deploy("v1")
 
-    invalid = broken.wait_condition("InvalidSpec")
-
-    assert f"{broken.folder}/target.yaml:" in invalid["message"]
-    assert "spec.template.spec" in invalid["message"]
-    assert broken.phase() == "Invalid"
-    assert not broken.versions()
-    broken.wait_told("invalid")
+    for broken in every:
+        invalid = broken.wait_condition("InvalidSpec")
+        assert f"{broken.folder}/target.yaml:" in invalid["message"]
+        assert "spec.template.spec" in invalid["message"]
+        assert broken.phase() == "Invalid"
+        assert not broken.versions()
+        broken.wait_told("invalid")
 
 
 def test_L11_object_that_does_not_fit_the_schema_is_refused_by_the_server(world: Scenario) -> None:
@@ -56,8 +55,8 @@ def test_L12_conflicts_with_other_writers_are_decided_again_at_once(web: App) ->
         conflicts.append(number)
         web.scenario.cluster.patch(path, {"metadata": {"annotations": {"example.com/touched": str(number)}}})
 
-    _before_each(web, "save_status", interfere, times=5)
-    web.promote("v2")
+    with _before_each(web, "save_status", interfere, times=5):
+        web.promote("v2")
 
     assert len(conflicts) == 5
     assert web.ledger_events().count("promoted") == 1
@@ -65,32 +64,32 @@ def test_L12_conflicts_with_other_writers_are_decided_again_at_once(web: App) ->
     assert not web.scenario.agent.liveness_problems()
 
 
-@pytest.mark.parametrize("error", [Transient("the server is busy"), Refused("422: not like this")], ids=str)
-def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the_others(
-    web: App, error: Exception
-) -> None:
+def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the_others(web: App) -> None:
     world = web.scenario
     other = world.app("other").deploy("v1")
-    failed = []
-
-    def fail(number: int) -> None:
-        failed.append(number)
-        raise error
-
-    _before_each(web, "apply", fail, times=3, only=f"{web.name}-v2-")
-    web.push_image("v2")
-    web.wait(lambda: failed, "the write failed")
-    other.promote("v2")
     assert world.agent is not None
-    assert world.agent.liveness_problems() == []
-    assert web.live_tag() == "v1"
+    errors = (Transient("the server is busy"), Refused("422: not like this"))
+    for live, tag, error in zip(("v1", "v2"), ("v2", "v3"), errors, strict=True):
+        failed: list[int] = []
 
-    def is_tried_again() -> bool:
-        world.agent.wake_apps([web.key])
-        return len(failed) == 3
+        def fail(number: int, failed: list[int] = failed, error: Exception = error) -> None:
+            failed.append(number)
+            raise error
 
-    web.wait(is_tried_again, "it was tried again")
-    web.promote("v2")
+        with _before_each(web, "apply", fail, times=3, only=f"{web.name}-{tag}-"):
+            web.push_image(tag)
+            web.wait(lambda failed=failed: failed, "the write failed")
+            other.promote(tag)
+            assert world.agent.liveness_problems() == []
+            assert web.live_tag() == live
+
+            def is_tried_again(failed: list[int] = failed) -> bool:
+                assert world.agent is not None
+                world.agent.wake_apps([web.key])
+                return len(failed) == 3
+
+            web.wait(is_tried_again, "it was tried again")
+        web.promote(tag)
 
 
 def test_L13_refusal_is_a_condition_with_the_servers_words_until_it_is_over(web: App) -> None:
@@ -112,7 +111,8 @@ def test_L13_refusal_is_a_condition_with_the_servers_words_until_it_is_over(web:
     web.wait_offered("v3")
 
 
-def _before_each(web: App, verb: str, do: Callable[[int], None], *, times: int, only: str = "") -> None:
+@contextmanager
+def _before_each(web: App, verb: str, do: Callable[[int], None], *, times: int, only: str = "") -> Iterator[None]:
     """Have something happen before each of the agent's next writes of a verb."""
     agent = web.scenario.agent
     assert agent is not None
@@ -128,3 +128,5 @@ def _before_each(web: App, verb: str, do: Callable[[int], None], *, times: int, 
         return write(kind, body, *arguments, **named)
 
     setattr(client, verb, wrapped)
+    yield
+    setattr(client, verb, write)

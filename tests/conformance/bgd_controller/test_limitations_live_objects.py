@@ -1,49 +1,32 @@
-"""L1 to L4, L7, L8, L14 to L16: live objects are repaired, never interpreted; foreign ones are left alone.
+"""L1, L3, L7, L8, L14 to L16: live objects are repaired, never interpreted; foreign ones are left alone.
 
 Reference bgd-controller.md §3.
 """
 
-import pytest
 import yaml
 
 from gitops_bg.core import names
+from tests.conformance.steps import rollouts
 from tests.support.cluster.paths import replica_sets, services
 from tests.support.manifests import replica_set, service
+from tests.support.readings import Version
 from tests.support.scenario import App, Scenario
-from tests.support.sightings import Sightings
 
 
-@pytest.mark.parametrize("tag", ["v1", "v2"])
-def test_L1_deleted_replica_set_comes_back_at_once_from_its_own_snapshot(web: App, tag: str) -> None:
+def test_L1_deleted_replica_set_comes_back_at_once_from_its_own_snapshot(web: App) -> None:
     world = web.scenario
     web.push_image("v2")
     web.wait_offered("v2")
-    before = web.versions()[tag]
+    for tag, before in web.versions().items():
+        world.cluster.delete(f"{replica_sets(world.namespace)}/{before.name}")
 
-    world.cluster.delete(f"{replica_sets(world.namespace)}/{before.name}")
+        def is_back(tag: str = tag, before: Version = before) -> bool:
+            now = web.versions().get(tag)
+            return now is not None and now.uid != before.uid and now.available == 2
 
-    def is_back() -> bool:
-        now = web.versions().get(tag)
-        return now is not None and now.uid != before.uid and now.available == 2
-
-    web.wait(is_back, f"{tag} is back")
-    assert web.live_tag() == "v1"
-    assert web.versions()[tag].name == before.name
-
-
-def test_L2_restart_with_existing_objects_is_a_no_op(web: App) -> None:
-    world = web.scenario
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.wait_told()
-    world.settle()
-    before = (world.writes(), world.remote.branches())
-
-    for fresh_mirror in (False, True):
-        world.restart(fresh_mirror=fresh_mirror)
-        world.wait_idle()
-
-    assert (world.writes(), world.remote.branches()) == before
+        web.wait(is_back, f"{tag} is back")
+        assert web.live_tag() == "v1"
+        assert web.versions()[tag].name == before.name
 
 
 def test_L3_service_belongs_to_the_app_and_a_foreign_one_of_its_name_is_a_conflict(world: Scenario) -> None:
@@ -74,19 +57,6 @@ def test_L3_service_belongs_to_the_app_and_a_foreign_one_of_its_name_is_a_confli
     web.wait(lambda: sorted(owners()) == [names.KIND, "Namespace"], "the Service is the app's (decision 22)")
 
 
-def test_L4_old_version_is_at_full_size_when_traffic_moves_and_until_its_delay_is_over(web: App) -> None:
-    world = web.scenario
-    with Sightings(world.cluster, world.namespace) as seen:
-        web.promote("v2")
-        world.advance(200)
-        world.wait_idle()
-        assert web.versions()["v1"].available == 2
-        world.advance(101)
-        web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
-    assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
-    assert not seen.shrunk_while_selected("web")
-
-
 def test_L7_selector_ports_and_labels_of_the_service_are_corrected(web: App) -> None:
     world = web.scenario
     web.wait_told("deployed")
@@ -103,15 +73,19 @@ def test_L7_selector_ports_and_labels_of_the_service_are_corrected(web: App) -> 
     assert web.ledger_events() == ["candidate", "deployed"], "no repair is a decision"
 
 
-def test_L8_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_reverted(web: App) -> None:
+def test_L8_argo_37_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_reverted(web: App) -> None:
+    """More replicas: the same one rollout, with the same start and end; what somebody scales by hand is scaled back."""
     world = web.scenario
-    before = web.versions()["v1"]
+    world.settle()
+    before, book = web.versions()["v1"], rollouts(web)
 
     web.replicas = 4
     web.push_image("v1", "web: four of them")
     web.wait(lambda: web.versions()["v1"].available == 4, "v1 has 4 pods")
     assert list(web.versions()) == ["v1"]
     assert web.versions()["v1"].uid == before.uid
+    assert rollouts(web) == book
+    assert len(book) == 1
 
     for wrong in (1, 6):
         world.cluster.patch(f"{replica_sets(world.namespace)}/{before.name}", {"spec": {"replicas": wrong}})

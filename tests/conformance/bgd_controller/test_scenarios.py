@@ -1,68 +1,87 @@
 """G1 to G7: what Google's bgd-controller promises, kept (bgd-controller.md §2).
 
-Its two fixed ReplicaSets are ours by digest; its colors are the colors of versions. Crashes at every write (the
-rest of G7) are in `test_bgd_limitations_crashes.py`.
+Its two fixed ReplicaSets are ours by digest; its colors are the colors of versions. Crashes at every write (G7) are in
+`test_limitations_crashes.py`.
 """
 
 from gitops_bg.core import names
+from tests.conformance.counting import wait_counts
+from tests.conformance.steps import rollouts, seconds_of, wait_sizes
 from tests.support.cluster.paths import pods, replica_sets, services
-from tests.support.scenario import App, Scenario
+from tests.support.scenario import App
 from tests.support.sightings import Sightings
 
 
-def test_G1_create_brings_the_first_version_up_blue_at_full_size_and_live(world: Scenario) -> None:
-    world.start()
-    web = world.app().deploy("v1")
-
-    (first,) = web.versions().values()
-    assert (first.tag, first.color, first.replicas, first.available) == ("v1", "blue", 2, 2)
-    assert web.selected() == first.digest
+def test_G1_argo_25_create_brings_the_first_version_up_blue_at_full_size_and_live(web: App) -> None:
+    """Live and Healthy; its rollout started and finished, in that order; Promoted; no time of waiting."""
+    (version,) = web.versions().values()
+    assert (version.tag, version.color, version.replicas, version.available) == ("v1", "blue", 2, 2)
+    assert web.selected() == version.digest
     assert web.status["active"]["color"] == "blue"
     assert web.wait_condition("Available")["reason"] == "Serving"
     web.wait_phase("Healthy")
+    (first,) = rollouts(web)
+    assert (first["number"], first["version"], first["outcome"]) == (1, 1, "Promoted")
+    assert first["waitedSeconds"] == 0
+    assert "waitingSince" not in first
+    assert 0 <= seconds_of(first) < 30
 
 
-def test_G2_change_of_image_moves_traffic_only_to_available_pods_and_then_scales_the_old_ones_down(web: App) -> None:
+def test_G2_L4_L19_argo_28_flagger_promotion_waits_for_people_moves_once_and_leaves_the_old_version_warm(
+    web: App,
+) -> None:
+    """Offered, it waits for its merge, a day that counts as waiting; then live, in main and in the ledger as Promoted;
+    the old version stays at full size for its delay, and goes then: (2,2,2,2,2).
+    """
     world = web.scenario
     with Sightings(world.cluster, world.namespace) as seen:
         web.push_image("v2")
-        web.wait_offered("v2")
+        web.wait_phase("AwaitingPromotion")
+        assert "waitingSince" in rollouts(web)[0]
+        world.advance(24 * 3600)
+        world.wait_idle()
         assert web.live_tag() == "v1"
+        assert [gate["kind"] for gate in web.status["gates"] if not gate["open"]] == ["approval"]
+
         web.merge_promotion("v2")
         web.wait_live("v2")
         web.wait_told("promoted")
+        web.wait_phase("Healthy")
         assert web.status["active"]["color"] == "green"
-        assert web.versions()["v1"].replicas == 2, "the old version stays warm"
-        world.advance(301)
-        web.wait(lambda: web.versions()["v1"].replicas == 0, "the old version is scaled down")
-    assert [move.available_there for move in seen.moves("web")] == [2]
+        assert web.primary_digest() == web.digest("v2")
+        assert web.ledger_events() == ["candidate", "deployed", "candidate", "promoted"]
+        assert web.ledger()[-1]["To"].endswith(web.digest("v2"))
+        last = rollouts(web)[0]
+        assert (last["outcome"], "waitingSince" in last) == ("Promoted", False)
+        assert 24 * 3600 <= last["waitedSeconds"] < 24 * 3600 + 30
+        assert seconds_of(last) >= 24 * 3600
+
+        world.advance(200)
+        world.wait_idle()
+        assert web.versions()["v1"].available == 2, "the old version stays warm"
+        world.advance(101)
+        wait_sizes(web, v1=0, v2=2)
+    assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
     seen.assert_traffic_was_safe("web")
+    assert not seen.shrunk_while_selected("web")
     assert web.versions()["v2"].color == "green"
+    wait_counts(web, 2, 2, 2, 2, 2)
 
 
-def test_G3_revert_to_the_previous_spec_takes_up_the_kept_replica_set_again(web: App) -> None:
+def test_G3_revert_to_the_previous_spec_takes_up_the_kept_replica_set_again_also_from_0(web: App) -> None:
     before = web.versions()["v1"]
-    promotion = web.promote("v2")
-
-    web.revert(promotion)
+    web.revert(web.promote("v2"))
     web.wait_live("v1")
+    web.wait_told("rolled-back")
+    assert (web.versions()["v1"].uid, web.versions()["v1"].available) == (before.uid, 2)
 
-    assert web.versions()["v1"].uid == before.uid
-    assert web.versions()["v1"].available == 2
-    assert web.live_tag() == "v1"
-
-
-def test_G3_revert_scales_the_kept_replica_set_up_again_where_it_was_at_0(web: App) -> None:
-    before = web.versions()["v1"]
-    promotion = web.promote("v2")
+    promotion = web.promote("v3")
     web.scenario.advance(301)
     web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
-
     with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
         web.revert(promotion)
         web.wait_live("v1")
-        web.wait_told("rolled-back")
-
+        web.wait_told("rolled-back", times=2)
     assert web.versions()["v1"].uid == before.uid
     seen.assert_traffic_was_safe("web")
 
@@ -83,17 +102,23 @@ def test_G4_third_version_takes_the_place_of_the_inactive_one(web: App) -> None:
     assert web.live_tag() == "v3"
 
 
-def test_G5_no_change_means_no_write(web: App) -> None:
+def test_G5_L2_no_change_means_no_write_also_of_a_new_agent(web: App) -> None:
     world = web.scenario
     web.promote("v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    web.wait_told()
     world.settle()
     before = (world.writes(), world.remote.branches())
 
-    for _ in range(5):
+    for _ in range(3):
         world.wake()
         world.wait_idle()
         assert world.agent is not None
         world.agent.wake_apps(world.agent.cluster.apps())
+        world.wait_idle()
+    for fresh_mirror in (False, True):
+        world.restart(fresh_mirror=fresh_mirror)
         world.wait_idle()
 
     assert (world.writes(), world.remote.branches()) == before
@@ -125,34 +150,6 @@ def test_G6_delete_of_the_object_by_hand_takes_nothing_along_that_serves(web: Ap
     web.wait(lambda: not _owned_by_apps(web), "the collector has been there")
     assert web.versions()
     assert all(world.live("services", name) for name in ("web", "web-preview"))
-
-
-def test_G7_restart_after_each_step_ends_in_the_same_state(world: Scenario) -> None:
-    world.start()
-    web = world.app()
-    web.add("v1")
-    web.wait_live("v1")
-    world.restart()
-    web.wait_primary("v1")
-    world.restart()
-    web.push_image("v2")
-    web.wait_preview("v2")
-    world.restart()
-    promotion = web.merge_promotion("v2")
-    world.restart()
-    web.wait_live("v2")
-    web.revert(promotion)
-    world.restart()
-    web.wait_live("v1")
-    web.wait_told("rolled-back")
-
-    assert [event for event in web.ledger_events() if event in {"deployed", "promoted", "rolled-back"}] == [
-        "deployed",
-        "promoted",
-        "rolled-back",
-    ]
-    assert {tag: version.replicas for tag, version in web.versions().items()} == {"v1": 2, "v2": 2}
-    web.wait_phase("Held")
 
 
 def _owned_by_apps(web: App) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.conformance.steps import set_ready
-from tests.support.scenario import App
+from tests.support.scenario import App, Scenario
 from tests.support.servers.hook_server import HookServer, hook_server
 
 
@@ -54,12 +54,14 @@ def wait_text(web: App, chat: HookServer, part: str, path: str = "/chat") -> dic
     return next(asked.payload for asked in chat.asked_at(path) if part in asked.payload["message"])
 
 
-def test_flagger_alerts_tell_of_init_new_revision_and_success_with_their_fields(web: App, chat: HookServer) -> None:
+def test_flagger_alerts_tell_of_init_new_revision_and_success_with_their_fields(
+    world: Scenario, chat: HookServer
+) -> None:
     """TestScheduler_DeploymentAlerts: the address in a Secret, two alerts of one provider; each hears all three.
 
     In order, info, titled `name.namespace`; a new revision with version, digest, commit, author and target.
     """
-    world = web.scenario
+    world.start()
     world.cluster.apply(secret(world.namespace, "chat", {"address": chat.chat("/chat")}))
     api = world.app("api")
     api.strategy["autoPromotionEnabled"] = True
@@ -133,8 +135,13 @@ def test_flagger_alerts_wait_for_approval_is_a_warning_that_a_gate_may_mute(web:
     assert len(texts(chat)) == 2
 
 
-def test_flagger_alerts_tell_of_a_deadline_exceeded_before_promotion(web: App, chat: HookServer) -> None:
-    """What Flagger does not send (#1663): pods that never come up, told as an error with the reason; once."""
+def test_flagger_alerts_tell_of_a_deadline_exceeded_before_promotion_and_of_a_failed_promotion(
+    web: App, chat: HookServer
+) -> None:
+    """What Flagger does not send (#1663): pods that never come up, told as an error with the reason; once.
+
+    All pods fail after the switch: live traffic goes back by itself, and an error says from what to what.
+    """
     web.spec |= {"progressDeadlineSeconds": 30, "progressDeadlineAbort": True}
     use(web, provider("chat", address=chat.chat("/chat")), alert("error"), autoPromotionEnabled=True)
     web.push_image("bad")
@@ -146,33 +153,16 @@ def test_flagger_alerts_tell_of_a_deadline_exceeded_before_promotion(web: App, c
     assert len(texts(chat)) == 2
     assert web.live_tag() == "v1"
 
-
-def test_flagger_alerts_tell_of_a_failed_promotion(web: App, chat: HookServer) -> None:
-    """All pods fail after the switch: live traffic goes back by itself, and an error says from what to what."""
-    web.spec["progressDeadlineSeconds"] = 30
-    use(web, provider("chat", address=chat.chat("/chat")), alert("error"), autoPromotionEnabled=True)
-    web.push_image("v2")
-    web.wait_live("v2")
-    set_ready(web, "v2", False)
-    web.wait(lambda: not web.versions()["v2"].available, "its pods fail")
+    web.push_image("v3")
+    web.wait_live("v3")
+    set_ready(web, "v3", False)
+    web.wait(lambda: not web.versions()["v3"].available, "its pods fail")
     web.scenario.wait_idle()
     web.scenario.advance(31)
     web.wait_live("v1")
-    back = wait_text(web, chat, "live traffic went back from v2")
+    back = wait_text(web, chat, "live traffic went back from v3")
     assert back["type"] == "failure"
     assert "pods available for 30 s after the switch" in back["message"]
-
-
-def test_flagger_alerts_tell_of_a_broken_app_yaml_by_the_last_good_one(web: App, chat: HookServer) -> None:
-    """An error with file and line, by the provider of main, which was edited since; and when it is good again."""
-    use(web, provider("chat", address=chat.chat("/old")), alert())
-    text = web.app_yaml()
-    broken = {f"{web.folder}/app.yaml": text + "typo: true\n", **provider("chat", address=chat.chat("/chat"))}
-    web.scenario.publish("Break it", broken)
-    assert f"{web.folder}/app.yaml:" in wait_text(web, chat, "its files are invalid")["message"]
-    assert web.live_tag() == "v1"
-    web.configure()
-    wait_text(web, chat, "its files are valid again")
 
 
 def test_flagger_alerts_hold_up_nothing_while_a_chat_is_down(web: App, chat: HookServer) -> None:
@@ -201,7 +191,11 @@ def test_flagger_alerts_hold_up_nothing_while_a_chat_is_down(web: App, chat: Hoo
 
 
 def test_flagger_alerts_of_the_repository_are_for_apps_without_alerts_of_their_own(web: App, chat: HookServer) -> None:
-    """In gitops-bg.yaml, as Flagger's global notifier; alerts of an app override them."""
+    """In gitops-bg.yaml, as Flagger's global notifier; alerts of an app override them.
+
+    A broken app.yaml is an error with file and line, by the last good one and the provider of main, which was edited
+    since; and it is told when it is good again.
+    """
     settings = {
         "apiVersion": "gitops-bg.dev/v1alpha1",
         "kind": "Settings",
@@ -220,6 +214,14 @@ def test_flagger_alerts_of_the_repository_are_for_apps_without_alerts_of_their_o
     wait_text(web, chat, "new version v3", "/own")
     web.scenario.wait_idle()
     assert len(chat.asked_at("/everybody")) == heard
+
+    text = web.app_yaml()
+    broken = {f"{web.folder}/app.yaml": text + "typo: true\n", **provider("own", address=chat.chat("/chat"))}
+    web.scenario.publish("Break it", broken)
+    assert f"{web.folder}/app.yaml:" in wait_text(web, chat, "its files are invalid")["message"]
+    assert web.live_tag() == "v1"
+    web.configure()
+    wait_text(web, chat, "its files are valid again")
 
 
 def secret(namespace: str, name: str, data: dict[str, str]) -> dict[str, Any]:

@@ -39,86 +39,84 @@ def wait_asked(web: App, backend: HookServer, path: str, times: int = 1) -> None
     web.wait(lambda: len(backend.asked_at(path)) >= times, f"{path} is asked {times} times")
 
 
-def test_flagger_webhooks_payload_and_metadata_are_exactly_flaggers(web: App, backend: HookServer) -> None:
-    """name, namespace, phase, checksum (the digest), metadata as written; nothing else."""
-    use(web, hook(backend, "pre-rollout", timeout="5s", metadata={"type": "bash", "cmd": "true"}))
+def test_flagger_hook_pre_rollout_flagger_webhooks_refusals_count_against_the_limit_and_abort(
+    web: App, backend: HookServer
+) -> None:
+    """failureLimit 1, Flagger's threshold 2: the second refusal aborts and holds; a retry that is accepted is live.
+
+    The payload has name, namespace, phase, checksum (the digest), metadata as written; nothing else. With retries: 1
+    two 500s abort, with 1 s between them, and one call more than Flagger's default makes.
+    """
+    backend.reply("/pre-rollout", 500, "smoke test failed")
+    metadata = {"type": "bash", "cmd": "true"}
+    use(web, hook(backend, "pre-rollout", failureLimit=1, timeout="5s", metadata=metadata))
     web.push_image("v2")
-    web.wait_live("v2")
-    (asked,) = backend.asked
-    assert asked.payload == {
+    web.wait_phase("Held")
+    web.wait_told("aborted")
+    assert len(backend.asked_at("/pre-rollout")) == 2
+    assert backend.asked[0].payload == {
         "name": "web",
         "namespace": web.key.namespace,
         "phase": "Progressing",
         "checksum": web.digest("v2"),
-        "metadata": {"type": "bash", "cmd": "true"},
+        "metadata": metadata,
     }
+    assert "smoke test failed" in web.ledger()[-1]["Reason"]
+    assert web.live_tag() == "v1"
+    backend.reply("/pre-rollout", 200)
+    retry(web, "v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
 
-
-def test_flagger_webhooks_retries_ask_again_before_a_5xx_counts(web: App, backend: HookServer) -> None:
-    """retries: 1; two 500s abort, with 1 s between them, and one call more than Flagger's default makes."""
     backend.reply("/pre-rollout", 500, "exit code 1")
     use(web, hook(backend, "pre-rollout", retries=1))
-    web.push_image("v2")
+    asked = len(backend.asked_at("/pre-rollout"))
+    web.push_image("v3")
     web.wait_phase("Held")
-    assert len(backend.asked_at("/pre-rollout")) == 2
-    assert web.live_tag() == "v1"
+    assert len(backend.asked_at("/pre-rollout")) == asked + 2
+    assert web.live_tag() == "v2"
 
 
-def test_flagger_hook_confirm_rollout_keeps_the_candidate_at_0_until_it_says_yes(web: App, backend: HookServer) -> None:
-    """Refused, it is asked again each interval, phase Waiting; the candidate stays at 0; accepted, it goes live."""
+def test_flagger_hook_rollout_is_called_for_each_iteration_and_refusals_reach_the_threshold(
+    web: App, backend: HookServer
+) -> None:
+    """Flagger's analysis with 3 iterations: 3 calls with phase Progressing, then the promotion. threshold 2: the second
+    refusal aborts; the primary keeps serving.
+    """
+    web.spec["analysis"] = {"interval": "1s", "iterations": 3, "webhooks": [hook(backend, "rollout")]}
+    use(web)
+    web.push_image("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    assert backend.phases("/rollout") == ["Progressing"] * 3
+
+    backend.reply("/rollout", 500, "error rate 12 %")
+    web.spec["analysis"] = {"interval": "1s", "iterations": 9, "threshold": 2, "webhooks": [hook(backend, "rollout")]}
+    use(web)
+    web.push_image("v3")
+    web.wait_phase("Held")
+    assert len(backend.asked_at("/rollout")) == 3 + 2
+    assert web.live_tag() == "v2"
+
+
+def test_flagger_hook_confirm_rollout_flagger_hook_confirm_promotion_gate_the_start_the_commit_and_traffic(
+    web: App, backend: HookServer
+) -> None:
+    """The first, refused, is asked again each interval, phase Waiting; the candidate stays at 0 until it is accepted.
+
+    The second, refused: AwaitingPromotion, main unchanged. Accepted: twice, for the commit and for the traffic, as
+    Flagger's.
+    """
     backend.reply("/confirm-rollout", 403, "not today")
-    use(web, hook(backend, "confirm-rollout"))
+    backend.reply("/confirm-promotion", 403, "change freeze")
+    use(web, hook(backend, "confirm-rollout"), hook(backend, "confirm-promotion"))
     web.push_image("v2")
     wait_asked(web, backend, "/confirm-rollout", 3)
     web.wait_phase("Waiting")
     assert size(web, "v2") == 0
     assert set(backend.phases("/confirm-rollout")) == {"Waiting"}
     backend.reply("/confirm-rollout", 200)
-    web.wait_live("v2")
 
-
-def test_flagger_hook_pre_rollout_refusal_counts_against_the_limit_and_aborts(web: App, backend: HookServer) -> None:
-    """failureLimit 1, Flagger's threshold 2: the second refusal aborts and holds; a retry that is accepted is live."""
-    backend.reply("/pre-rollout", 500, "smoke test failed")
-    use(web, hook(backend, "pre-rollout", failureLimit=1))
-    web.push_image("v2")
-    web.wait_phase("Held")
-    web.wait_told("aborted")
-    assert len(backend.asked_at("/pre-rollout")) == 2
-    assert "smoke test failed" in web.ledger()[-1]["Reason"]
-    assert web.live_tag() == "v1"
-    backend.reply("/pre-rollout", 200)
-    retry(web, "v2")
-    web.wait_live("v2")
-
-
-def test_flagger_hook_rollout_is_called_for_each_iteration_before_traffic_moves(web: App, backend: HookServer) -> None:
-    """Flagger's analysis with 3 iterations: 3 calls with phase Progressing, then the promotion."""
-    web.spec["analysis"] = {"interval": "1s", "iterations": 3, "webhooks": [hook(backend, "rollout")]}
-    use(web)
-    web.push_image("v2")
-    web.wait_live("v2")
-    assert backend.phases("/rollout") == ["Progressing"] * 3
-
-
-def test_flagger_hook_rollout_refusals_reach_the_threshold(web: App, backend: HookServer) -> None:
-    """threshold 2: the second refusal aborts; the primary keeps serving."""
-    backend.reply("/rollout", 500, "error rate 12 %")
-    web.spec["analysis"] = {"interval": "1s", "iterations": 9, "threshold": 2, "webhooks": [hook(backend, "rollout")]}
-    use(web)
-    web.push_image("v2")
-    web.wait_phase("Held")
-    assert len(backend.asked_at("/rollout")) == 2
-    assert web.live_tag() == "v1"
-
-
-def test_flagger_hook_confirm_promotion_gates_the_commit_and_is_asked_again_before_traffic_moves(
-    web: App, backend: HookServer
-) -> None:
-    """Refused: AwaitingPromotion, main unchanged. Accepted: twice, for the commit and for the traffic, as Flagger's."""
-    backend.reply("/confirm-promotion", 403, "change freeze")
-    use(web, hook(backend, "confirm-promotion"))
-    web.push_image("v2")
     wait_asked(web, backend, "/confirm-promotion", 2)
     web.wait_phase("AwaitingPromotion")
     assert web.primary_digest() == web.digest("v1")
@@ -142,42 +140,37 @@ def test_flagger_hook_rollback_acts_at_once_also_while_pods_are_unready(web: App
     assert web.live_tag() == "v1"
 
 
-def test_flagger_hook_post_rollout_every_one_is_called_after_success_and_failure(web: App, backend: HookServer) -> None:
-    """Succeeded, then Failed; the second hook hears of both though the first refuses."""
+def test_flagger_hook_post_rollout_flagger_hook_event_every_one_is_called_after_success_and_failure(
+    web: App, backend: HookServer
+) -> None:
+    """Succeeded, then Failed; the second hook hears of both though the first refuses.
+
+    Candidate, promoted and every change of phase, in order, with eventMessage, eventType, timestamp in ms.
+    """
     backend.reply("/first", 500)
-    use(web, hook(backend, "post-rollout", "first"), hook(backend, "post-rollout", "second"))
+    told = [hook(backend, "post-rollout", "first"), hook(backend, "post-rollout", "second"), hook(backend, "event")]
+    use(web, *told)
     web.push_image("v2")
     wait_asked(web, backend, "/second", 1)
-    backend.reply("/pre-rollout", 500)
-    use(
-        web,
-        hook(backend, "post-rollout", "first"),
-        hook(backend, "post-rollout", "second"),
-        hook(backend, "pre-rollout"),
-    )
-    web.push_image("v3")
-    wait_asked(web, backend, "/second", 2)
-    wait_asked(web, backend, "/first", 2)
-    assert backend.phases("/second") == ["Succeeded", "Failed"]
-    assert backend.phases("/first") == ["Succeeded", "Failed"]
-
-
-def test_flagger_hook_event_hears_of_everything_with_message_type_and_time(web: App, backend: HookServer) -> None:
-    """Candidate, promoted and every change of phase, in order, with eventMessage, eventType, timestamp in ms."""
-    use(web, hook(backend, "event"))
-    web.push_image("v2")
-    web.wait_live("v2")
 
     def messages() -> list[str]:
         return [asked.payload["metadata"]["eventMessage"] for asked in backend.asked_at("/event")]
 
     web.wait(lambda: any(message.endswith("→ Healthy") for message in messages()), "the end is told")
-    told = [message.partition(":")[0] for message in messages()]
-    assert told.index("candidate v2") < told.index("promoted v2")
+    heads = [message.partition(":")[0] for message in messages()]
+    assert heads.index("candidate v2") < heads.index("promoted v2")
     metadata = backend.asked_at("/event")[0].payload["metadata"]
     assert metadata.keys() == {"eventMessage", "eventType", "timestamp"}
     assert metadata["eventType"] == "Normal"
     assert abs(int(metadata["timestamp"]) / 1000 - web.scenario.clock().timestamp()) < 300
+
+    backend.reply("/pre-rollout", 500)
+    use(web, *told, hook(backend, "pre-rollout"))
+    web.push_image("v3")
+    wait_asked(web, backend, "/second", 2)
+    wait_asked(web, backend, "/first", 2)
+    assert backend.phases("/second") == ["Succeeded", "Failed"]
+    assert backend.phases("/first") == ["Succeeded", "Failed"]
 
 
 def test_flagger_gates_closed_are_opened_by_hand_and_survive_a_restart(web: App, cli: Any) -> None:

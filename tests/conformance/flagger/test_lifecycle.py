@@ -1,7 +1,5 @@
 """Flagger, from init to deletion: its scripts, the tables of its unit tests, and what its scripts leave out."""
 
-import pytest
-
 from tests.conformance.counting import wait_counts
 from tests.conformance.steps import (
     come_up,
@@ -91,16 +89,6 @@ def test_flagger_new_revision_mid_run_starts_the_run_anew(world: Scenario) -> No
     assert [event for event in web.ledger_events() if event in {"superseded", "promoted"}] == ["superseded", "promoted"]
 
 
-@pytest.fixture
-def failed(world: Scenario) -> App:
-    """v1 is live; `bad` did not come up in time and was aborted."""
-    world.start()
-    web = world.app()
-    web.spec |= {"progressDeadlineSeconds": 60, "progressDeadlineAbort": True}
-    web.deploy("v1")
-    return _fails(web, "bad")
-
-
 def _fails(web: App, tag: str) -> App:
     web.push_image(tag)
     wait_pods(web, tag)
@@ -111,29 +99,6 @@ def _fails(web: App, tag: str) -> App:
     wait_sizes(web, **{**dict.fromkeys(sizes(web), 0), "v1": 2})
     web.wait_told()
     return web
-
-
-def test_flagger_rollback_leaves_the_primary_untouched_and_the_failed_one_at_0(failed: App) -> None:
-    """Failed and aborted with the reason; the failed version at 0, v1 with its pods and traffic: (2,2,0,2,2)."""
-    wait_counts(failed, 2, 2, 0, 2, 2)
-    assert failed.live_tag() == "v1"
-    assert failed.primary_digest() == failed.digest("v1")
-    assert failed.ledger_events()[-2:] == ["failed", "aborted"]
-    assert "ProgressDeadlineExceeded" in failed.condition("OnHold")["message"]
-    assert rollouts(failed)[0]["outcome"] == "Aborted"
-
-
-def test_flagger_revert_to_primary_flagger_beat_f_triggers_nothing_and_clears_the_failure(failed: App) -> None:
-    """The target back at v1: Healthy again, no new rollout, not one write to a ReplicaSet or Service."""
-    world, book = failed.scenario, rollouts(failed)
-    world.wait_idle()
-    before = _workload_writes(world)
-    failed.push_image("v1", "back to v1")
-    failed.wait_phase("Healthy")
-    world.wait_idle()
-    assert rollouts(failed) == book
-    assert _workload_writes(world) == before
-    wait_counts(failed, 2, 2, 2, 2, 2)
 
 
 def _workload_writes(world: Scenario) -> list:
@@ -157,35 +122,48 @@ def test_flagger_beat_f_revert_to_the_promoted_version_cancels_the_run_under_way
     wait_sizes(web, v1=2, v2=0, bad=0)
 
 
-def test_flagger_fail_again_another_bad_revision_fails_as_the_first_did(failed: App) -> None:
-    """A second bad revision is tried, fails, and is aborted, too; v1 serves all the while."""
-    _fails(failed, "bad-2")
-    assert failed.live_tag() == "v1"
-    assert [one["outcome"] for one in rollouts(failed)] == ["Aborted", "Aborted", "Promoted"]
-    assert failed.ledger_events().count("failed") == 2
+def test_flagger_rollback_flagger_revert_to_primary_flagger_beat_f_flagger_fail_again_flagger_retry(
+    world: Scenario,
+) -> None:
+    """Failed and aborted with the reason; the failed version at 0, v1 with its pods and traffic: (2,2,0,2,2).
 
+    The target back at v1: Healthy again, no new rollout, not one write to a ReplicaSet or Service. A second bad
+    revision fails as the first did. Its pods good by now, a retry needs no change of its template: promoted.
+    """
+    world.start()
+    web = world.app()
+    web.spec |= {"progressDeadlineSeconds": 60, "progressDeadlineAbort": True}
+    web.deploy("v1")
+    _fails(web, "bad")
+    wait_counts(web, 2, 2, 0, 2, 2)
+    assert web.live_tag() == "v1"
+    assert web.primary_digest() == web.digest("v1")
+    assert web.ledger_events()[-2:] == ["failed", "aborted"]
+    assert "ProgressDeadlineExceeded" in web.condition("OnHold")["message"]
+    assert rollouts(web)[0]["outcome"] == "Aborted"
 
-def test_flagger_retry_of_the_failed_revision_needs_no_change_of_its_template(failed: App) -> None:
-    """The same revision, its pods good by now: a new rollout of the same version, promoted when it is merged."""
-    retry(failed, "bad")
-    come_up(failed, "bad")
-    failed.merge_promotion("bad")
-    failed.wait_live("bad")
-    failed.wait_told("promoted")
-    assert [one["outcome"] for one in rollouts(failed)] == ["Promoted", "Aborted", "Promoted"]
-    assert rollouts(failed)[0]["version"] == rollouts(failed)[1]["version"]
-
-
-def test_flagger_promotion_ends_with_the_checked_spec_live_and_the_old_one_at_0(web: App) -> None:
-    """Live, in main and in the ledger as Promoted; the old version goes after its delay: (2,2,2,2,2)."""
-    web.promote("v2")
+    book = rollouts(web)
+    world.wait_idle()
+    before = _workload_writes(world)
+    web.push_image("v1", "back to v1")
     web.wait_phase("Healthy")
-    assert web.primary_digest() == web.digest("v2")
-    web.scenario.advance(301)
-    wait_sizes(web, v1=0, v2=2)
+    world.wait_idle()
+    assert rollouts(web) == book
+    assert _workload_writes(world) == before
     wait_counts(web, 2, 2, 2, 2, 2)
-    assert rollouts(web)[0]["outcome"] == "Promoted"
-    assert web.ledger_events() == ["candidate", "deployed", "candidate", "promoted"]
+
+    _fails(web, "bad-2")
+    assert web.live_tag() == "v1"
+    assert [one["outcome"] for one in rollouts(web)] == ["Aborted", "Aborted", "Promoted"]
+    assert web.ledger_events().count("failed") == 2
+
+    retry(web, "bad-2")
+    come_up(web, "bad-2")
+    web.merge_promotion("bad-2")
+    web.wait_live("bad-2")
+    web.wait_told("promoted")
+    assert [one["outcome"] for one in rollouts(web)] == ["Promoted", "Aborted", "Aborted", "Promoted"]
+    assert rollouts(web)[0]["version"] == rollouts(web)[1]["version"]
 
 
 def test_flagger_primary_not_ready_does_not_stall_the_promotion(web: App) -> None:
@@ -200,20 +178,36 @@ def test_flagger_primary_not_ready_does_not_stall_the_promotion(web: App) -> Non
     web.wait_phase("Healthy")
 
 
-def test_flagger_failed_after_shift_goes_back_and_says_so_in_git(web: App) -> None:
-    """New pods unready for the deadline after the switch: v1 live again, main names v1, v2 on hold, RolledBack."""
+def test_flagger_failed_after_shift_argo_gap_retry_after_post_failure_goes_back_and_is_judged_anew(web: App) -> None:
+    """New pods unready for the deadline after the switch: v1 live again, main names v1, v2 on hold, RolledBack.
+
+    A retry with good pods is promoted and stays so.
+    """
+    world = web.scenario
     web.spec["progressDeadlineSeconds"] = 60
     web.configure()
     web.promote("v2")
     go_down(web, "v2")
     web.wait_phase("Degraded")
-    web.scenario.advance(61)
+    world.advance(61)
     web.wait_live("v1")
     web.wait_primary("v1")
     web.wait_phase("Held")
     web.wait_told("rolled-back")
     assert rollouts(web)[0]["outcome"] == "RolledBack"
     assert "of 2 pods available" in web.condition("OnHold")["message"]
+
+    set_ready(web, "v2", True)
+    retry(web, "v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted", times=2)
+    world.advance(61)
+    world.wait_idle()
+    assert web.live_tag() == "v2"
+    web.wait_phase("Healthy")
+    assert [one.get("outcome") for one in rollouts(web)] == ["Promoted", "RolledBack", "Promoted"]
+    assert web.ledger_events().count("rolled-back") == 1
 
 
 def test_flagger_phases_of_a_run_in_their_order(web: App) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.integration.cli.conftest import Cli
 from tests.support.analysis import analysed, publish_templates, runs, template
 from tests.support.cluster.clusters import TestCluster
@@ -36,12 +34,16 @@ def flat(shown: str) -> str:
 
 
 def test_a_promotion_during_the_countdown_is_honoured_at_once(cli: Cli, web: App) -> None:
+    """`promote` in a countdown of an hour: traffic moves, no countdown begins anew."""
     web.strategy |= {"autoPromotionEnabled": True, "autoPromotionSeconds": 3600}
     web.configure()
     web.push_image("v2")
     web.wait_phase("AwaitingPromotion")
     cli("promote", str(web.key), "--wait", "--timeout", "20s")
     assert web.live_tag() == "v2"
+    web.wait_told("promoted")
+    web.scenario.wait_idle()
+    assert web.status["gates"] == []
 
 
 def test_full_needs_neither_analysis_on_both_clusters(
@@ -64,7 +66,8 @@ def test_full_needs_neither_analysis_on_both_clusters(
     assert "Grace Hopper <grace@example.com>" in [entry.get("By") for entry in web.ledger()]
 
 
-def test_full_waits_for_all_pods(cli: Cli, web: App) -> None:
+def test_full_needs_something_to_promote_and_waits_for_all_its_pods(cli: Cli, web: App) -> None:
+    assert "the target is live" in cli("promote", str(web.key), "--full", code=1)
     web.push_image("bad")
     web.wait(lambda: web.phase() == "Progressing", "the candidate comes up")
     cli("promote", str(web.key), "--full")
@@ -84,10 +87,6 @@ def test_full_ends_the_analysis_of_what_serves(cli: Cli, web: App) -> None:
     assert web.live_tag() == "v2"
 
 
-def test_full_with_nothing_to_promote(cli: Cli, web: App) -> None:
-    assert "the target is live" in cli("promote", str(web.key), "--full", code=1)
-
-
 def test_full_where_main_takes_only_merges_counts_from_the_merge(cli: Cli, web: App) -> None:
     judged(web, PRE, "infinity")
     web.push_image("v2")
@@ -99,6 +98,7 @@ def test_full_where_main_takes_only_merges_counts_from_the_merge(cli: Cli, web: 
 
 
 def test_a_promotion_of_a_paused_version_measures_anew_and_moves_traffic_if_that_is_good(cli: Cli, web: App) -> None:
+    """Where it pauses again, its promotion being committed, it is promoted again."""
     judged(web, PRE, inconclusive=True)
     web.push_image("v2")
     web.wait_phase("Paused")
@@ -106,33 +106,30 @@ def test_a_promotion_of_a_paused_version_measures_anew_and_moves_traffic_if_that
     shown = flat(cli("get", str(web.key)))
     assert "α pre-promotion analysis AnalysisRun Inconclusive" in shown
     assert "✔0 ✖0 ?1 ⚠0 of 1" in shown
-    mended(web)
-    assert "was inconclusive, and measures anew" in cli("promote", str(web.key), "--wait", "--timeout", "60s")
-    assert web.live_tag() == "v2"
-
-
-def test_a_version_that_pauses_again_after_its_promotion_was_committed_is_promoted_again(cli: Cli, web: App) -> None:
-    judged(web, PRE, inconclusive=True)
-    web.push_image("v2")
-    web.wait_phase("Paused")
-    cli("promote", str(web.key))
+    assert "was inconclusive, and measures anew" in cli("promote", str(web.key))
     web.wait(lambda: web.record.git.primary == web.digest("v2"), "its promotion was seen")
-    web.wait(lambda: any(run.attempt > 1 and run.paused for run in web.record.analyses.runs), "it is paused again")
-    web.scenario.wait_idle()
+    wait_paused_again(web)
     mended(web)
     answer = cli.json("promote", str(web.key), "--wait", "--timeout", "60s")
     assert (answer["changed"], answer["asked"]) == (False, "its analysis was inconclusive, and measures anew")
     assert web.live_tag() == "v2"
 
 
-@pytest.mark.parametrize("verb", ["promote", "retry"])
-def test_a_pause_of_what_serves_is_answered_with_a_fresh_run(cli: Cli, web: App, verb: str) -> None:
+def wait_paused_again(web: App) -> None:
+    web.wait(lambda: any(run.attempt > 1 and run.paused for run in web.record.analyses.runs), "it is paused again")
+    web.scenario.wait_idle()
+
+
+def test_a_pause_of_what_serves_is_answered_with_a_fresh_run(cli: Cli, web: App) -> None:
+    """By `promote` as by `retry`."""
     judged(web, POST, inconclusive=True)
     web.push_image("v2")
     web.merge_promotion("v2")
     web.wait_phase("Paused")
     assert web.live_tag() == "v2"
+    cli("promote", str(web.key))
+    wait_paused_again(web)
     mended(web)
-    cli(verb, str(web.key))
+    cli("retry", str(web.key))
     web.wait_phase("Healthy")
     assert web.live_tag() == "v2"
