@@ -92,14 +92,6 @@ def wait_offered(app: App, number: int) -> None:
     app.wait(lambda: app.offered() and app.phase() == "AwaitingPromotion", "it waits for somebody to promote it")
 
 
-@pytest.fixture
-def waiting(web: App) -> App:
-    """v2 has other settings and another password, and waits to be promoted."""
-    push(web, "other settings", settings=config("two", 4), db=secret(LOUD))
-    wait_offered(web, 2)
-    return web
-
-
 def assert_no_secret(text: str) -> None:
     for value in (HUSH, LOUD):
         for form in (value, base64.b64encode(value.encode()).decode().rstrip("=")):
@@ -109,7 +101,47 @@ def assert_no_secret(text: str) -> None:
 CHANGES = ["ConfigMap web-settings (nginx.conf, url changed)", "Secret db (password changed)"]
 
 
-def test_diff_shows_values_of_config_maps_and_only_that_a_secret_changes(cli: Cli, waiting: App) -> None:
+def test_what_changes_is_named_wherever_a_version_is_and_no_value_of_a_secret_is(cli: Cli, web: App) -> None:
+    """By `diff`, `explain`, `get`, the promotion's branch and commit, `promote`, `history` and `rollback`."""
+    key, remote = str(web.key), web.scenario.remote
+    assert "no difference" in cli("diff", key)
+    push(web, "other settings", settings=config("two", 4), db=secret(LOUD))
+    wait_offered(web, 2)
+    _diff_shows_values_of_config_maps_and_that_a_secret_changes(cli, web)
+    _explain_and_get_name_what_comes_next(cli, web)
+
+    listed = "Configuration:\n" + "\n".join(f"- {change}" for change in CHANGES)
+    assert listed in remote.message(web.promotion_branch)
+    assert_no_secret(remote.message(web.promotion_branch))
+    shown = cli("promote", key, "--wait")
+    for change in CHANGES:
+        assert f"it changes: {change}" in shown
+    assert listed in remote.message("main")
+    assert_no_secret(remote.message("main") + shown)
+    wait_live(web, 2)
+
+    shown = cli("history", key)
+    for change in CHANGES:
+        assert change in shown
+    entries = {each["event"]: each for each in cli.json("history", key)["entries"]}
+    assert [each["whole"] for each in entries["deployed"]["configuration"]] == ["added", "added"]
+    assert [each["changed"] for each in entries["promoted"]["configuration"]] == [["nginx.conf", "url"], ["password"]]
+    assert_no_secret(shown + json.dumps(entries))
+
+    shown = cli("rollback", key, "--wait")
+    for change in CHANGES:
+        assert f"it changes: {change}" in shown
+    assert_no_secret(shown)
+    wait_live(web, 1)
+
+    cli("resume", key)
+    wait_offered(web, 2)
+    answer = cli.json("promote", key)
+    assert [each["name"] for each in answer["configuration"]] == ["web-settings", "db"]
+    assert_no_secret(json.dumps(answer))
+
+
+def _diff_shows_values_of_config_maps_and_that_a_secret_changes(cli: Cli, waiting: App) -> None:
     shown = cli("diff", str(waiting.key), code=1)
     assert "ConfigMap/web-settings.url: one → two" in shown
     assert '  ConfigMap/web-settings["nginx.conf"]:\n' in shown
@@ -125,11 +157,7 @@ def test_diff_shows_values_of_config_maps_and_only_that_a_secret_changes(cli: Cl
     ]
 
 
-def test_diff_of_a_live_target_is_none(cli: Cli, web: App) -> None:
-    assert "no difference" in cli("diff", str(web.key))
-
-
-def test_explain_and_get_name_what_comes_with_the_next_version(cli: Cli, waiting: App) -> None:
+def _explain_and_get_name_what_comes_next(cli: Cli, waiting: App) -> None:
     shown = cli("explain", str(waiting.key))
     for change in CHANGES:
         assert f"it changes: {change}" in shown
@@ -149,41 +177,6 @@ def test_explain_and_get_name_what_comes_with_the_next_version(cli: Cli, waiting
     assert app["versions"][0]["configurationChanges"] == []
     for output in (shown, json.dumps(answer), tree, json.dumps(app)):
         assert_no_secret(output)
-
-
-def test_promotion_branch_and_promotion_name_objects_and_keys(cli: Cli, waiting: App) -> None:
-    remote = waiting.scenario.remote
-    listed = "Configuration:\n" + "\n".join(f"- {change}" for change in CHANGES)
-    assert listed in remote.message(waiting.promotion_branch)
-    assert_no_secret(remote.message(waiting.promotion_branch))
-    answer = cli.json("promote", str(waiting.key))
-    assert [each["name"] for each in answer["configuration"]] == ["web-settings", "db"]
-    assert listed in remote.message("main")
-    assert_no_secret(remote.message("main") + json.dumps(answer))
-
-
-def test_promote_and_rollback_say_what_changes(cli: Cli, waiting: App) -> None:
-    shown = cli("promote", str(waiting.key), "--wait")
-    for change in CHANGES:
-        assert f"it changes: {change}" in shown
-    wait_live(waiting, 2)
-    shown = cli("rollback", str(waiting.key), "--wait")
-    for change in CHANGES:
-        assert f"it changes: {change}" in shown
-    assert_no_secret(shown)
-    wait_live(waiting, 1)
-
-
-def test_history_names_what_changed_with_each_move_of_traffic(cli: Cli, waiting: App) -> None:
-    cli("promote", str(waiting.key), "--wait")
-    waiting.wait_told("promoted")
-    shown = cli("history", str(waiting.key))
-    for change in CHANGES:
-        assert change in shown
-    entries = {each["event"]: each for each in cli.json("history", str(waiting.key))["entries"]}
-    assert [each["whole"] for each in entries["deployed"]["configuration"]] == ["added", "added"]
-    assert [each["changed"] for each in entries["promoted"]["configuration"]] == [["nginx.conf", "url"], ["password"]]
-    assert_no_secret(shown + json.dumps(entries))
 
 
 def test_plan_says_no_secret(cli: Cli, web: App) -> None:
@@ -222,27 +215,18 @@ def test_undo_brings_back_configuration_and_template_as_they_were_written_in_one
     assert web.live_tag() == "v1"
 
 
-def test_undo_of_configuration_alone_leaves_the_target_file(cli: Cli, waiting: App) -> None:
-    commits = len(waiting.scenario.remote.log())
-    undone(cli, waiting)
-    assert (now(waiting, "settings"), now(waiting, "db")) == (config(), secret())
-    assert len(waiting.scenario.remote.log()) == commits + 1
-    waiting.wait_phase("Healthy")
-
-
-def test_undo_keeps_what_else_stands_in_the_file(cli: Cli, web: App) -> None:
+def test_undo_keeps_what_else_stands_in_the_file_and_makes_a_deleted_one_again(cli: Cli, web: App) -> None:
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {a: b}  # not ours\n"
     push(web, "together", settings=f"{other}---\n{config('two')}")
     wait_offered(web, 2)
     undone(cli, web)
     assert now(web, "settings") == f"{other}---\n{config()}"
-
-
-def test_undo_makes_a_deleted_file_again(cli: Cli, web: App) -> None:
+    push(web, "alone again", settings=config())
+    web.wait_phase("Healthy")
     web.container = {}
     push(web, "without", settings=None, db=None, target=web.target_yaml("v2"))
-    wait_offered(web, 2)
-    undone(cli, web)
+    wait_offered(web, 3)
+    assert undone(cli, web, "--to-version", "1") == 1
     assert (now(web, "settings"), now(web, "db")) == (config(), secret())
     web.wait_phase("Healthy")
 
@@ -250,17 +234,15 @@ def test_undo_makes_a_deleted_file_again(cli: Cli, web: App) -> None:
 # Pods that wait for it.
 
 
-def test_a_key_that_is_missing_is_asked_for_by_the_name_in_git(cli: Cli, web: App) -> None:
+def test_a_missing_key_is_asked_for_by_its_name_in_git_and_a_missing_copy_is_the_agents(cli: Cli, web: App) -> None:
     push(web, "another key", db=SECRET.format(password=LOUD).replace("password:", "passphrase:"))
     web.wait(lambda: cli.json("explain", str(web.key))["troubles"], "pods are in trouble")
     [trouble] = cli.json("explain", str(web.key))["troubles"]
     assert "couldn't find key password in Secret" in trouble["message"]
     assert trouble["advice"] == "give the Secret db the key password, or correct the reference in the target"
 
-
-def test_a_copy_that_is_missing_is_the_agents_to_make(cli: Cli, web: App) -> None:
-    push(web, "other settings", settings=config("two"))
-    wait_offered(web, 2)
+    push(web, "other settings", settings=config("two"), db=secret())
+    wait_offered(web, 3)
     web.scenario.stop()
     cluster, digest = web.scenario.cluster, web.status["candidate"]["digest"]
     for name in copies(web):
@@ -277,8 +259,10 @@ def test_undo_of_configuration_on_both_clusters(either_world: Scenario, tmp_path
     web = deployed(either_world)
     push(web, "other settings", settings=config("two"), db=secret(LOUD))
     wait_offered(web, 2)
+    commits = len(web.scenario.remote.log())
     undone(cli, web)
     assert (now(web, "settings"), now(web, "db")) == (config(), secret())
+    assert len(web.scenario.remote.log()) == commits + 1
     web.wait_phase("Healthy")
     wait_live(web, 1)
 

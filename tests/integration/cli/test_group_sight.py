@@ -22,8 +22,25 @@ def name(store: Store) -> str:
     return f"{store.world.namespace}/store"
 
 
-def test_explain_says_what_serves_and_what_may_be_done_at_rest(cli: Cli, store: Store) -> None:
+def test_a_group_is_told_of_at_rest_and_before_a_promotion(cli: Cli, store: Store) -> None:
+    """With an agent and without; and where somebody damaged the record, that and its remedy."""
     store.begin()
+    _explain_says_what_serves_and_what_may_be_done(cli, store)
+    cli.env["COLUMNS"] = "240"
+    _a_group_that_main_does_not_have_is_named_with_those_that_it_has(cli, store)
+    store.world.wait_idle()
+    _plan_of_a_branch_says_what_its_merge_would_do(cli, store)
+    assert "no difference" in cli("group", "diff", name(store))
+    store.world.wait_idle()
+    store.world.stop()
+    _plan_of_a_version_says_what_its_promotion_would_do(cli, store)
+    _all_of_them_tell_of_a_promotion_and_write_nothing(cli, store)
+    store.damage_record()
+    for verb in ("explain", "plan", "diff", "tree"):
+        assert "ReleaseGroup store: has no record" in cli("group", verb, name(store), code=1)
+
+
+def _explain_says_what_serves_and_what_may_be_done(cli: Cli, store: Store) -> None:
     cli.env["COLUMNS"] = "80"
     text = cli("group", "explain", name(store), "--exit-code")
     assert text.startswith(f"{name(store)}: Healthy\n  v1 serves\n")
@@ -42,7 +59,90 @@ def test_explain_says_what_serves_and_what_may_be_done_at_rest(cli: Cli, store: 
     }
 
 
+def _a_group_that_main_does_not_have_is_named_with_those_that_it_has(cli: Cli, store: Store) -> None:
+    assert f"main has no group other; it has {name(store)}" in cli("group", "explain", "other", code=5)
+    assert "names no app" in cli("group", "explain", "a/b/c", code=2)
+
+
+def _plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, store: Store) -> None:
+    remote = store.world.remote
+    remote.pull()
+    remote.checkout("release", new=True)
+    store.spec["active"] = "v2"
+    for path, content in store.group().items():
+        remote.write(path, content or "")
+    remote.commit("Release v2")
+    remote.push("release")
+    remote.checkout("main")
+    assert cli.json("group", "plan", name(store))["move"] is None
+    assert cli.json("group", "plan", name(store), "--branch", "release")["move"]["target"] == "v2"
+    store.spec["active"] = "v1"
+
+
+def _plan_of_a_version_says_what_its_promotion_would_do(cli: Cli, store: Store) -> None:
+    head, writes = store.world.remote.head(), store.world.writes()
+    assert cli.json("group", "plan", name(store))["move"] is None
+    found = cli.json("group", "plan", name(store), "v2")
+    assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
+    assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
+    assert cli.json("group", "plan", name(store), "v1")["move"] is None
+    assert f"main has no version v9 of {name(store)}; it has v1, v2" in cli("group", "plan", name(store), "v9", code=5)
+    assert "'two' is no version; write v1, v2" in cli("group", "plan", name(store), "two", code=2)
+    assert (store.world.remote.head(), store.world.writes()) == (head, writes)
+
+
+def _all_of_them_tell_of_a_promotion_and_write_nothing(cli: Cli, store: Store) -> None:
+    store.activate("v2")
+    heads, writes = store.world.remote.branches(), store.world.writes()
+    text = cli("group", "plan", name(store))
+    assert "Promotion from v1 to v2, at the step Prepare" in text
+    assert "2. write HTTPRoute store" in text
+    found = cli.json("group", "plan", name(store))
+    assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
+    answers = {(each["path"], each.get("version", "")): (each["before"], each["after"]) for each in found["requests"]}
+    assert answers["/cart", ""] == ("cart-v1", "cart-v2")
+    assert answers["/old", "v2"] == ("denied", "404")
+    assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
+    text = cli("group", "diff", name(store), code=1)
+    assert "HTTPRoute store: /cart: cart-v1:80 → cart-v2:80" in text
+    assert "Service cart: follows cart-v1 → follows cart-v2" in text
+    assert "is at the step Prepare" in cli("group", "explain", name(store))
+    cli("group", "tree", name(store))
+    assert (store.world.remote.branches(), store.world.writes()) == (heads, writes)
+
+
+def test_what_somebody_changed_or_deleted_by_hand_is_shown(cli: Cli, store: Store) -> None:
+    """And what policies ask about other apps is known meanwhile."""
+    store.begin()
+    after = policy("after", f"- after: {{app: {store.world.namespace}/auth-v1}}")
+    store.world.publish("After auth", {"policies/after.yaml": after})
+    store.world.wait_idle()
+    store.world.stop()
+    namespace = store.world.namespace
+    path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/store"
+    body = store.world.cluster.find(path)
+    assert body is not None
+    rules = [rule for rule in body["spec"]["rules"] if rule["backendRefs"][0]["name"] != "auth-v1"]
+    store.world.cluster.ask("PATCH", path, {"spec": {"rules": rules}}, content_type="application/merge-patch+json")
+    found = cli.json("group", "diff", name(store), code=1)
+    assert found["differences"] == [{"path": "HTTPRoute store: /auth", "before": None, "after": "auth-v1:80"}]
+
+    store.activate("v2")
+    gates = cli.json("group", "explain", name(store))["gates"]
+    (of_policy,) = [gate for gate in gates if gate["kind"] == "policy"]
+    assert of_policy["open"] is True, of_policy
+    assert "auth-v1" in of_policy["reason"]
+
+    store.world.cluster.ask(
+        "DELETE", f"/apis/gitops-bg.dev/v1alpha1/namespaces/{namespace}/bluegreendeployments/auth-v1"
+    )
+    (line,) = (line for line in cli("group", "tree", name(store)).splitlines() if "auth-v1" in line and "App" in line)
+    assert "Missing" in line
+    assert "the cluster has no group other" in cli("group", "tree", "other", code=5)
+
+
 def test_explain_says_which_gate_is_shut_for_how_long_and_what_to_do(cli: Cli, store: Store) -> None:
+    """`tree` shows it with all else; in files with a mistake `plan` and `diff` name the line."""
     store.begin()
     store.spec["suspend"] = {"reason": "a holiday", "by": "ada", "until": "2099-01-01T00:00:00Z"}
     store.activate("v2")
@@ -58,102 +158,15 @@ def test_explain_says_which_gate_is_shut_for_how_long_and_what_to_do(cli: Cli, s
     (shut,) = [gate for gate in found["gates"] if not gate["open"]]
     assert (shut["kind"], shut["until"]) == ("suspension", "2099-01-01T00:00:00Z")
     assert store.status()["phase"] == "Waiting"
-
-
-def test_explain_of_a_group_that_main_does_not_have_names_those_that_it_has(cli: Cli, store: Store) -> None:
-    store.begin()
-    assert f"main has no group other; it has {name(store)}" in cli("group", "explain", "other", code=5)
-    assert "names no app" in cli("group", "explain", "a/b/c", code=2)
-
-
-def test_plan_and_diff_say_what_a_promotion_changes_and_write_nothing(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    store.world.stop()
-    store.activate("v2")
-    heads, writes = store.world.remote.branches(), store.world.writes()
-    text = cli("group", "plan", name(store))
-    assert "Promotion from v1 to v2, at the step Prepare" in text
-    assert "2. write HTTPRoute store" in text
-    found = cli.json("group", "plan", name(store))
-    assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
-    answers = {(each["path"], each.get("version", "")): (each["before"], each["after"]) for each in found["requests"]}
-    assert answers["/cart", ""] == ("cart-v1", "cart-v2")
-    assert answers["/old", "v2"] == ("denied", "404")
-    assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
-    text = cli("group", "diff", name(store), code=1)
-    assert "HTTPRoute store: /cart: cart-v1:80 → cart-v2:80" in text
-    assert "Service cart: follows cart-v1 → follows cart-v2" in text
-    assert (store.world.remote.branches(), store.world.writes()) == (heads, writes)
-
-
-def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    remote = store.world.remote
-    remote.pull()
-    remote.checkout("release", new=True)
-    store.spec["active"] = "v2"
-    for path, content in store.group().items():
-        remote.write(path, content or "")
-    remote.commit("Release v2")
-    remote.push("release")
-    remote.checkout("main")
-    assert cli.json("group", "plan", name(store))["move"] is None
-    assert cli.json("group", "plan", name(store), "--branch", "release")["move"]["target"] == "v2"
-
-
-def test_plan_of_a_version_says_what_its_promotion_would_do_before_anybody_asks_for_it(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    store.world.stop()
-    head, writes = store.world.remote.head(), store.world.writes()
-    assert cli.json("group", "plan", name(store))["move"] is None
-    found = cli.json("group", "plan", name(store), "v2")
-    assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
-    assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
-    assert cli.json("group", "plan", name(store), "v1")["move"] is None
-    assert f"main has no version v9 of {name(store)}; it has v1, v2" in cli("group", "plan", name(store), "v9", code=5)
-    assert "'two' is no version; write v1, v2" in cli("group", "plan", name(store), "two", code=2)
-    assert (store.world.remote.head(), store.world.writes()) == (head, writes)
-
-
-def test_plan_of_a_group_that_no_agent_has_seen_says_what_is_made(cli: Cli, store: Store) -> None:
-    files = store.version("v1", cart="/cart")
-    store.world.publish("The store", {**store.group(), **files})
-    found = cli.json("group", "plan", name(store))
-    assert found["actions"][0] == "apply the ReleaseGroup as Git describes it"
-    assert {"path": "/cart", "before": "404", "after": "cart-v1"} in found["requests"]
-    assert store.world.writes() == []
-
-
-def test_diff_shows_what_somebody_changed_by_hand(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    assert "no difference" in cli("group", "diff", name(store))
-    store.world.stop()
-    path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{store.world.namespace}/httproutes/store"
-    body = store.world.cluster.find(path)
-    assert body is not None
-    rules = [rule for rule in body["spec"]["rules"] if rule["backendRefs"][0]["name"] != "auth-v1"]
-    store.world.cluster.ask("PATCH", path, {"spec": {"rules": rules}}, content_type="application/merge-patch+json")
-    found = cli.json("group", "diff", name(store), code=1)
-    assert found["differences"] == [{"path": "HTTPRoute store: /auth", "before": None, "after": "auth-v1:80"}]
-
-
-def test_plan_and_diff_of_invalid_files_name_the_line(cli: Cli, store: Store) -> None:
-    store.begin()
+    cli.env["COLUMNS"] = "240"
+    _tree_shows_versions_their_services_pods_services_routes_and_gates(cli, store)
     store.spec["archiveSize"] = -1
     store.activate("v1")
     assert "group.yaml:" in cli("group", "plan", name(store))
     assert "-1 is too small" in cli("group", "diff", name(store), code=1)
 
 
-def test_tree_shows_versions_their_services_pods_services_routes_and_gates(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.spec["suspend"] = {"reason": "a holiday"}
-    store.activate("v2")
-    store.wait("v1A v2C", "Waiting")
+def _tree_shows_versions_their_services_pods_services_routes_and_gates(cli: Cli, store: Store) -> None:
     text = cli("group", "tree", name(store))
     lines = [line.strip(" │├└─") for line in text.splitlines()]
     starts = [
@@ -178,51 +191,13 @@ def test_tree_shows_versions_their_services_pods_services_routes_and_gates(cli: 
     assert {"name": "cart", "follows": "cart-v1"} in data["services"]
 
 
-def test_tree_of_a_group_whose_service_somebody_deleted_says_what_is_missing(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    store.world.stop()
-    namespace = store.world.namespace
-    store.world.cluster.ask(
-        "DELETE", f"/apis/gitops-bg.dev/v1alpha1/namespaces/{namespace}/bluegreendeployments/auth-v1"
-    )
-    (line,) = (line for line in cli("group", "tree", name(store)).splitlines() if "auth-v1" in line and "App" in line)
-    assert "Missing" in line
-    assert "the cluster has no group other" in cli("group", "tree", "other", code=5)
-
-
-def test_explain_and_tree_write_nothing(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    store.world.stop()
-    store.activate("v2")
-    heads, writes = store.world.remote.branches(), store.world.writes()
-    assert "is at the step Prepare" in cli("group", "explain", name(store))
-    cli("group", "tree", name(store))
-    assert (store.world.remote.branches(), store.world.writes()) == (heads, writes)
-
-
-def test_a_record_that_somebody_damaged_is_named_with_its_remedy(cli: Cli, store: Store) -> None:
-    store.begin()
-    store.world.wait_idle()
-    store.world.stop()
-    store.damage_record()
-    for verb in ("explain", "plan", "diff", "tree"):
-        assert "ReleaseGroup store: has no record" in cli("group", verb, name(store), code=1)
-
-
-def test_explain_knows_of_other_apps_what_policies_ask_about_them(cli: Cli, store: Store) -> None:
-    store.begin()
-    name_of_auth = f"{store.world.namespace}/auth-v1"
-    after = policy("after", f"- after: {{app: {name_of_auth}}}")
-    store.world.publish("After auth", {"policies/after.yaml": after})
-    store.world.wait_idle()
-    store.world.stop()
-    store.activate("v2")
-    gates = cli.json("group", "explain", name(store))["gates"]
-    (of_policy,) = [gate for gate in gates if gate["kind"] == "policy"]
-    assert of_policy["open"] is True, of_policy
-    assert "auth-v1" in of_policy["reason"]
+def test_plan_of_a_group_that_no_agent_has_seen_says_what_is_made(cli: Cli, store: Store) -> None:
+    files = store.version("v1", cart="/cart")
+    store.world.publish("The store", {**store.group(), **files})
+    found = cli.json("group", "plan", name(store))
+    assert found["actions"][0] == "apply the ReleaseGroup as Git describes it"
+    assert {"path": "/cart", "before": "404", "after": "cart-v1"} in found["requests"]
+    assert store.world.writes() == []
 
 
 def test_a_first_version_in_a_freeze_says_what_waits_and_comes_up_by_an_override_for_each_service(

@@ -37,9 +37,16 @@ def file(app: App, name: str) -> str | None:
     return app.scenario.remote.show("main", f"{app.folder}/{name}")
 
 
-def test_set_image_changes_the_target_of_the_member_and_promote_its_primary(cli: Cli, cart: App) -> None:
+def test_set_image_and_undo_change_the_target_of_the_member_and_promote_its_primary(cli: Cli, cart: App) -> None:
+    before = file(cart, "target.yaml")
     cli("set-image", str(cart.key), f"web=registry.example/{cart.name}:v2")
     assert f"{cart.name}:v2" in (file(cart, "target.yaml") or "")
+    cart.scenario.wake()
+    cart.wait_offered("v2")
+    cli("undo", str(cart.key), "-m", "not yet")
+    assert file(cart, "target.yaml") == before
+    cart.wait_told("cancelled")
+    cli("set-image", str(cart.key), f"web=registry.example/{cart.name}:v2")
     cart.scenario.wake()
     cart.wait_offered("v2")
     cli("promote", str(cart.key))
@@ -51,7 +58,8 @@ def test_set_image_changes_the_target_of_the_member_and_promote_its_primary(cli:
     assert cart.primary_digest() == cart.digest("v1")
 
 
-def test_suspend_writes_the_app_file_that_counted_without_being_there(cli: Cli, cart: App) -> None:
+def test_the_app_file_that_counted_without_being_there_is_written_once_it_is_needed(cli: Cli, cart: App) -> None:
+    assert cli.json("resume", str(cart.key))["apps"][0]["changed"] is False
     assert file(cart, "app.yaml") is None
     cli("suspend", str(cart.key), "-r", "incident 4711")
     cart.scenario.wake()
@@ -63,14 +71,6 @@ def test_suspend_writes_the_app_file_that_counted_without_being_there(cli: Cli, 
     cli("resume", str(cart.key))
     cart.wait_condition("Suspended", "False")
     assert "suspend" not in yaml.safe_load(file(cart, "app.yaml") or "")["spec"]
-
-
-def test_resume_of_what_is_not_suspended_writes_no_file(cli: Cli, cart: App) -> None:
-    assert cli.json("resume", str(cart.key))["apps"][0]["changed"] is False
-    assert file(cart, "app.yaml") is None
-
-
-def test_restart_is_asked_for_in_the_folder_of_the_member(cli: Cli, cart: App) -> None:
     cli("restart", str(cart.key))
     assert yaml.safe_load(file(cart, "app.yaml") or "")["spec"]["restartAt"]
 
@@ -85,14 +85,6 @@ def test_retry_tries_the_held_version_again(cli: Cli, cart: App) -> None:
     cli("retry", str(cart.key))
     cart.wait_offered("v2")
     assert yaml.safe_load(file(cart, "app.yaml") or "")["spec"]["retry"]["digest"] == cart.digest("v2")
-
-
-def test_undo_restores_the_target_of_the_member(cli: Cli, cart: App) -> None:
-    before = file(cart, "target.yaml")
-    cart.scenario.publish("v2", {f"{cart.folder}/target.yaml": cart.target_yaml("v2")})
-    cart.wait_offered("v2")
-    cli("undo", str(cart.key), "-m", "not yet")
-    assert file(cart, "target.yaml") == before
 
 
 def test_check_reads_members_from_the_remote_and_names_their_mistakes(cli: Cli, cart: App) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from gitops_bg.repo.settings import VerificationSettings
 from tests.documentation.commands.shown import demand_as_shown
@@ -35,10 +32,7 @@ def sign_again(remote: GitRemote, last: str) -> None:
     remote.run("push", "--force-with-lease", "origin", "main")
 
 
-@pytest.mark.parametrize("goes_on", [vouch, sign_again])
-def test_an_unsigned_commit_is_said_and_the_recipes_work(
-    sandbox_cluster: SandboxCluster, tmp_path: Path, goes_on: Callable[[GitRemote, str], None]
-) -> None:
+def test_an_unsigned_commit_is_said_and_the_recipes_work(sandbox_cluster: SandboxCluster, tmp_path: Path) -> None:
     ada, agent = make_key(tmp_path, "ada"), make_key(tmp_path, "agent")
     file = tmp_path / "allowed_signers"
     file.write_text(ada.line("ada") + agent.line("gitops-bg"))
@@ -49,24 +43,29 @@ def test_an_unsigned_commit_is_said_and_the_recipes_work(
         signing(world.remote, ada)
         world.start()
         web = world.app().deploy("v1")
-        world.wait_idle()
-        last = str(world.remote.head())
-        signing(world.remote, None)
-        commit = web.push_image("v2")
-        web.wait_condition("SourceVerified", "False")
-        printed = cli("explain", str(web.key))
-        assert f"commit {commit[:10]} by Ada Pusher is not signed: main is read up to {last[:10]}" in printed
-        demand_as_shown(PAGE, "gitops-bg explain shop/web", printed, shop_web=web.key)
-        (condition,) = (each for each in cli.json("explain", str(web.key))["conditions"] if "SourceV" in each["type"])
-        assert (condition["status"], condition["reason"]) == (False, "NotSigned")
-        signing(world.remote, ada)
-        goes_on(world.remote, last)
-        world.wake()
-        web.wait_offered("v2")
-        cli("promote", str(web.key), "--signing-key", str(ada.private))
-        world.wake()
-        web.wait_live("v2")
-        assert "SourceVerified" not in cli("explain", str(web.key))
+        for tag, goes_on in (("v2", vouch), ("v3", sign_again)):
+            world.wait_idle()
+            world.pull()
+            last = str(world.remote.head())
+            signing(world.remote, None)
+            commit = web.push_image(tag)
+            web.wait_condition("SourceVerified", "False")
+            printed = cli("explain", str(web.key))
+            assert f"commit {commit[:10]} by Ada Pusher is not signed: main is read up to {last[:10]}" in printed
+            if tag == "v2":
+                demand_as_shown(PAGE, "gitops-bg explain shop/web", printed, shop_web=web.key)
+            conditions = cli.json("explain", str(web.key))["conditions"]
+            (condition,) = (each for each in conditions if "SourceV" in each["type"])
+            assert (condition["status"], condition["reason"]) == (False, "NotSigned")
+            signing(world.remote, ada)
+            goes_on(world.remote, last)
+            world.wake()
+            web.wait_offered(tag)
+            cli("promote", str(web.key), "--signing-key", str(ada.private))
+            world.wake()
+            web.wait_live(tag)
+            web.wait_told("promoted", 1 + (tag == "v3"))
+            assert "SourceVerified" not in cli("explain", str(web.key))
 
 
 def once(world: Scenario, folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:

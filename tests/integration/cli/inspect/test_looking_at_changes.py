@@ -16,9 +16,14 @@ def waiting(web: App) -> App:
     return with_candidate(web)
 
 
-def test_an_old_version_shows_how_long_it_stays_warm(cli: Cli, web: App) -> None:
-    web.promote("v2")
-    assert "delay:4m" in cli("get", str(web.key))
+def test_explain_of_a_version_on_hold_names_no_branch_to_merge_that_is_not_there(cli: Cli, waiting: App) -> None:
+    cli("abort", str(waiting.key))
+    waiting.wait(lambda: not waiting.offered(), "the offer is withdrawn")
+    gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
+    assert f"gitops-bg resume {waiting.key}" in gates["hold"]["advice"]
+    assert gates["hold"]["reason"] == "on hold: aborted by hand"
+    assert waiting.condition("Healthy")["message"] == waiting.condition("OnHold")["message"]
+    assert list(gates) == ["hold"]
 
 
 def test_a_candidate_that_was_cancelled_is_none_any_more(cli: Cli, web: App) -> None:
@@ -29,16 +34,6 @@ def test_a_candidate_that_was_cancelled_is_none_any_more(cli: Cli, web: App) -> 
     shown = " ".join(cli("tree", str(web.key)).split())
     assert "green Version withdrawn" in shown
     assert "Version candidate" not in shown
-
-
-def test_explain_of_a_version_on_hold_names_no_branch_to_merge_that_is_not_there(cli: Cli, waiting: App) -> None:
-    cli("abort", str(waiting.key))
-    waiting.wait(lambda: not waiting.offered(), "the offer is withdrawn")
-    gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
-    assert f"gitops-bg resume {waiting.key}" in gates["hold"]["advice"]
-    assert gates["hold"]["reason"] == "on hold: aborted by hand"
-    assert waiting.condition("Healthy")["message"] == waiting.condition("OnHold")["message"]
-    assert list(gates) == ["hold"]
 
 
 def test_explain_of_a_candidate_that_does_not_come_up_counts_its_pods(cli: Cli, web: App) -> None:
@@ -57,24 +52,24 @@ def test_diff_does_not_print_what_looks_like_a_secret(cli: Cli, web: App) -> Non
     assert "MODE" in shown
 
 
-def test_history_has_every_entry_of_the_ledger(cli: Cli, web: App) -> None:
+def test_history_has_every_entry_of_the_ledger_and_asks_which_where_there_are_two_and_no_live_app_says_it(
+    cli: Cli, web: App
+) -> None:
+    key, remote = str(web.key), web.scenario.remote
     web.promote("v2")
-    shown = cli("history", str(web.key))
+    assert "delay:4m" in cli("get", key), "how long an old version stays warm"
+    shown = cli("history", key)
     assert "promoted" in shown
     assert "v1" in shown
-    entries = cli.json("history", str(web.key))["entries"]
+    entries = cli.json("history", key)["entries"]
     assert [entry["event"] for entry in reversed(entries)] == web.ledger_events()
-    assert cli.json("history", str(web.key), "--limit", "1")["entries"] == entries[:1]
+    assert cli.json("history", key, "--limit", "1")["entries"] == entries[:1]
 
-
-def test_history_asks_which_cluster_where_there_are_two_ledgers_and_no_live_app_says_it(cli: Cli, web: App) -> None:
-    web.scenario.remote.run(
-        "push", "-q", "origin", f"origin/{web.scenario.remote.branch}:refs/heads/gitops-bg/state/eu"
-    )
-    assert cli.json("history", str(web.key))["ledger"] == "gitops-bg/state/test"
+    remote.run("push", "-q", "origin", f"origin/{remote.branch}:refs/heads/gitops-bg/state/eu")
+    assert cli.json("history", key)["ledger"] == "gitops-bg/state/test"
     cli.env["GITOPS_BG_KUBECONFIG"] = "/nowhere"
-    assert "the ledgers of eu, test; say which" in cli("history", str(web.key), code=2)
-    assert cli.json("history", str(web.key), "--cluster", "test")["entries"]
+    assert "the ledgers of eu, test; say which" in cli("history", key, code=2)
+    assert cli.json("history", key, "--cluster", "test")["entries"]
 
 
 def test_a_bare_name_is_enough_where_it_is_unique(cli: Cli, world: Scenario) -> None:

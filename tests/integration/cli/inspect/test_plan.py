@@ -17,7 +17,7 @@ def waiting(web: App) -> App:
     return with_candidate(web)
 
 
-def test_plan_changes_nothing(cli: Cli, waiting: App) -> None:
+def test_plan_changes_nothing_and_from_a_file_needs_no_cluster(cli: Cli, waiting: App, tmp_path: Path) -> None:
     world = waiting.scenario
     world.stop()
     waiting.push_image("v3")
@@ -26,6 +26,13 @@ def test_plan_changes_nothing(cli: Cli, waiting: App) -> None:
     assert "create the green ReplicaSet of v3" in shown
     assert world.remote.branches() == heads
     assert world.writes() == writes
+
+    file = tmp_path / "observed.json"
+    live = cli.json("plan", str(waiting.key), "--dump-observed", str(file))
+    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
+    from_file = cli.json("plan", str(waiting.key), "--observed", str(file))
+    said = [[action["sentence"] for action in plan["apps"][0]["actions"]] for plan in (live, from_file)]
+    assert said[0] == said[1] != []
 
 
 def test_plan_of_a_new_app_says_what_would_be_deployed(cli: Cli, world: Scenario) -> None:
@@ -36,14 +43,6 @@ def test_plan_of_a_new_app_says_what_would_be_deployed(cli: Cli, world: Scenario
     [plan] = answer["apps"]
     assert [action["action"] for action in plan["actions"]][:2] == ["ApplyApp", "CreateReplicaSet"]
     assert world.writes() == []
-
-
-def test_plan_says_what_an_autoscaler_in_git_leads_to(cli: Cli, web: App) -> None:
-    web.scenario.stop()
-    publish(web, "hpa", hpa())
-    (line,) = (each for each in cli("plan", str(web.key)).splitlines() if "Horizontal" in each)
-    assert line.strip().startswith("1. apply HorizontalPodAutoscaler web-primary -> v1 (")
-    assert line.endswith("it does not exist")
 
 
 def test_plan_of_a_work_tree_says_what_a_push_would_do_and_leaves_the_clone_as_it_is(cli: Cli, web: App) -> None:
@@ -66,14 +65,28 @@ def test_plan_of_a_work_tree_says_what_a_push_would_do_and_leaves_the_clone_as_i
     assert (world.remote.branches(), world.writes()) == (heads, writes)
 
 
-def test_the_work_tree_that_one_is_in_needs_no_name(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_tree_that_one_is_in_needs_no_name(
+    cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And what main came to have is planned: an autoscaler, and at last a mistake, which is shown."""
     web.scenario.stop()
+    assert "is no clone of the repository" in cli("plan", "--worktree", str(tmp_path), code=2)
     clone = web.scenario.remote.clone
     file = clone / web.folder / "target.yaml"
     file.write_text(file.read_text().replace("web:v1", "web:v2"))
-    monkeypatch.chdir(clone)
-    assert [each["app"] for each in cli.json("plan", "--worktree")["apps"]] == [str(web.key)]
-    assert "create the green ReplicaSet of v2" in cli("plan", "--worktree")
+    with monkeypatch.context() as here:
+        here.chdir(clone)
+        assert [each["app"] for each in cli.json("plan", "--worktree")["apps"]] == [str(web.key)]
+        assert "create the green ReplicaSet of v2" in cli("plan", "--worktree")
+    web.scenario.remote.run("checkout", "--quiet", ".")
+
+    publish(web, "hpa", hpa())
+    (line,) = (each for each in cli("plan", str(web.key)).splitlines() if "Horizontal" in each)
+    assert line.strip().startswith("1. apply HorizontalPodAutoscaler web-primary -> v1 (")
+    assert line.endswith("it does not exist")
+    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
+    assert "target.yaml" in cli("plan", str(web.key))
+    assert cli.json("plan", str(web.key))["apps"][0]["phase"] == "Invalid"
 
 
 def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,25 +111,3 @@ def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, web: App, monke
     shown = " ".join(cli("plan", "--to", "proposed", code=1).split())
     assert "cannot be merged into" in shown
     assert "target.yaml" in shown
-
-
-def test_plan_of_a_proposal_needs_a_clone(cli: Cli, web: App, tmp_path: Path) -> None:
-    assert "is no clone of the repository" in cli("plan", "--worktree", str(tmp_path), code=2)
-
-
-def test_plan_shows_problems_of_files_and_goes_on(cli: Cli, web: App) -> None:
-    web.scenario.stop()
-    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
-    assert "target.yaml" in cli("plan", str(web.key))
-    assert cli.json("plan", str(web.key))["apps"][0]["phase"] == "Invalid"
-
-
-def test_plan_from_a_file_needs_no_cluster(cli: Cli, waiting: App, tmp_path: Path) -> None:
-    file = tmp_path / "observed.json"
-    waiting.scenario.stop()
-    waiting.push_image("v3")
-    live = cli.json("plan", str(waiting.key), "--dump-observed", str(file))
-    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
-    from_file = cli.json("plan", str(waiting.key), "--observed", str(file))
-    said = [[action["sentence"] for action in plan["apps"][0]["actions"]] for plan in (live, from_file)]
-    assert said[0] == said[1] != []

@@ -27,31 +27,28 @@ def clone(web: App, monkeypatch: pytest.MonkeyPatch) -> App:
 
 
 def test_a_push_is_not_answered_by_what_was_live_before_it(cli: Cli, clone: App) -> None:
-    clone.push_image("v2")
-    head = clone.scenario.remote.tip
-    result = cli.run("status", str(clone.key), "--until-asked", "--timeout", "60s", code=6)
+    """What the agent has read is answered without asking it; a push that does not touch the app is seen as well."""
+    key, remote = str(clone.key), clone.scenario.remote
+    assert cli("status", key).startswith("Healthy")
+    assert "gitops-bg.dev/reconcile-requested-at" not in clone.object()["metadata"]["annotations"]
+
+    clone.scenario.publish("A note", {"README.md": "hello"})
+    shown = cli.run("status", key, "--timeout", "60s")
+    assert shown.stdout.startswith("Healthy: live traffic goes to v1")
+    assert clone.status["handledLook"]["commit"] == remote.tip
+
+    clone.push_image("bad")
+    assert cli.run("status", key, "--until-seen").stdout, "it ends with the commit, whatever the phase is"
+    assert clone.status["handledLook"]["contains"] is True
+
+    clone.push_image("v3")
+    head = remote.tip
+    remote.run("remote", "set-url", "origin", "https://git-proxy.example.com/shop/config.git")  # known by its content
+    result = cli.run("status", key, "--until-asked", "--timeout", "60s", code=6)
     assert not result.stdout.startswith("Healthy")
     assert "waiting for the promotion branch to be merged" in result.stdout
     answer = clone.status["handledLook"]
     assert (answer["commit"], answer["contains"]) == (head, True)
-
-
-def test_a_push_that_does_not_touch_the_app_is_seen_as_well(cli: Cli, clone: App) -> None:
-    clone.scenario.publish("A note", {"README.md": "hello"})
-    shown = cli.run("status", str(clone.key), "--timeout", "60s")
-    assert shown.stdout.startswith("Healthy: live traffic goes to v1")
-    assert clone.status["handledLook"]["commit"] == clone.scenario.remote.tip
-
-
-def test_what_the_agent_has_read_is_answered_without_asking_it(cli: Cli, clone: App) -> None:
-    assert cli("status", str(clone.key)).startswith("Healthy")
-    assert "gitops-bg.dev/reconcile-requested-at" not in clone.object()["metadata"]["annotations"]
-
-
-def test_until_seen_ends_with_the_commit_whatever_the_phase_is(cli: Cli, clone: App) -> None:
-    clone.push_image("bad")
-    assert cli.run("status", str(clone.key), "--until-seen").stdout
-    assert clone.status["handledLook"]["contains"] is True
 
 
 def test_a_commit_that_main_lacks_has_an_exit_code_of_its_own(
@@ -64,17 +61,15 @@ def test_a_commit_that_main_lacks_has_an_exit_code_of_its_own(
     assert "does not have 0123456789: is it pushed?" in result.stderr
 
 
-def test_one_look_does_not_wait_and_asks_all_the_same(cli: Cli, clone: App) -> None:
+def test_one_look_does_not_wait_and_without_an_agent_every_look_ends_in_time(cli: Cli, clone: App) -> None:
     clone.push_image("v2")
     head = clone.scenario.remote.tip
     result = cli.run("status", str(clone.key), "--no-watch", code=8)
     assert f"no agent has answered whether main has {head[:10]}" in result.stderr
-    eventually(lambda: clone.status.get("handledLook", {}).get("contains"), what="the agent answers")
-
-
-def test_without_an_agent_it_ends_in_time_and_says_so(cli: Cli, clone: App) -> None:
+    eventually(lambda: clone.status.get("handledLook", {}).get("contains"), what="it was asked all the same")
+    clone.scenario.wait_idle()
     clone.scenario.stop()
-    clone.push_image("v2")
+    clone.push_image("v3")
     result = cli.run("status", str(clone.key), "--timeout", "1s", code=8)
     assert "no agent has answered" in result.stderr
 
@@ -120,12 +115,6 @@ def test_a_clone_of_another_repository_says_nothing_of_its_head(
     assert cli.run("status", str(clone.key), "--until-seen", code=2)
     monkeypatch.chdir(tmp_path)
     assert "is no commit of a clone here" in cli("status", str(clone.key), "--commit", "HEAD", code=2)
-
-
-def test_a_clone_by_way_of_a_proxy_is_known_by_its_content(cli: Cli, clone: App) -> None:
-    clone.push_image("v2")
-    clone.scenario.remote.run("remote", "set-url", "origin", "https://git-proxy.example.com/shop/config.git")
-    assert "waiting for the promotion branch" in cli("status", str(clone.key), "--until-asked", code=6)
 
 
 def test_a_main_that_cannot_be_read_is_never_healthy_for_status(

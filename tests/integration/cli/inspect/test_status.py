@@ -76,55 +76,40 @@ def test_a_closed_gate_waits_for_a_person_and_a_hook_that_refuses_for_its_backen
     assert standing("Waiting", AVAILABLE, HOOK, APPROVAL) == (7, False, False)
 
 
-def test_a_healthy_app_ends_it_at_once(cli: Cli, web: App) -> None:
-    assert cli("status", str(web.key)).startswith("Healthy: live traffic goes to v1 (")
+def test_each_state_of_an_app_is_said_with_its_exit_code(cli: Cli, web: App) -> None:
+    key = str(web.key)
+    assert cli("status", key).startswith("Healthy: live traffic goes to v1 (")
+    assert "runs no app" in cli("status", f"{web.key.namespace}/nobody", code=5)
 
-
-def test_a_version_that_never_comes_up_ends_it_with_1_and_says_why(cli: Cli, web: App) -> None:
-    web.spec["progressDeadlineSeconds"] = 1
-    web.configure()
-    web.push_image("bad")
-    web.wait_phase("Degraded")
-    shown = cli("status", str(web.key), "--no-watch", code=1)
-    assert shown.startswith("Degraded: ProgressDeadlineExceeded: v2 ")
-
-
-def test_a_version_on_hold_ends_it_with_1(cli: Cli, web: App) -> None:
-    web.push_image("v2")
-    web.wait_offered("v2")
-    cli("abort", str(web.key), "--reason", "errors on the preview")
-    web.wait_phase("Held")
-    assert "errors on the preview" in cli("status", str(web.key), code=1)
-
-
-def test_a_file_that_is_wrong_ends_it_with_1_and_its_place(cli: Cli, web: App) -> None:
-    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
-    web.wait_phase("Invalid")
-    assert f"{web.folder}/target.yaml:" in cli("status", str(web.key), code=1)
-
-
-def test_a_promotion_nobody_asked_for_yet_runs_into_the_timeout_or_ends_it_where_that_is_wanted(
-    cli: Cli, web: App
-) -> None:
-    web.push_image("v2")
-    web.wait_phase("AwaitingPromotion")
-    shown = cli("status", str(web.key), "--timeout", "200ms", code=6)
-    assert "waiting for the promotion branch to be merged" in shown
-    assert "not settled within 0s" in shown
-    assert "not settled" not in cli("status", str(web.key), "--until-asked", code=6)
-
-
-def test_a_suspension_says_who_and_why(cli: Cli, web: App) -> None:
-    cli("suspend", str(web.key), "-r", "incident 4711")
+    cli("suspend", key, "-r", "incident 4711")
     web.scenario.wake()
     web.wait_phase("Suspended")
-    assert "Grace Hopper <grace@example.com>: incident 4711" in cli("status", str(web.key), "--until-asked", code=6)
+    assert "Grace Hopper <grace@example.com>: incident 4711" in cli("status", key, "--until-asked", code=6)
+    cli("resume", key)
 
-
-def test_what_is_on_its_way_is_not_settled(cli: Cli, web: App) -> None:
     web.push_image("bad")
     web.wait_phase("Progressing")
-    assert "waiting for its 2 pods" in cli("status", str(web.key), "--no-watch", code=7)
+    assert "waiting for its 2 pods" in cli("status", key, "--no-watch", code=7)
+    web.spec["progressDeadlineSeconds"] = 1
+    web.configure()
+    web.wait_phase("Degraded")
+    assert cli("status", key, "--no-watch", code=1).startswith("Degraded: ProgressDeadlineExceeded: v2 ")
+
+    web.push_image("v3")
+    web.wait_phase("AwaitingPromotion")
+    web.wait_offered("v3")
+    shown = cli("status", key, "--timeout", "200ms", code=6)
+    assert "waiting for the promotion branch to be merged" in shown
+    assert "not settled within 0s" in shown
+    assert "not settled" not in cli("status", key, "--until-asked", code=6)
+
+    cli("abort", key, "--reason", "errors on the preview")
+    web.wait_phase("Held")
+    assert "errors on the preview" in cli("status", key, code=1)
+
+    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
+    web.wait_phase("Invalid")
+    assert f"{web.folder}/target.yaml:" in cli("status", key, code=1)
 
 
 @pytest.fixture
@@ -162,10 +147,6 @@ def test_an_app_ends_as_main_asks_where_it_leaves_or_was_to_go_with_its_folder()
     assert not is_to_end({"spec": {}, "status": {"conditions": [kept]}})
     assert not is_to_end({"spec": {"deletionPolicy": "keep"}})
     assert is_to_end({"spec": {"deletionPolicy": "orphan"}})
-
-
-def test_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
-    assert "runs no app" in cli("status", f"{web.key.namespace}/nobody", code=5)
 
 
 def test_a_promotion_is_followed_phase_by_phase_on_both_clusters(

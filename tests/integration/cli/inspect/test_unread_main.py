@@ -25,11 +25,6 @@ class Story:
     cli: Cli
     own_token: Path
 
-    def expire_the_agents_token(self) -> None:
-        self.server.token = self.own_token.read_text()
-        self.web.push_image("v2")
-        self.web.wait_condition("GitReachable", "False")
-
 
 @pytest.fixture
 def story(sandbox_cluster: SandboxCluster, tmp_path: Path) -> Iterator[Story]:
@@ -54,44 +49,36 @@ def story(sandbox_cluster: SandboxCluster, tmp_path: Path) -> Iterator[Story]:
             yield Story(server, web, cli, own)
 
 
-def test_explain_and_plan_promise_nothing_of_a_main_that_the_agent_cannot_read(story: Story) -> None:
-    story.expire_the_agents_token()
+def test_who_cannot_read_main_is_told_and_nothing_is_promised_of_it(story: Story) -> None:
+    """First the person who asks, then the agent: before and after a push that it has not seen."""
+    key, token = str(story.web.key), story.own_token.read_text()
+    story.own_token.write_text("wrong")
+    said = story.cli("explain", key, code=3)
+    assert "main cannot be read from here, so this is what the cluster knows: git ls-remote: fatal: Auth" in said
+    assert f"{key}: Healthy" in said
+    assert "live traffic goes to v1" in said
+    assert "GitReachable=False" not in said
+    story.cli("plan", key, code=3)
+    story.cli("explain", f"{story.web.key.namespace}/unknown", code=3)
+    story.own_token.write_text(token)
 
-    said = story.cli("explain", str(story.web.key))
+    story.server.token = token
+    story.web.wait_condition("GitReachable", "False")
+    planned = story.cli("plan", key)
+    assert f"{key}: Healthy\n  ! the agent cannot read main" in planned
+
+    story.web.push_image("v2")
+    said = story.cli("explain", key)
     assert "GitReachable=False: git ls-remote: fatal: Authentication failed" in said
     assert "main was last read at 20" in said
     assert "give the agent credentials that may read the repository" in said
     assert "about to be done" not in said
-
-    planned = story.cli("plan", str(story.web.key))
+    planned = story.cli("plan", key)
     assert "! the agent cannot read main: git ls-remote: fatal: Authentication failed" in planned
     assert "nothing to do" not in planned
-    (app,) = story.cli.json("plan", str(story.web.key))["apps"]
+    (app,) = story.cli.json("plan", key)["apps"]
     assert "main was last read at 20" in app["refused"]
-
-
-def test_plan_never_says_nothing_to_do_of_an_app_whose_main_is_not_read(story: Story) -> None:
-    story.server.token = story.own_token.read_text()
-    story.web.wait_condition("GitReachable", "False")
-    planned = story.cli("plan", str(story.web.key))
-    assert f"{story.web.key}: Healthy\n  ! the agent cannot read main" in planned
-
-
-def test_who_cannot_read_main_hears_what_the_cluster_knows_and_why_it_is_no_more(story: Story) -> None:
-    story.own_token.write_text("wrong")
-    said = story.cli("explain", str(story.web.key), code=3)
-    assert "main cannot be read from here, so this is what the cluster knows: git ls-remote: fatal: Auth" in said
-    assert f"{story.web.key}: Healthy" in said
-    assert "live traffic goes to v1" in said
-    assert "GitReachable=False" not in said
-
-    story.cli("plan", str(story.web.key), code=3)
-    story.cli("explain", f"{story.web.key.namespace}/unknown", code=3)
-
-
-def test_status_and_get_have_the_words_and_the_remedy(story: Story) -> None:
-    story.expire_the_agents_token()
-    for verb in (["get"], ["get", str(story.web.key)]):
+    for verb in (["get"], ["get", key]):
         said = story.cli(*verb)
         assert "Authentication failed" in said
         assert "give the agent credentials that may read the repository" in said

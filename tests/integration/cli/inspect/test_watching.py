@@ -85,26 +85,16 @@ def test_get_watch_of_one_app_prints_a_frame_for_each_change_on_both_clusters(
 
 
 def test_get_watch_of_one_app_as_json_is_one_object_a_line(cli: Cli, web: App, tmp_path: Path) -> None:
+    """It ends after its time; and it hears of pods that nothing else tells of."""
+    assert cli("get", str(web.key), "-w", "--timeout", "300ms").count("⟳ web") == 1
+    assert "runs no app" in cli("get", f"{web.key.namespace}/nobody", "-w", code=5)
     with running(cli, tmp_path, "get", str(web.key), "-w", "-o", "json") as printed:
         wait_for(printed, '"phase": "Healthy"')
-        web.push_image("v2")
-        shown = wait_for(printed, '"phase": "AwaitingPromotion"')
-    assert [each["version"] for each in json.loads(shown.splitlines()[-1])["versions"]] == [1, 2]
-
-
-def test_get_watch_hears_of_pods_that_nothing_else_tells_of(cli: Cli, web: App, tmp_path: Path) -> None:
-    with running(cli, tmp_path, "get", str(web.key), "-w") as printed:
-        wait_for(printed, "✔ Healthy")
         web.push_image("bad")
         wait_for(printed, "ImagePullBackOff")
-
-
-def test_get_watch_ends_after_its_time(cli: Cli, web: App) -> None:
-    assert cli("get", str(web.key), "-w", "--timeout", "300ms").count("⟳ web") == 1
-
-
-def test_get_watch_of_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
-    assert "runs no app" in cli("get", f"{web.key.namespace}/nobody", "-w", code=5)
+        web.push_image("v3")
+        shown = wait_for(printed, '"phase": "AwaitingPromotion"')
+    assert [each["version"] for each in json.loads(shown.splitlines()[-1])["versions"]] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("more", [[], ["--no-color"]], ids=["colors", "no colors"])
@@ -223,6 +213,7 @@ def test_a_terminal_shows_the_present_time_with_what_was_seen() -> None:
 def test_a_group_is_shown_again_on_each_change(cli: Cli, world: Scenario, tmp_path: Path) -> None:
     store = Store(world)
     store.begin()
+    assert "the cluster has no group other" in cli("group", "get", "other", "-w", code=5)
     with running(cli, tmp_path, "group", "get", "store", "-w") as printed:
         wait_for(printed, "v1  Active")
         store.activate("v2")
@@ -245,8 +236,3 @@ def test_the_list_of_groups_prints_only_those_that_changed_as_text_or_json(
     assert all(before != after for before, after in itertools.pairwise(rows))
     text = cli("group", "get", "-w", "-n", world.namespace, "--timeout", "1s")
     assert f"{world.namespace}/store" in text
-
-
-def test_watching_a_group_that_is_not_there_ends_with_its_name(cli: Cli, world: Scenario) -> None:
-    Store(world).begin()
-    assert "the cluster has no group other" in cli("group", "get", "other", "-w", code=5)

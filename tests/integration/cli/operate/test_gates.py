@@ -23,24 +23,42 @@ def gated(web: App) -> App:
 
 
 def test_a_gate_is_closed_until_it_is_opened_and_the_ledger_says_by_whom_and_why(cli: Cli, gated: App) -> None:
-    assert f"gitops-bg gate open {gated.key} release" in cli("explain", str(gated.key))
+    """As the page shows; and one that is as wanted already is left alone."""
+    key, ada = str(gated.key), ("--author", "Ada <ada@example.com>")
+    assert f"gitops-bg gate open {key} release" in cli("explain", key)
     assert gated.live_tag() == "v1"
+    answer = cli.json("gate", "close", key)
+    assert (answer["open"], answer["changed"]) == (False, False)
+    assert "gate release (confirm-promotion) is closed already" in cli("gate", "close", key)
 
-    answer = cli.json("gate", "open", str(gated.key), "--reason", "tested by QA", "--author", "Ada <ada@example.com>")
+    told = cli("gate", "open", key, "release", "--reason", "tested by QA", *ada)
 
-    assert (answer["gate"], answer["open"], answer["by"]) == ("release", True, "Ada <ada@example.com>")
+    command = "gitops-bg gate open shop/web release --reason 'tested by QA'"
+    demand_as_shown("docs/features/hooks.md", command, told, shop_web=gated.key)
     gated.wait_live("v2")
     gated.wait_told("gate-opened")
     (entry,) = [entry for entry in gated.ledger() if entry["Event"] == "gate-opened"]
     assert (entry["By"], entry["Reason"]) == ("Ada <ada@example.com>", "release: tested by QA")
-
-
-def test_a_gate_is_opened_as_the_page_shows(cli: Cli, gated: App) -> None:
-    told = cli(
-        "gate", "open", str(gated.key), "release", "--reason", "tested by QA", "--author", "Ada <ada@example.com>"
+    (shown,) = cli.json("gate", "status", key)["gates"]
+    assert (shown["gate"], shown["type"], shown["open"], shown["reason"]) == (
+        "release",
+        "confirm-promotion",
+        True,
+        "tested by QA",
     )
-    command = "gitops-bg gate open shop/web release --reason 'tested by QA'"
-    demand_as_shown("docs/features/hooks.md", command, told, shop_web=gated.key)
+    assert "is open, by" in cli("gate", "status", key)
+
+    answer = cli.json("gate", "open", key, *ada)
+    assert (answer["gate"], answer["open"], answer["by"], answer["changed"]) == (
+        "release",
+        True,
+        "Ada <ada@example.com>",
+        False,
+    )
+    again = cli("gate", "open", key, "--author", "Bob <bob@example.com>")
+    assert "gate release (confirm-promotion) is open already, by Ada <ada@example.com>" in again
+    gated.scenario.wait_idle()
+    assert gated.ledger_events().count("gate-opened") == 1
 
 
 def test_a_promotion_says_which_gate_traffic_still_waits_for(cli: Cli, web: App) -> None:
@@ -59,18 +77,6 @@ def test_a_promotion_says_which_gate_traffic_still_waits_for(cli: Cli, web: App)
     web.push_image("v3")
     web.wait_offered("v3")
     assert cli.json("promote", str(web.key))["waitsFor"] == []
-
-
-def test_status_shows_every_gate(cli: Cli, gated: App) -> None:
-    cli("gate", "open", str(gated.key), "--reason", "tested by QA")
-    (shown,) = cli.json("gate", "status", str(gated.key))["gates"]
-    assert (shown["gate"], shown["type"], shown["open"], shown["reason"]) == (
-        "release",
-        "confirm-promotion",
-        True,
-        "tested by QA",
-    )
-    assert "is open, by" in cli("gate", "status", str(gated.key))
 
 
 def test_a_gate_survives_restarts_and_holds_again_once_it_is_closed(cli: Cli, gated: App) -> None:
@@ -97,36 +103,20 @@ def test_a_gate_is_opened_without_an_agent_and_git(cli: Cli, gated: App) -> None
     gated.wait_told("gate-opened")
 
 
-def test_one_of_several_gates_is_named(cli: Cli, web: App) -> None:
+def test_one_of_several_gates_is_named_and_an_app_without_says_so(cli: Cli, web: App) -> None:
+    assert "has no manual gate" in cli("gate", "status", str(web.key))
+    assert "has no manual gate" in cli("gate", "open", str(web.key), code=5)
     web.strategy |= {"webhooks": [START, RELEASE]}
     web.configure()
     web.scenario.wait_idle()
     assert "say which one: start, release" in cli("gate", "open", str(web.key), code=5)
     assert "has no gate stat; it has: start, release" in cli("gate", "open", str(web.key), "stat", code=5)
+    _explain_advises_nothing_about_pods_that_are_not_wanted_yet(cli, web)
     assert "gate start (confirm-rollout) is open" in cli("gate", "open", str(web.key), "start")
     assert "gate release (confirm-promotion) is closed" in cli("gate", "status", str(web.key))
 
 
-def test_an_app_without_gates_says_so(cli: Cli, web: App) -> None:
-    assert "has no manual gate" in cli("gate", "status", str(web.key))
-    assert "has no manual gate" in cli("gate", "open", str(web.key), code=5)
-
-
-def test_a_gate_that_is_as_wanted_already_is_left_alone(cli: Cli, gated: App) -> None:
-    answer = cli.json("gate", "close", str(gated.key))
-    assert (answer["open"], answer["changed"]) == (False, False)
-    assert "gate release (confirm-promotion) is closed already" in cli("gate", "close", str(gated.key))
-    assert cli.json("gate", "open", str(gated.key), "--author", "Ada <ada@example.com>")["changed"] is True
-    gated.wait_told("gate-opened")
-    shown = cli("gate", "open", str(gated.key), "--author", "Bob <bob@example.com>")
-    assert "gate release (confirm-promotion) is open already, by Ada <ada@example.com>" in shown
-    gated.scenario.wait_idle()
-    assert gated.ledger_events().count("gate-opened") == 1
-
-
-def test_explain_advises_nothing_about_pods_that_are_not_wanted_yet(cli: Cli, web: App) -> None:
-    web.strategy |= {"webhooks": [START]}
-    web.configure()
+def _explain_advises_nothing_about_pods_that_are_not_wanted_yet(cli: Cli, web: App) -> None:
     web.push_image("v2")
     web.wait_phase("Waiting")
     gates = {gate["kind"]: gate for gate in cli.json("explain", str(web.key))["gates"]}

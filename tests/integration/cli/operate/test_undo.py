@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 import yaml
 
 from tests.integration.cli.conftest import AUTHOR, Cli
-from tests.support.cluster.clusters import TestCluster
-from tests.support.scenario import App, Scenario
+from tests.support.scenario import App
 
 
 def target(app: App) -> str:
@@ -32,43 +28,42 @@ def test_undo_of_a_candidate_cancels_it(cli: Cli, web: App) -> None:
 
 
 def test_undo_of_what_is_live_moves_no_traffic_before_its_promotion_is_merged(cli: Cli, web: App) -> None:
+    """And twice returns, as it does in Argo Rollouts."""
     web.promote("v2")
-    cli("undo", str(web.key))
-    web.wait_offered("v1")
-    assert web.live_tag() == "v2"
+    for number in (1, 2, 1):
+        assert cli.json("undo", str(web.key))["to"] == number
+        if number == 1:
+            web.wait_offered("v1")
+        else:
+            web.wait_phase("Healthy")
+        assert web.live_tag() == "v2"
     web.merge_offer()
     web.wait_live("v1")
 
 
-def test_undo_twice_returns_as_it_does_in_argo_rollouts(cli: Cli, web: App) -> None:
-    web.promote("v2")
-    assert cli.json("undo", str(web.key))["to"] == 1
-    web.wait_offered("v1")
-    assert cli.json("undo", str(web.key))["to"] == 2
-
-
-@pytest.mark.parametrize("by", ["undo", "revert"])
-def test_two_people_who_undo_the_same_push_do_not_bring_it_back(cli: Cli, web: App, by: str) -> None:
-    before = target(web)
-    commit = web.push_image("v2")
-    web.wait_offered("v2")
-    if by == "undo":
-        cli("undo", str(web.key), "--author", "Bea <bea@example.com>")
-    else:
-        web.scenario.pull()
-        web.scenario.remote.revert(commit)
-        web.scenario.push()
-    answer = cli.json("undo", str(web.key), "--author", "Cem <cem@example.com>")
-    assert (answer["to"], answer["changed"], target(web)) == (1, False, before)
-    web.wait_told("cancelled")
-    text = cli("undo", str(web.key), "--author", "Cem <cem@example.com>")
-    assert "has brought it back by commit" in text
-    assert "say --to v2" in text
-    assert target(web) == before
-    assert cli.json("undo", str(web.key), "--to", "v2", "--author", "Cem <cem@example.com>")["changed"] is True
+def test_two_people_who_undo_the_same_push_do_not_bring_it_back(cli: Cli, web: App) -> None:
+    key, before, commit = str(web.key), target(web), web.push_image("v2")
+    for times, by in enumerate(("undo", "revert"), start=1):
+        web.wait_offered("v2")
+        if by == "undo":
+            cli("undo", key, "--author", "Bea <bea@example.com>")
+        else:
+            web.revert(commit)
+        answer = cli.json("undo", key, "--author", "Cem <cem@example.com>")
+        assert (answer["to"], answer["changed"], target(web)) == (1, False, before)
+        web.wait_told("cancelled", times)
+        text = cli("undo", key, "--author", "Cem <cem@example.com>")
+        assert "has brought it back by commit" in text
+        assert "say --to v2" in text
+        assert target(web) == before
+        assert cli.json("undo", key, "--to", "v2", "--author", "Cem <cem@example.com>")["changed"] is True
+        commit = web.scenario.remote.head() or ""
 
 
 def test_undo_takes_only_the_template_with_the_comments_it_had(cli: Cli, web: App) -> None:
+    """And nothing that the agent adds to pods."""
+    web.strategy["antiAffinity"] = {"preferred": {"weight": 100}}
+    web.configure()
     text = web.target_yaml("v2").replace("registry.example/web:v2", "registry.example/web:v2  # the second")
     web.scenario.publish("web v2", {f"{web.folder}/target.yaml": f"# about it\n{text}"})
     web.wait_preview("v2")
@@ -79,37 +74,7 @@ def test_undo_takes_only_the_template_with_the_comments_it_had(cli: Cli, web: Ap
     assert target(web) == web.target_yaml("v2").replace("web:v2", "web:v2  # the second")
 
 
-def test_undo_to_a_version_by_number_and_to_what_it_is_already(cli: Cli, web: App) -> None:
-    web.promote("v2")
-    web.promote("v3")
-    assert "the target is v1" in cli("undo", str(web.key), "--to-version", "1")
-    web.wait_offered("v1")
-    head = web.scenario.remote.head()
-    assert "already" in cli("undo", str(web.key), "--to", "v1")
-    assert web.scenario.remote.head() == head
-
-
-def test_what_the_agent_adds_to_pods_is_not_in_the_target(cli: Cli, web: App) -> None:
-    web.strategy["antiAffinity"] = {"preferred": {"weight": 100}}
-    web.configure()
-    web.promote("v2")
-    web.push_image("v3")
-    web.wait_preview("v3")
-    cli("undo", str(web.key))
-    assert yaml.safe_load(target(web))["spec"]["template"] == web.pod_template("v2")
-
-
-def test_undo_passes_over_versions_that_were_given_up(cli: Cli, web: App) -> None:
-    web.push_image("v2")
-    web.wait_offered("v2")
-    cli("abort", str(web.key))
-    web.wait_phase("Held")
-    web.push_image("v3")
-    web.wait_offered("v3")
-    assert cli.json("undo", str(web.key))["to"] == 1
-
-
-def test_undo_to_a_version_on_hold_says_that_it_is(cli: Cli, web: App) -> None:
+def test_undo_says_of_a_version_on_hold_that_it_is_and_passes_over_one_that_was_given_up(cli: Cli, web: App) -> None:
     web.push_image("v2")
     web.wait_offered("v2")
     cli("abort", str(web.key), "-r", "errors")
@@ -118,6 +83,10 @@ def test_undo_to_a_version_on_hold_says_that_it_is(cli: Cli, web: App) -> None:
     web.wait_phase("Healthy")
     result = cli.run("undo", str(web.key), "--to-version", "2")
     assert "is on hold: aborted: errors" in result.stderr
+    web.wait_phase("Held")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    assert cli.json("undo", str(web.key))["to"] == 1
 
 
 def test_undo_finds_a_version_that_the_record_forgot_in_main_s_history(cli: Cli, web: App) -> None:
@@ -127,26 +96,16 @@ def test_undo_finds_a_version_that_the_record_forgot_in_main_s_history(cli: Cli,
     for tag in ("v2", "v3", "v4"):
         web.promote(tag)
     web.wait(lambda: web.record.numbered(1) is None, "the record has forgotten v1")
-    assert cli.json("undo", str(web.key), "--to-version", "1")["changed"] is True
+    assert "the target is v1" in cli("undo", str(web.key), "--to-version", "1")
     assert yaml.safe_load(target(web))["spec"]["template"] == web.pod_template("v1")
+    web.wait_offered("v1")
+    head = web.scenario.remote.head()
+    assert "already" in cli("undo", str(web.key), "--to", "v1")
+    assert web.scenario.remote.head() == head
 
 
-def test_undo_with_nowhere_to_go(cli: Cli, web: App) -> None:
+def test_undo_with_nowhere_to_go_or_of_a_target_that_cannot_be_read_says_so(cli: Cli, web: App) -> None:
     assert "older version that was not given up" in cli("undo", str(web.key), code=5)
     assert "a template of version 9" in cli("undo", str(web.key), "--to-version", "9", code=5)
-
-
-def test_undo_of_a_target_that_cannot_be_read_points_to_git_revert(cli: Cli, web: App) -> None:
     web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
     assert "`git revert`" in cli("undo", str(web.key), code=1)
-
-
-def test_undo_on_both_clusters(either_world: Scenario, cluster: TestCluster, tmp_path: Path) -> None:
-    cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
-    either_world.start()
-    web = either_world.app().deploy("v1")
-    web.push_image("v2")
-    web.wait_offered("v2")
-    cli("undo", str(web.key))
-    web.wait_phase("Healthy")
-    assert web.live_tag() == "v1"
