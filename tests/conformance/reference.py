@@ -222,13 +222,13 @@ OAM = Section(
         Scenario(
             "O5",
             "the new workload is the candidate, and starts at 0",
-            test="test_flagger_hook_confirm_rollout_keeps_the_candidate_at_0_until_it_says_yes",
+            test="test_flagger_hook_confirm_rollout_flagger_hook_confirm_promotion_gate_the_start_the_commit_and_traffic",
         ),
         Scenario("O6", "no primary object, no renames"),
         Scenario(
             "O7",
             "one controller sets the sizes of source and target",
-            test="test_L8_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_reverted",
+            test="test_L8_argo_37_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_reverted",
         ),
         Scenario("O8", "promotion: source to 0, target at full size, UID and template unchanged"),
         Scenario("O9", "the target of one rollout is the source of the next"),
@@ -247,7 +247,9 @@ OAM = Section(
         Scenario("O16", "another controller that applies the target undoes no size"),
         Scenario("O17", "no metric data blocks", test="test_no_data_pauses_and_promote_measures_afresh"),
         Scenario(
-            "O18", "threshold N allows N-1 failures", test="test_flagger_hook_rollout_refusals_reach_the_threshold"
+            "O18",
+            "threshold N allows N-1 failures",
+            test="test_flagger_hook_rollout_is_called_for_each_iteration_and_refusals_reach_the_threshold",
         ),
         Scenario(
             "O19",

@@ -1,7 +1,6 @@
 """Better than Flagger (flagger.md §9): snapshots, atomic starts, watches, deadlines, a status that tells."""
 
 from datetime import datetime
-from typing import Any
 
 import pytest
 import yaml
@@ -111,33 +110,31 @@ def test_flagger_beat_g_pods_and_services_are_watched_no_interval_is_waited_for(
     assert world.clock.ahead.total_seconds() == 0
 
 
-WAITS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
+WAITS = {
     "pods": ({"progressDeadlineSeconds": 60}, {}, "bad", "Degraded"),
-    "somebody-to-promote": ({}, {"expireAfterSeconds": 60}, "v2", "Held"),
+    "somebody to promote": ({}, {"expireAfterSeconds": 60}, "v2", "Held"),
     "countdown": ({}, {"autoPromotionEnabled": True, "autoPromotionSeconds": 60}, "v2", "Healthy"),
 }
 
 
-def test_flagger_beat_i_every_wait_has_a_deadline(world: Scenario) -> None:
+@pytest.mark.parametrize(("spec", "strategy", "tag", "phase"), WAITS.values(), ids=WAITS)
+def test_flagger_beat_i_every_wait_has_a_deadline(world: Scenario, spec, strategy, tag: str, phase: str) -> None:
     """For pods, for a promotion, for a countdown: a shut gate with its reason, an end when its time is up."""
     world.start()
-    waits = [(world.app(name), *wait) for name, wait in WAITS.items()]
-    for app, spec, strategy, tag, _ in waits:
-        app.spec |= spec
-        app.strategy |= strategy
-        app.deploy("v1")
-        app.push_image(tag)
-    for app, _, _, tag, _ in waits:
-        wait_pods(app, tag)
-        app.wait_condition("CandidateReady", "False" if tag == "bad" else "True")
-        app.wait_phase("Progressing" if tag == "bad" else "AwaitingPromotion")
-        shut = [gate for gate in app.status["gates"] if not gate["open"]]
-        assert all(gate["reason"] for gate in shut)
-        if tag != "bad":
-            assert any(datetime.fromisoformat(gate["until"]) > datetime.fromisoformat(_started(app)) for gate in shut)
+    web = world.app()
+    web.spec |= spec
+    web.strategy |= strategy
+    web.deploy("v1")
+    web.push_image(tag)
+    wait_pods(web, tag)
+    web.wait_condition("CandidateReady", "False" if tag == "bad" else "True")
+    web.wait_phase("Progressing" if tag == "bad" else "AwaitingPromotion")
+    shut = [gate for gate in web.status["gates"] if not gate["open"]]
+    assert all(gate["reason"] for gate in shut)
+    if tag != "bad":
+        assert any(datetime.fromisoformat(gate["until"]) > datetime.fromisoformat(_started(web)) for gate in shut)
     world.advance(61)
-    for app, _, _, _, phase in waits:
-        app.wait_phase(phase)
+    web.wait_phase(phase)
 
 
 def _started(web: App) -> str:
