@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from tests.integration.traffic.conftest import GatewayCluster
@@ -48,13 +46,9 @@ def test_no_request_fails_or_goes_astray_through_a_promotion_and_a_rollback(
         assert load.answers
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"parentRefs": [{"name": "pubilc"}]}, {"parentRefs": [{"name": "public", "sectionName": "wbe"}]}],
-    ids=["Gateway", "listener"],
-)
-def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path, wrong: dict[str, object]) -> None:
-    """Also in a suspended app, and where the mistake is there when the agent starts anew."""
+def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path) -> None:
+    """Also in a suspended app, and where the mistake is there when the agent starts anew; nor does a younger route."""
+    wrong: dict[str, object] = {"parentRefs": [{"name": "pubilc"}]}
     with SandboxCluster.run(tmp_path, traffic=True) as cluster, scenario(cluster, tmp_path) as world:
         install_gateway_api(cluster)
         open_gateway(cluster, world.namespace)
@@ -88,6 +82,13 @@ def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path, wr
                 looked(world)
             load.expect({("/", ""): two})
             assert routes(world) == ["web"]
+            late = world.app("late")
+            late.strategy["routes"] = right
+            late.add()
+            eventually(lambda: looked(world) and late.phase() == "Degraded", what="it says who has its requests")
+            said = "HTTPRoute web of the app web has the requests / first: it says the same ones, and is older"
+            assert (late.status["message"], late.condition("Conflict")["reason"]) == (said, "RequestsTaken")
+            load.expect({("/", ""): two})
         assert {each.status for each in load.answers} == {200}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tests.support.agent.mortality import Mortals
 from tests.support.scenario import App
 
@@ -27,25 +25,6 @@ def tell(web: App, agents: Mortals, *, first: str, second: str) -> None:
     agents.until(lambda: live() == first, f"{first} is live again")
     agents.until(lambda: not web.record.routing.switch and web.record.held(web.digest(second)), "the record says so")
     agents.until(lambda: not web.offered(), "the promotion branch is gone")
-
-
-def tell_for_every_n(web: App, *, first: str, after_each: Callable[[str], None] = lambda second: None) -> int:
-    """Tell it again and again; in the n-th story one agent dies after its n-th write, and another one goes on.
-
-    Ends with the first story that nobody has to die in, and returns its n.
-    """
-    world = web.scenario
-    n, died = 0, True
-    while died:
-        n += 1
-        world.stop()
-        agents = Mortals(world, writes=n, mortal=1)
-        tell(web, agents, first=first, second=f"v{n}")
-        died = agents.deaths == 1
-        world.restart()  # whoever survived the story may still be about to die
-        assert_end(web, first, f"v{n}")
-        after_each(f"v{n}")
-    return n
 
 
 def assert_end(web: App, first: str, second: str) -> None:
