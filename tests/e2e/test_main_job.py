@@ -61,15 +61,12 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
         web.wait_told("rolled-back")
 
     seen.assert_traffic_was_safe("web")
+    _assert_described_and_explained(web)
     assert web.ledger_events() == ["candidate", "deployed", "candidate", "promoted", "held", "rolled-back"]
     assert not [write for write in world.writes() if write.status in {401, 403}]
 
 
-def test_describe_shows_what_happened_as_events(web: App) -> None:
-    web.revert(web.promote("v2"))
-    web.wait_live("v1")
-    web.wait_told("rolled-back")
-
+def _assert_described_and_explained(web: App) -> None:
     def described() -> str:
         text = kubectl(web, "describe", "bgd", "web")
         events = text.partition("Events:")[2]
@@ -79,26 +76,11 @@ def test_describe_shows_what_happened_as_events(web: App) -> None:
     events = eventually(described, what="kubectl describe shows the Events")
     assert "Warning" in events, "a rollback is one"
     assert "gitops-bg" in events
-
-
-def test_kubectl_explain_and_short_names_know_the_kind(web: App) -> None:
     # An API server serves a new kind a moment before it publishes its schema.
     web.wait(
         lambda: "activeService" in kubectl(web, "explain", "bgd.spec.strategy.blueGreen"), "its schema is published"
     )
     assert "bluegreendeployment.gitops-bg.dev/web" in kubectl(web, "get", "bgd", "-o", "name")
-
-
-def test_bad_image_is_seen_waited_for_and_replaced(web: App) -> None:
-    web.spec["progressDeadlineSeconds"] = 1
-    web.configure()
-    web.push_image("bad")
-
-    web.wait_phase("Degraded")
-    kubectl(web, "wait", "--for=condition=Available", "bgd/web", "--timeout=5s")
-    assert columns(web)["PHASE"] == "Degraded"
-    web.promote("v2")
-    kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
 
 
 def test_kubectl_cannot_move_traffic_or_break_an_app_for_long(web: App) -> None:
