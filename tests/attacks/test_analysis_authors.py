@@ -39,7 +39,7 @@ def test_condition_that_never_ends_is_an_error_of_its_measurement(kind: str, sie
         "successCondition": CONDITIONS[kind],
         "interval": "1s",
         "count": 3,
-        "consecutiveErrorLimit": 1,
+        "consecutiveErrorLimit": 0,
     }
     head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "AnalysisTemplate", "metadata": {"name": "costly"}}
     siege.world.publish(

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import yaml
 
+from gitops_bg.cluster.lint import lint
+from gitops_bg.spec.app.check import check_repository
 from tests.attacks.conftest import Siege, besieged
+from tests.attacks.mistakes.long_files import FILES, FOLDER
 from tests.support.cluster.rawapi import Json
 
 PORT = {"name": "http", "port": 80, "targetPort": 8080}
 _SOUND = {"ports": [PORT]}
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
 
 def _ports(*ports: Any) -> dict[str, Any]:
@@ -63,19 +69,33 @@ def _push(siege: Siege, spec: Any) -> None:
     siege.web.push_object("service.yaml", {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
 
-@pytest.mark.parametrize("kind", TAKEN)
-def test_what_has_no_meaning_changes_nothing(kind: str, siege: Siege) -> None:
+def test_what_has_no_meaning_changes_nothing(siege: Siege) -> None:
     """The agent sets selectors itself, whatever the file says."""
     web = siege.web
-    _push(siege, TAKEN[kind])
-    ports = len(TAKEN[kind]["ports"])
-    web.wait(lambda: len(_live(siege)["ports"]) == ports, "the ports are as in Git")
-    assert web.live_tag() == "v1"
-    assert web.condition("InvalidSpec")["status"] == web.condition("Refused")["status"] == "False"
-    siege.bystander_goes_on()
+    for kind, spec in TAKEN.items():
+        _push(siege, spec)
+        ports = len(spec["ports"])
+        web.wait(lambda ports=ports: len(_live(siege)["ports"]) == ports, f"the ports are as in Git: {kind}")
+        siege.bystander_goes_on()
+        assert web.live_tag() == "v1"
+        assert web.condition("InvalidSpec")["status"] == web.condition("Refused")["status"] == "False"
 
 
 @pytest.mark.parametrize("kind", WRONG)
+def test_what_no_cluster_takes_or_has_no_pods_is_a_mistake_with_its_line(kind: str) -> None:
+    spec, said = WRONG[kind]
+    metadata = {"name": "web", "namespace": "shop"}
+    wrong = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+    files = {path: data for path, data in FILES.items() if path.startswith(f"{FOLDER}/")}
+    files[f"{FOLDER}/service.yaml"] = yaml.safe_dump(wrong).encode()
+    found = [each.problem for each in check_repository(files.items(), lint, NOW).findings]
+    told = [str(each) for each in found if each.file == f"{FOLDER}/service.yaml" and each.line]
+    assert any(said in each for each in told), told
+
+
+@pytest.mark.parametrize(
+    "kind", ["ExternalName", "a port that is true", "two ports of one name", "a spec that is a list"]
+)
 def test_what_no_cluster_takes_or_has_no_pods_is_said_with_its_line_and_nothing_of_it_is_live(
     kind: str, siege: Siege
 ) -> None:

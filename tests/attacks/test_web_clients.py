@@ -101,9 +101,10 @@ ODD = {
 
 
 def test_odd_requests_are_answered_or_cut_off(server: WebServer) -> None:
-    for said in ODD.values():
-        with _connection(server, said) as odd:
-            assert _ends(odd)
+    with ExitStack() as stack:
+        asked = {kind: stack.enter_context(_connection(server, said)) for kind, said in ODD.items()}
+        for kind, odd in asked.items():
+            assert _ends(odd), kind
     assert probe(server) < 5
 
 
