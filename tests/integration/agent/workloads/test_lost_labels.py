@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,16 +42,16 @@ def is_ours(web: App, path: str) -> bool:
     return bool(labels.get(names.MANAGED_BY) == names.MANAGER)
 
 
-@pytest.mark.parametrize("value", ["Helm", None], ids=["overwritten", "taken off"])
-@pytest.mark.parametrize("tag", ["v1", "v2"], ids=["what serves", "a candidate"])
-def test_workload_gets_its_label_back_and_keeps_its_pods(web: App, tag: str, value: str | None) -> None:
-    path = f"{PATHS[web.workload](web.key.namespace)}/{web.versions()[tag].name}"
-    before = uids(web, tag)
-    patch = {"metadata": {"labels": {names.MANAGED_BY: value}}}
-    web.scenario.cluster.patch(path, patch, MERGE, fieldManager="kubectl-label")
-    web.wait(lambda: is_ours(web, path), "the label is repaired")
-    web.scenario.wait_idle()
-    assert uids(web, tag) == before, "nobody asked for new pods"
+def test_workload_gets_its_label_back_and_keeps_its_pods(web: App) -> None:
+    """That of what serves, and that of a candidate; overwritten, and taken off."""
+    for tag, value in itertools.product(("v1", "v2"), ("Helm", None)):
+        path = f"{PATHS[web.workload](web.key.namespace)}/{web.versions()[tag].name}"
+        before = uids(web, tag)
+        patch = {"metadata": {"labels": {names.MANAGED_BY: value}}}
+        web.scenario.cluster.patch(path, patch, MERGE, fieldManager="kubectl-label")
+        web.wait(lambda path=path: is_ours(web, path), "the label is repaired")
+        web.scenario.wait_idle()
+        assert uids(web, tag) == before, "nobody asked for new pods"
 
     web.push_image("v3")
     web.wait_offered("v3")
