@@ -41,16 +41,21 @@ class Installer:
         kubeconfig = ("--kubeconfig", str(self.cluster.kubeconfig))
         return json.loads(run(verb, *arguments, *kubeconfig, "-o", "json", code=code).stdout)
 
+    def forget_settings(self) -> None:
+        """Delete what `uninstall` leaves, this test's or that of another one on this cluster."""
+        for path in (SETTINGS, CREDENTIALS):
+            self.cluster.request("DELETE", path)
+
 
 @pytest.fixture
 def installer(control_plane_cluster: ControlPlaneCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installer]:
     """A cluster without the agent, and without its settings."""
     monkeypatch.setattr(command, "_PAUSE", 0.05)
     installer = Installer(control_plane_cluster)
+    installer.forget_settings()
     yield installer
     installer("uninstall")
-    for path in (SETTINGS, CREDENTIALS):
-        control_plane_cluster.request("DELETE", path)
+    installer.forget_settings()
 
 
 def options(folder: Path, *watched: str, **more: str) -> list[str]:
