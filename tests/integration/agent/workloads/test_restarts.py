@@ -16,7 +16,7 @@ from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, scenario
 from tests.support.sightings import Sightings
 
-MIN_READY_SECONDS = 5
+MIN_READY_SECONDS = 3
 
 
 @pytest.fixture
@@ -94,7 +94,6 @@ def test_every_pod_is_new_one_after_the_other_and_nothing_else_has_changed(web: 
 def test_pods_that_serve_but_are_not_available_yet_go_one_after_the_other(cluster: TestCluster, tmp_path: Path) -> None:
     with scenario(cluster, tmp_path) as world:
         web = world.app()
-        web.replicas = 3
         web.spec["minReadySeconds"] = MIN_READY_SECONDS
         world.start()
         web.deploy("v1")
@@ -105,23 +104,12 @@ def test_pods_that_serve_but_are_not_available_yet_go_one_after_the_other(cluste
         restart(web)
         web.wait_told("restarted")
         assert not before & uids(web, "v1")
-        first, second, third = made_at(web, "v1")
-        apart = timedelta(seconds=MIN_READY_SECONDS - 1)  # The API server says whole seconds.
-        assert (second - first >= apart, third - second >= apart) == (True, True)
-
-
-def test_time_to_come_is_waited_for(web: App) -> None:
-    before = uids(web, "v1")
-    restart(web, seconds=3600)
-    web.wait(lambda: web.condition("Restarting")["reason"] == "Scheduled", "it is scheduled")
-    web.scenario.wait_idle()
-    assert uids(web, "v1") == before
-    web.scenario.advance(3600)
-    web.wait_told("restarted")
-    assert not before & uids(web, "v1")
+        first, second = made_at(web, "v1")
+        assert second - first >= timedelta(seconds=MIN_READY_SECONDS - 1)  # The API server says whole seconds.
 
 
 def test_budget_that_refuses_is_heard_and_asked_again(web: App) -> None:
+    """By the next agent, if another one goes on with it."""
     before = uids(web, "v1")
     path = budget(web.scenario.cluster, web.key.namespace, minAvailable=3)
     wait_status(web.scenario.cluster, path, currentHealthy=3, disruptionsAllowed=0)
@@ -131,38 +119,12 @@ def test_budget_that_refuses_is_heard_and_asked_again(web: App) -> None:
     assert web.phase() == "Restarting"
     assert uids(web, "v1") == before
 
+    web.scenario.stop()
     budget(web.scenario.cluster, web.key.namespace, minAvailable=2)
     wait_status(web.scenario.cluster, path, disruptionsAllowed=1)
-    recheck(web)
-    web.wait(lambda: not before & uids(web, "v1") or recheck(web), "all are new")
-    web.wait_told("restarted")
-    web.wait_phase("Healthy")
-
-
-def test_push_cancels_it(web: App) -> None:
-    path = budget(web.scenario.cluster, web.key.namespace, minAvailable=3)
-    wait_status(web.scenario.cluster, path, currentHealthy=3, disruptionsAllowed=0)
-    before = uids(web, "v1")
-    restart(web)
-    web.wait_phase("Restarting")
-    web.push_image("v2")
-    web.wait_offered("v2")
-    web.wait_told("restart-cancelled")
-    assert uids(web, "v1") == before
-    assert web.condition("Restarting")["reason"] == "NoRestart"
-
-
-def test_agent_that_starts_anew_goes_on_with_it(web: App) -> None:
-    before = uids(web, "v1")
-    path = budget(web.scenario.cluster, web.key.namespace, minAvailable=3)
-    wait_status(web.scenario.cluster, path, currentHealthy=3, disruptionsAllowed=0)
-    restart(web)
-    web.wait_phase("Restarting")
-    web.scenario.stop()
-    budget(web.scenario.cluster, web.key.namespace, minAvailable=1)
-    wait_status(web.scenario.cluster, path, disruptionsAllowed=2)
     web.scenario.start()
     recheck(web)
     web.wait(lambda: not before & uids(web, "v1") or recheck(web), "all are new")
     web.wait_told("restarted")
+    web.wait_phase("Healthy")
     assert web.ledger_events().count("restarted") == 1
