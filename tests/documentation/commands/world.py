@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.documentation.commands.shell import Done, Shell
-from tests.documentation.commands.warm import program
 from tests.support.agent.agents import agent_settings, running
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.helm import helm_at_hand
@@ -60,7 +59,6 @@ def reader(cluster: TestCluster, folder: Path, start: Start) -> Iterator[Shell]:
     (home / ".gitconfig").write_text(_GIT.format(remote=remote.url, url=URL))
     (home / "gitops-bg").symlink_to(ROOT)  # the clone of this project
     with ExitStack() as stack:
-        program(home / "bin")
         shell = stack.enter_context(Shell(home, _environment(cluster, home)))
         if start.has_the_agent:
             cluster.install_our_kind()
@@ -89,7 +87,7 @@ def _environment(cluster: TestCluster, home: Path) -> dict[str, str]:
     ours = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_CONFIG_GLOBAL")
     kept = {name: value for name, value in plain.items() if name not in ours}
     return kept | {
-        "PATH": ":".join([str(home / "bin"), str(COMMANDS), *helm, os.environ["PATH"]]),
+        "PATH": ":".join([str(COMMANDS), *helm, os.environ["PATH"]]),
         "KUBECONFIG": str(cluster.kubeconfig),
         "GIT_PAGER": "cat",
         "COLUMNS": "160",
