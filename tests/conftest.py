@@ -81,7 +81,7 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Tell of failed tests at once; the workers of a run have no terminal."""
     if terminal := config.pluginmanager.getplugin("terminalreporter"):
-        config.pluginmanager.register(FailuresAtOnce(terminal))
+        config.pluginmanager.register(FailuresAtOnce(terminal.write))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

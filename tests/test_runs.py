@@ -1,12 +1,14 @@
-"""What a run says at its end: where its time went."""
+"""What a run says beside its results: what failed, at once, and at its end where its time went."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 
 from tests.support.runs import seconds
+from tests.support.runs.failures import FailuresAtOnce
 
 
 @dataclass
@@ -28,3 +30,13 @@ def test_setup_and_call_of_all_tests_of_a_folder_add_up(monkeypatch: pytest.Monk
 
 def test_a_run_of_a_few_tests_prints_no_table() -> None:
     assert seconds.table([_Report("tests/cli/test_b.py::test", "call", 4.0)]) == []
+
+
+@pytest.mark.parametrize("when", ["setup", "call", "teardown"])
+def test_a_failure_is_told_with_its_whole_report(when: Literal["setup", "call", "teardown"]) -> None:
+    said: list[str] = []
+    plugin = FailuresAtOnce(said.append)
+    for outcome, why in (("passed", None), ("failed", "the first line\nthe last line")):
+        report = pytest.TestReport("tests/test_b.py::test", ("", 0, ""), {}, outcome, why, when)  # type: ignore[arg-type]
+        plugin.pytest_runtest_logreport(report)
+    assert said == [f"\ntests/test_b.py::test failed at {when}:\nthe first line\nthe last line\n"]

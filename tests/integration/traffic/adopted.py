@@ -91,6 +91,5 @@ def dying(
         agents = Mortals(on.world, writes=1)
         yield on, agents
         assert not [each.failure for each in on.load.failures()], agents.done
-        print(f"{agents.deaths} deaths: {agents.done}")
         assert agents.deaths > fewest, agents.done
         on.world.stop()

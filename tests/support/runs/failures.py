@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 
 class FailuresAtOnce:
-    """A plugin that writes the name of a failed test, and the end of its report, as soon as it has failed."""
+    """A plugin that writes the name and the report of a failed test as soon as it has failed."""
 
-    LINES = 40
-
-    def __init__(self, terminal: pytest.TerminalReporter) -> None:
-        """Write to ``terminal``."""
-        self._terminal = terminal
+    def __init__(self, write: Callable[[str], object]) -> None:
+        """Tell of failures by ``write``."""
+        self._write = write
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Tell of ``report`` if its test failed."""
         if report.failed:
-            last = "\n".join(report.longreprtext.splitlines()[-self.LINES :])
-            self._terminal.write(f"\n{report.nodeid} failed at {report.when}:\n{last}\n")
+            self._write(f"\n{report.nodeid} failed at {report.when}:\n{report.longreprtext}\n")
