@@ -13,8 +13,6 @@ DEADLINE = 12.0
 
 _SETTLE = 0.6
 _LOOK_EVERY = 0.02
-_LOOK_AT_LEAST_EVERY, _PATIENCE_GROWS = 0.25, 1.5
-"""Seconds between two checks, and how these get longer: who asks a server all the time slows down what it waits for."""
 
 
 class NotAsExpected(Exception):
@@ -74,13 +72,12 @@ class Act:
 
     def expect(self, said: str, check: Callable[[], object]) -> None:
         """Wait until a check is true. Raises ``NotAsExpected`` after the deadline."""
-        until, pause = time.monotonic() + self._deadline, _LOOK_EVERY
+        until = time.monotonic() + self._deadline
         while not check():
             if time.monotonic() > until:
                 raise self._missed(said, f"not within {self._deadline:g} s")
             self._look_after_agent(said)
-            time.sleep(pause)
-            pause = min(_LOOK_AT_LEAST_EVERY, pause * _PATIENCE_GROWS)
+            time.sleep(_LOOK_EVERY)
         self.screen.met(self._since_push(), said)
 
     def expect_only(self, tag: str, seconds: float = _SETTLE) -> None:

@@ -26,13 +26,10 @@ from tests.support.waiting import stretched
 _COMMAND = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
-import dataclasses, pathlib, sys
+import pathlib, sys
 from gitops_bg.cli.demo.demo import run_demo
-from gitops_bg.cli.demo.stories.day import DAY
-story = dataclasses.replace(DAY, steps=DAY.steps[:3])
-sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True, stories=[story]))
+sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True))
 """
-"""The demo, up to its first promotion."""
 _DEADLINE = 90.0
 
 
@@ -83,7 +80,7 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         live, preview = re.findall(r"curl (http://\S+)", printed)
         for url in (live, preview):
             with urlopen(url, timeout=10) as answer:
-                assert json.load(answer)["image"].endswith("web:1.1.0")
+                assert json.load(answer)["image"].endswith("web:1.1.1")
 
         kubeconfig = re.search(r"KUBECONFIG=(\S+)", printed)
         assert kubeconfig

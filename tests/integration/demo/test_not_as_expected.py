@@ -121,7 +121,7 @@ def test_ctrl_c_cleans_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     def interrupt(act: Act) -> None:
         raise KeyboardInterrupt
 
-    status, report = told(tmp_path, Step("Ctrl-C", interrupt))
+    status, report = told(tmp_path, DEPLOY, Step("Ctrl-C", interrupt))
     assert status == 130
     assert report["ok"] is False
     assert "stopped before the end" in capsys.readouterr().out
