@@ -22,8 +22,8 @@ _HEAD = f"""\
 # Conformance
 
 Written by `{COMMAND}` from the tests themselves; `tests/conformance/test_documented.py` fails where it is stale.
-A test in `tests/conformance/` runs on the sandbox and on a real control plane, except where it says
-otherwise. Counts in parentheses are (desired, current, updated, ready, available), as Argo Rollouts counts: replicas
+A test in `tests/conformance/` runs on a real control plane where there is one, else on the sandbox.
+Counts in parentheses are (desired, current, updated, ready, available), as Argo Rollouts counts: replicas
 that the target asks for, pods of all versions, pods of the target's version, ready and available pods of the live one.
 """
 

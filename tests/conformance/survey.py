@@ -24,7 +24,7 @@ class Proof:
     """Relative to the repository."""
     name: str
     asserts: str
-    """The first paragraph of its docstring, or, without one, its name as a sentence."""
+    """Its docstring, or, without one, its name as a sentence."""
     has_docstring: bool
     scenarios: tuple[str, ...]
 
@@ -56,7 +56,7 @@ def _proofs_in(path: Path) -> Iterator[Proof]:
         return  # Parsing takes longer than all the rest.
     for found in ast.walk(ast.parse(text)):
         if isinstance(found, ast.FunctionDef) and found.name.startswith("test_") and _scenarios(found.name):
-            paragraph = " ".join((ast.get_docstring(found) or "").partition("\n\n")[0].split())
+            paragraph = " ".join((ast.get_docstring(found) or "").split())
             words = split(found.name)[1]
             asserts = paragraph or f"{words[:1].upper()}{words[1:]}."
             file = str(path.relative_to(TESTS.parent))

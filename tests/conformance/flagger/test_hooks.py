@@ -67,6 +67,7 @@ def test_flagger_hook_pre_rollout_flagger_webhooks_refusals_count_against_the_li
     retry(web, "v2")
     web.wait_live("v2")
     web.wait_told("promoted")
+    assert len(backend.asked_at("/pre-rollout")) == 3, "one that is accepted is asked once"
 
     backend.reply("/pre-rollout", 500, "exit code 1")
     use(web, hook(backend, "pre-rollout", retries=1))

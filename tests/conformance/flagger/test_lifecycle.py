@@ -127,8 +127,8 @@ def test_flagger_rollback_flagger_revert_to_primary_flagger_beat_f_flagger_fail_
 ) -> None:
     """Failed and aborted with the reason; the failed version at 0, v1 with its pods and traffic: (2,2,0,2,2).
 
-    The target back at v1: Healthy again, no new rollout, not one write to a ReplicaSet or Service. A second bad
-    revision fails as the first did. Its pods good by now, a retry needs no change of its template: promoted.
+    A second bad revision fails as the first did. The target back at v1: Healthy again, no new rollout, not one write
+    to a ReplicaSet or Service. Its pods good by now, a retry needs no change of its template: promoted.
     """
     world.start()
     web = world.app()
@@ -142,6 +142,11 @@ def test_flagger_rollback_flagger_revert_to_primary_flagger_beat_f_flagger_fail_
     assert "ProgressDeadlineExceeded" in web.condition("OnHold")["message"]
     assert rollouts(web)[0]["outcome"] == "Aborted"
 
+    _fails(web, "bad-2")
+    assert web.live_tag() == "v1"
+    assert [one["outcome"] for one in rollouts(web)] == ["Aborted", "Aborted", "Promoted"]
+    assert web.ledger_events().count("failed") == 2
+
     book = rollouts(web)
     world.wait_idle()
     before = _workload_writes(world)
@@ -152,11 +157,8 @@ def test_flagger_rollback_flagger_revert_to_primary_flagger_beat_f_flagger_fail_
     assert _workload_writes(world) == before
     wait_counts(web, 2, 2, 2, 2, 2)
 
-    _fails(web, "bad-2")
-    assert web.live_tag() == "v1"
-    assert [one["outcome"] for one in rollouts(web)] == ["Aborted", "Aborted", "Promoted"]
-    assert web.ledger_events().count("failed") == 2
-
+    web.push_image("bad-2")
+    web.wait_phase("Held")
     retry(web, "bad-2")
     come_up(web, "bad-2")
     web.merge_promotion("bad-2")

@@ -81,6 +81,8 @@ def test_a_freeze_of_a_namespace_is_a_file_with_its_end(cli: Cli, on_main: App) 
     text = on_main.scenario.remote.read("policies/gitops-bg-freeze-other.yaml")
     assert 'match: {namespaces: ["other"]}' in text
     assert "end: " in text
+    again = cli("freeze", "--reason", "again", "--namespace", "other", code=1)
+    assert "frozen already until 20" in again, "it is read back as a policy for that namespace alone"
 
 
 LIBRARY = (ROOT / "policies" / "freeze.yaml").read_text()

@@ -21,6 +21,7 @@ def tell(web: App, agents: Mortals, *, first: str, second: str) -> None:
     promotion = web.merge_offer()
     agents.until(lambda: live() == second, f"{second} is live")
     agents.until(lambda: web.status["active"]["digest"] == web.digest(second), "the record says so")
+    assert web.versions()[first].replicas == 2, "the version that served stays warm"
     web.revert(promotion)
     agents.until(lambda: live() == first, f"{first} is live again")
     agents.until(lambda: not web.record.routing.switch and web.record.held(web.digest(second)), "the record says so")

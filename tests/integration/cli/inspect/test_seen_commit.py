@@ -37,18 +37,20 @@ def test_a_push_is_not_answered_by_what_was_live_before_it(cli: Cli, clone: App)
     assert shown.stdout.startswith("Healthy: live traffic goes to v1")
     assert clone.status["handledLook"]["commit"] == remote.tip
 
-    clone.push_image("bad")
-    assert cli.run("status", key, "--until-seen").stdout, "it ends with the commit, whatever the phase is"
-    assert clone.status["handledLook"]["contains"] is True
-
-    clone.push_image("v3")
-    head = remote.tip
+    clone.push_image("v2")
+    head, origin = remote.tip, remote.run("remote", "get-url", "origin")
     remote.run("remote", "set-url", "origin", "https://git-proxy.example.com/shop/config.git")  # known by its content
     result = cli.run("status", key, "--until-asked", "--timeout", "60s", code=6)
     assert not result.stdout.startswith("Healthy")
     assert "waiting for the promotion branch to be merged" in result.stdout
     answer = clone.status["handledLook"]
     assert (answer["commit"], answer["contains"]) == (head, True)
+    remote.run("remote", "set-url", "origin", origin)
+
+    clone.push_image("bad")
+    assert cli.run("status", key, "--until-seen").stdout, "it ends with the commit, whatever the phase is"
+    answer = clone.status["handledLook"]
+    assert (answer["commit"], answer["contains"]) == (remote.tip, True)
 
 
 def test_a_commit_that_main_lacks_has_an_exit_code_of_its_own(

@@ -80,7 +80,8 @@ def test_a_promotion_says_which_gate_traffic_still_waits_for(cli: Cli, web: App)
 
 
 def test_a_gate_survives_restarts_and_holds_again_once_it_is_closed(cli: Cli, gated: App) -> None:
-    cli("gate", "open", str(gated.key))
+    answer = cli.json("gate", "open", str(gated.key))
+    assert (answer["open"], answer["changed"]) == (True, True)
     gated.wait_live("v2")
     gated.scenario.restart()
     gated.push_image("v3")
