@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,9 @@ from tests.support.runs.failures import FailuresAtOnce
 ROOT = Path(__file__).parents[1]
 FIRST = "not slow"
 """The expression of marks by which `make test` chooses."""
+
+_SHARED: list[TestCluster] = []
+"""The clusters of this worker that tests share."""
 
 # No test depends on speed: by itself a property fails where one example takes 200 ms, or where making them is slow.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -95,7 +99,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def sandbox_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxCluster]:
     """The sandbox that tests share. One who injects faults runs a `SandboxCluster.run` of their own."""
-    with SandboxCluster.run(tmp_path_factory.mktemp("sandbox")) as cluster:
+    with SandboxCluster.run(tmp_path_factory.mktemp("sandbox")) as cluster, _shared(cluster):
         yield cluster
 
 
@@ -109,16 +113,19 @@ def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
 @pytest.fixture(scope="session")
 def control_plane_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
     """The real control plane; a test that asks for it directly carries the mark `control_plane`."""
-    yield from _control_plane(tmp_path_factory.mktemp("control-plane"))
+    with _control_plane(tmp_path_factory.mktemp("control-plane")) as cluster, _shared(cluster):
+        yield cluster
 
 
 @pytest.fixture
 def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
     """A real control plane that nobody shares; all of it ends with the test."""
-    yield from _control_plane(tmp_path_factory.mktemp("own-control-plane"))
+    with _control_plane(tmp_path_factory.mktemp("own-control-plane")) as cluster:
+        yield cluster
     gc.collect()  # What its death left open is told in this test, and not in one that comes later.
 
 
+@contextmanager
 def _control_plane(folder: Path) -> Iterator[ControlPlaneCluster]:
     binaries = assets()
     if binaries is None:
@@ -147,12 +154,27 @@ def cluster(request: pytest.FixtureRequest) -> TestCluster:
     return chosen
 
 
+@contextmanager
+def _shared(cluster: TestCluster) -> Iterator[None]:
+    _SHARED.append(cluster)
+    yield
+    _SHARED.remove(cluster)
+
+
+@pytest.fixture(autouse=True)
+def _namespaces_end() -> Iterator[None]:
+    """What a test leaves in a cluster that it shares, the next one would see in `gitops-bg get`."""
+    before = {cluster: set(cluster.namespaces) for cluster in _SHARED}
+    yield
+    for cluster in _SHARED:
+        for name in cluster.namespaces - before.get(cluster, set()):
+            cluster.forget(name)
+
+
 @pytest.fixture
-def namespace(cluster: TestCluster) -> Iterator[str]:
-    """A namespace of the test's own, forgotten at its end."""
-    name = cluster.namespace()
-    yield name
-    cluster.forget(name)
+def namespace(cluster: TestCluster) -> str:
+    """A namespace of the test's own."""
+    return cluster.namespace()
 
 
 @pytest.fixture

@@ -143,7 +143,6 @@ def test_in_other_namespaces_it_may_nothing(api: RawApi, control_plane_cluster: 
     other = control_plane_cluster.namespace()
     asked = [(*what, verb) for what, verb in product(NEEDED, VERBS)]
     assert not [each for each in asked if rights.may(api, *each, other) or rights.may(api, *each, "")]
-    control_plane_cluster.forget(other)
 
 
 def test_auxiliary_objects_are_made_read_and_deleted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:

@@ -71,17 +71,23 @@ class TestCluster(RawApi):
         super().__init__(kubeconfig)
         self.kubeconfig = kubeconfig
         self.folder = folder
+        self.namespaces: set[str] = set()
         self._preferred: dict[str, str] = {}
         self._knows_us = False
 
     def namespace(self) -> str:
-        """Make a namespace with a name that nobody else has."""
+        """Make a namespace with a name that nobody else has. What a test makes is forgotten at its end."""
         name = f"t-{uuid.uuid4().hex[:10]}"
         self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        self.namespaces.add(name)
         return name
 
     def forget(self, namespace: str) -> None:
         """Let go of a test's namespace, without waiting: nothing that is in it is worked on from now on."""
+        self.namespaces.discard(namespace)
+        self._delete_content(namespace)
+
+    def _delete_content(self, namespace: str) -> None:
         self.request("DELETE", f"/api/v1/namespaces/{namespace}")
 
     heard: Callable[[], int] | None = None
@@ -206,7 +212,7 @@ class ControlPlaneCluster(TestCluster):
         """The release of Kubernetes: 20 of 1.20."""
         return int(self.get("/version")["minor"].rstrip("+"))
 
-    def forget(self, namespace: str) -> None:
+    def _delete_content(self, namespace: str) -> None:
         """Delete what controllers, kubelet and agents work on. The namespace stays: its end costs three times as much.
 
         The namespace controller looks for objects of every kind that there is.

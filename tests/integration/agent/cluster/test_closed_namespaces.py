@@ -17,11 +17,9 @@ pytestmark = pytest.mark.control_plane
 
 
 @pytest.fixture
-def closed(control_plane_cluster: ControlPlaneCluster) -> Iterator[str]:
+def closed(control_plane_cluster: ControlPlaneCluster) -> str:
     """A second namespace of the agent, without rights."""
-    namespace = control_plane_cluster.namespace()
-    yield namespace
-    control_plane_cluster.forget(namespace)
+    return control_plane_cluster.namespace()
 
 
 @pytest.fixture
@@ -34,7 +32,6 @@ def world(control_plane_cluster: ControlPlaneCluster, closed: str, tmp_path: Pat
     rights.wait_bound(kubeconfig, first)
     with scenario(cluster, tmp_path, namespace=first, namespaces=(first, closed), kubeconfig=kubeconfig) as made:
         yield made
-    cluster.forget(first)
 
 
 def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(

@@ -131,8 +131,6 @@ def test_the_agent_has_its_rights_in_the_namespaces_that_were_named_and_in_no_ot
     eventually(lambda: may_create_pods_owners() == [False, True, False], what="the wide right is gone")
     installer("uninstall")
     eventually(lambda: may_create_pods_owners() == [False, False, False], what="no right is left")
-    for namespace in (shop, pay):
-        cluster.forget(namespace)
 
 
 @pytest.mark.control_plane
@@ -161,8 +159,6 @@ def test_the_agent_acts_as_an_account_of_each_namespace_if_asked_until_it_is_no_
     assert "GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT" not in cluster.get(SETTINGS)["data"]
     eventually(lambda: may_impersonate() == [False, False], what="the right is gone")
     installer("uninstall")
-    for namespace in (shop, other):
-        cluster.forget(namespace)
 
 
 @pytest.mark.control_plane
