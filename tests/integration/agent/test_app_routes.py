@@ -97,11 +97,29 @@ def test_the_route_outlives_an_object_that_somebody_deletes(routed: App) -> None
 
 def test_a_route_that_left_git_goes_though_its_record_is_lost(routed: App) -> None:
     """Found so: nobody knew of it any more, and it led requests for ever, also after the app was deleted."""
+    routes = routed.strategy.pop("routes")
     routed.scenario.stop()
-    del routed.strategy["routes"]
     routed.configure()
     routed.delete_object()
     routed.scenario.start()
+    routed.wait_phase("Healthy")
+    routed.scenario.settle()
+    assert route(routed) is None
+
+    routed.strategy["routes"] = routes
+    routed.configure()
+    routed.wait(lambda: route(routed) is not None, "there is one again")
+    routed.spec["suspend"] = {"reason": "incident"}
+    routed.configure()
+    routed.wait_phase("Suspended")
+    del routed.strategy["routes"]
+    routed.configure()
+    routed.scenario.settle()
+    routed.delete_object()
+    routed.scenario.settle()
+    assert route(routed) is not None, "it stays while the app is suspended"
+    del routed.spec["suspend"]
+    routed.configure()
     routed.wait_phase("Healthy")
     routed.scenario.settle()
     assert route(routed) is None

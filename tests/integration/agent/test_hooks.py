@@ -53,7 +53,7 @@ def test_secret_of_a_header_reaches_the_backend_and_nobody_else(web: App, backen
     assert "s3cr3t" not in str(everything)
 
 
-def test_hook_that_hangs_holds_up_no_other_app_and_no_abort(web: App, backend: HookServer) -> None:
+def test_hook_that_hangs_holds_up_no_other_app_no_abort_and_no_rollback(web: App, backend: HookServer) -> None:
     backend.hang("/pre-rollout")
     with_hooks(web, hook(backend, "pre-rollout", timeout="5m"))
     other = web.scenario.app("api").deploy("v1")
@@ -68,6 +68,17 @@ def test_hook_that_hangs_holds_up_no_other_app_and_no_abort(web: App, backend: H
     assert web.live_tag() == "v1"
     web.ask(Request("1", OperatorCommand.ABORT, "ada", web.scenario.clock(), "it hangs"))
     web.wait_phase("Held")
+
+    with_hooks(web)
+    web.push_image("v3")
+    web.wait_live("v3")
+    paths = ("confirm-promotion", "rollback", "post-rollout", "event")
+    for path in paths:
+        backend.hang(f"/{path}")
+    with_hooks(web, *(hook(backend, name, timeout="5m") for name in ("pre-rollout", *paths)))
+    web.ask(Request("2", OperatorCommand.ROLLBACK, "ada", web.scenario.clock(), "errors"))
+    web.wait_live("v1")
+    web.wait_primary("v1")
 
 
 @pytest.mark.slow

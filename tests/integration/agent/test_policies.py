@@ -74,5 +74,25 @@ def test_an_app_waits_for_another_and_goes_on_by_itself_when_that_is_healthy(web
     web.push_image("v2")
     web.merge_promotion("v2")
     wait_shut(web, "order: nobody has looked at")
-    web.scenario.app("api").deploy("v1").wait_phase("Healthy")
+    api = web.scenario.app("api").deploy("v1")
     web.wait_live("v2")
+
+    web.wait_told("promoted")
+    publish(web, "Not all at once", policies__order=None, policies__turns=policy("turns", "- concurrency: {max: 1}"))
+    web.promote("v3")
+    api.promote("v2")
+    assert (web.live_tag(), api.live_tag()) == ("v3", "v2"), "whoever took the place gave it back"
+
+
+def test_a_required_policy_that_is_broken_shuts_and_a_broken_one_keeps_what_it_said(web: App) -> None:
+    head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+    publish(web, "Calm", policies__calm=policy("calm", "- soak: {for: 1s}"))
+    publish(web, "Break it", policies__calm=policy("calm", "- soak: {for: soon}"))
+    assert "policies/calm.yaml:6" in web.wait_condition("InvalidPolicy")["message"]
+    web.promote("v2")
+
+    web.scenario.publish("Require it", {"gitops-bg.yaml": head + "require: [calm]\n"})
+    web.push_image("v3")
+    web.merge_promotion("v3")
+    wait_shut(web, "calm: policies/calm.yaml cannot be read")
+    assert web.live_tag() == "v2"

@@ -44,13 +44,14 @@ def _loses_the_remote(other: Agent) -> None:
     eventually(lambda: bool(other.catalog.unreachable), what="it has noticed")
 
 
-def _may_not_push_to_main(other: Agent) -> None:
+def _may_not_push(other: Agent) -> None:
     other.catalog.main_refused = "protected branch"
+    other.catalog.refusal_of = lambda branch: f"the remote refuses {branch}: no right"  # type: ignore[method-assign]
 
 
 VIEWS = {
     "its remote is away": _loses_the_remote,
-    "it may not push to main": _may_not_push_to_main,
+    "it may push nothing": _may_not_push,
 }
 
 
@@ -85,7 +86,7 @@ def test_what_only_one_of_them_sees_is_not_written_in_turns(
     finally:
         other.stop()
     world.advance(3600)
-    healthy = {"GitReachable": "Reachable", "OfferWritable": "Writable"}
+    healthy = {"GitReachable": "Reachable", "MainWritable": "Writable", "OfferWritable": "Writable"}
     for condition, reason in healthy.items():
         eventually(lambda: app.condition(condition)["reason"] == reason, what="who is left says what it sees")  # noqa: B023
 

@@ -72,9 +72,9 @@ def test_three_agents_of_which_each_believes_that_it_leads_move_traffic_as_often
         _end(app, movements, ["v1", "v2", "v1", "v3", "v1", "v4"])
 
 
-def test_a_frozen_agent_that_thaws_moves_nothing(world: Scenario, tmp_path: Path) -> None:
+def test_a_frozen_agent_that_thaws_and_believes_that_it_leads_moves_nothing(world: Scenario, tmp_path: Path) -> None:
     app = world.app()
-    with agents(world, tmp_path, *TOGETHER[:2]) as both, Movements(app) as movements:
+    with agents(world, tmp_path, *APART[:2]) as both, Movements(app) as movements:
         app.add("v1")
         wait_live(app, "v1")
         wait_in_git(app, "v1")

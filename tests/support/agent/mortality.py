@@ -6,7 +6,7 @@ What an agent has done by then stays done; nothing that it had in mind happens a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gitops_bg.agent.agent import Agent
@@ -17,6 +17,7 @@ from tests.support.waiting import eventually
 
 TO_THE_CLUSTER = ("create", "apply", "json_patch", "merge_patch", "save_status", "scale", "delete")
 TO_GIT = ("commit_primaries", "offer", "withdraw", "publish")
+TO_ANYTHING = (*TO_THE_CLUSTER, *TO_GIT)
 
 
 class Killed(BaseException):
@@ -26,10 +27,10 @@ class Killed(BaseException):
 class Life:
     """Counts the writes of one agent, and ends it. Kubernetes Events do not count: nothing depends on them."""
 
-    def __init__(self, agent: Agent, writes: int) -> None:
+    def __init__(self, agent: Agent, writes: int, deadly: Sequence[str] = TO_ANYTHING) -> None:
         self.dead = threading.Event()
         self.done: list[str] = []
-        self._left = writes
+        self._left, self._deadly = writes, deadly
         self._lock = threading.Lock()
         for owner, verbs in ((agent.cluster.client, TO_THE_CLUSTER), (agent.repository, TO_GIT)):
             for verb in verbs:
@@ -50,7 +51,7 @@ class Life:
     def _count(self, what: str) -> None:
         with self._lock:
             self.done.append(what)
-            self._left -= 1
+            self._left -= what.partition(" ")[0] in self._deadly
             if self._left > 0:
                 return
             self.dead.set()
@@ -58,13 +59,17 @@ class Life:
 
 
 class Mortals:
-    """Agents of one scenario, one after the other: each of the first `mortal` ones dies after `writes` writes."""
+    """Agents of one scenario, one after the other: each of the first `mortal` ones dies after `writes` writes of
+    the kinds `deadly`.
+    """
 
-    def __init__(self, scenario: Scenario, writes: int, mortal: int = 1_000_000) -> None:
+    def __init__(
+        self, scenario: Scenario, writes: int, mortal: int = 1_000_000, deadly: Sequence[str] = TO_ANYTHING
+    ) -> None:
         self.lives: list[Life] = []
         self._scenario = scenario
         self._writes = writes
-        self._mortal = mortal
+        self._mortal, self._deadly = mortal, deadly
         self._start()
 
     @property
@@ -93,7 +98,7 @@ class Mortals:
 
         def prepare(agent: Agent) -> None:
             if len(self.lives) < self._mortal:
-                self._running = Life(agent, self._writes)
+                self._running = Life(agent, self._writes, self._deadly)
                 self.lives.append(self._running)
 
         self._scenario.start(prepare=prepare)

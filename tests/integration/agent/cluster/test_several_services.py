@@ -41,10 +41,11 @@ def test_both_are_made_are_repaired_move_together_and_come_back_together(web: Ap
     web.scenario.start()
     web.deploy("v1")
     wait_both(web, "v1")
+    right = selector(web.key, web.digest("v1"))
     for name in NAMES:
-        path = f"/api/v1/namespaces/{web.key.namespace}/services/{name}"
+        path = f"{services(web.key.namespace)}/{name}"
         web.scenario.cluster.patch(path, {"spec": {"selector": {"app": "elsewhere"}}})
-        wait_both(web, "v1")
+        web.wait(lambda path=path: web.scenario.cluster.get(path)["spec"]["selector"] == right, f"{path} is repaired")
     promotion = web.promote("v2")
     wait_both(web, "v2")
     web.revert(promotion)

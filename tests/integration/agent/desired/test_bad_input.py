@@ -70,7 +70,7 @@ def test_app_yaml_that_breaks_is_said_with_file_and_line_and_replaced_by_the_las
     before = web.object()["spec"]
     good = dict(web.strategy)
 
-    web.strategy["previewservice"] = "x"
+    web.strategy |= {"autoPromotionEnabled": True, "previewservice": "x"}  # Nothing of a broken file counts.
     web.configure()
 
     message = web.wait_condition("InvalidSpec")["message"]

@@ -127,7 +127,12 @@ def test_a_rewritten_main_moves_nothing_until_it_is_back_or_accepted(web: App) -
 
     _restore(world, str(before))
     web.wait_told("history-accepted")
-    web.wait_offered("v3")
+    _wait_free(web)
+    web.merge_promotion("v3")
+    web.wait_live("v3")
+    web.wait_told()
+    web.push_image("v5", "about to be lost")
+    web.wait_offered("v5")
 
     _rewrite(web, "v4")
     _wait_frozen(web)
@@ -158,8 +163,9 @@ def test_a_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_ne
     world.remote.run("checkout", "--quiet", "-B", "main", "other")
     world.remote.run("branch", "--quiet", "--set-upstream-to", "origin/main")
     world.start(fresh_mirror=True)
+    _polls(world, 2)
     _wait_told(web)
-    assert web.live_tag() == "v2"
+    assert (web.live_tag(), web.condition("HistoryRewritten")["status"]) == ("v2", "True")
 
     web.scenario.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
     web.wait_told("history-accepted")

@@ -37,6 +37,11 @@ def test_restarted_agent_writes_nothing_in_whatever_state_the_app_is(web: App) -
     web.wait_live("v2")
     web.wait_phase("Healthy")
     restart()
+    world.advance(301)
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
+    v1 = web.versions()["v1"].name
+    web.wait(lambda: not (world.live("replicasets", v1) or {}).get("status", {}).get("replicas"), "its pods are gone")
+    restart()
     web.revert(promotion)
     web.wait_live("v1")
     web.wait_phase("Held")

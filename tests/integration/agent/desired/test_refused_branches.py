@@ -112,6 +112,14 @@ def test_an_offer_for_which_the_whole_push_is_refused_keeps_no_other_app_and_no_
     apps["web"].wait_offered("v2")
     apps["web"].wait_phase("AwaitingPromotion")
 
+    world.remote.refuse(f"gitops-bg/promote/{world.namespace}/web")  # Branch by branch; the others are taken.
+    world.publish("v3 of all", {f"{app.folder}/target.yaml": app.target_yaml("v3") for app in apps.values()})
+    apps["web"].wait_condition("OfferWritable", "False")
+    for name in ("api", "mail"):
+        apps[name].wait_offered("v3")
+        apps[name].wait_phase("AwaitingPromotion")
+        assert apps[name].condition("OfferWritable")["status"] == "True"
+
 
 def test_an_offer_that_nobody_wants_any_more_is_no_trouble_any_more(web: App) -> None:
     world = web.scenario

@@ -48,10 +48,12 @@ def test_a_group_whose_object_is_lost_goes_on_with_its_history_and_a_dead_ledger
     store.wait("v1L v2A")
     store.wait_for_ledger("PromotionFinished")
     before = store.ledger()
+    services = {name: world.live("services", name) for name in ("cart", "auth", "cart-v1")}
     store.delete()
     assert world.agent is not None
     world.agent.groups.main_was_read()  # nobody watches ReleaseGroups
     store.wait("v1L v2A")
+    assert {name: world.live("services", name) for name in services} == services, "no Service goes, or is made anew"
     store.activate("v1")
     store.wait("v1A v2C")
     store.wait_for_ledger("RollbackFinished")

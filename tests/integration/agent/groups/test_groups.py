@@ -204,9 +204,20 @@ def test_a_candidate_comes_up_in_a_freeze_and_is_promoted_by_the_commit_that_ove
     store.wait("v1A v2C v3C")
     eventually(lambda: store.selected("cart-v3") != {}, what="cart-v3 answers")
     assert store.ask("/cart", "v3") == "cart-v3"
+    store.activate("v2")
+    store.wait("v1A v2C v3C", "Waiting")
+
+    def shut() -> list[tuple[str, str]]:
+        return [(each["kind"], each["reason"].partition(": shut")[0]) for each in store.shut_gates()]
+
+    eventually(lambda: shut() == [("policy", "cart-v2: freeze: INC-4711")], what="only the freeze is in its way")
+    assert store.ask("/cart") == "cart-v1"
     store.spec["active"] = "v3"
     store.world.publish("Promote v3\n\nBg-Override: freeze\nBg-Reason: INC-4712 needs it", store.group())
     store.wait("v1L v3A")
+    store.activate("v1")
+    store.wait("v1A v3C")
+    assert store.ask("/cart") == "cart-v1", "the way back passes the freeze"
 
     files = store.version("v4", cart="/cart")
     cart = store.world.app("cart-v4")
@@ -283,6 +294,8 @@ def test_what_somebody_deletes_or_changes_is_made_again_and_that_is_said(store: 
         store.world.cluster.patch(path, {"spec": {"selector": {"app": "theirs"}}}, fieldManager="kubectl-edit")
         store.world.agent.groups.main_was_read()
         eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is repaired")
+    cluster = store.world.agent.cluster
+    eventually(lambda: cluster.events_told, what="all Events are written")
     changed = "kubectl-edit changed spec.selector"
     (repaired,) = (each for each in store.world.events() if changed in each["message"])
     told_before = 1  # that it was deleted

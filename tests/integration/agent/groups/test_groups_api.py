@@ -80,6 +80,18 @@ def test_a_group_is_promoted_rolled_back_and_a_version_deleted_by_commits(api: A
     status, again = api("POST", "/promote/v2?archiveSize=3")
     assert (status, again.get("commit", "")) in ((202, ""), (409, ""))
     store.wait("v1L v2A")
+
+    bad = store.version("v3", tag="bad-image", cart="/cart")
+    store.spec["active"] = "v3"
+    store.world.publish("v3", {**store.group(), **bad})
+    store.wait("v1L v2A v3C", "Waiting")
+    status, asked = api("POST", "/rollback")
+    assert (status, bool(asked["commit"])) == (202, True)
+    assert store.world.remote.log()[0].subject == "store: roll back to v2", "of a promotion that waits: to what serves"
+    store.wait("v1L v2A v3C", "Progressing")
+    store.world.publish("Without v3", dict.fromkeys(bad))
+    store.wait("v1L v2A")
+
     status, asked = api("POST", "/rollback")
     assert (status, bool(asked["commit"])) == (202, True)
     store.wait("v1A v2C")

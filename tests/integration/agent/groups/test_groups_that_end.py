@@ -76,10 +76,14 @@ def test_it_ends_with_all_that_it_has_also_for_a_new_agent_unless_its_folder_com
 def test_a_policy_that_left_with_its_folder_counts_as_the_file_said_last(store: Store) -> None:
     del store.spec["deletionPolicy"]
     store.begin()
+    store.world.stop()
     remove(store)
+    store.world.start()
     eventually(lambda: store.status().get("phase") == "Degraded", what="the group says that it serves on")
     assert "v1 serves on, with its Services and routes" in store.status()["message"]
     assert store.ask("/cart") == "cart-v1"
+    store.world.settle()
+    assert {"cart-v1", "auth-v1"} <= set(left(store)["apps"])
 
 
 def live_spec(store: Store) -> dict[str, Any]:
