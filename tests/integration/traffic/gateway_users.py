@@ -98,6 +98,11 @@ class Load:
 
         eventually(answered, what=f"they answer: {wanted}")
 
+    def settle_on(self, wanted: Mapping[tuple[str, str], str]) -> None:
+        """Wait until these answer, and expect nobody else from then on: a real Gateway moves after it has said so."""
+        self.until(wanted)
+        self.expect(wanted)
+
     def after(self, moment: float) -> dict[tuple[str, str], set[str]]:
         """Who answered which requests that were sent later."""
         found: dict[tuple[str, str], set[str]] = {}
