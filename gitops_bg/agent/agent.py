@@ -456,7 +456,6 @@ class Agent:
         how = "forward" if by > timedelta() else "back"
         LOGGER.warning("the machine's clock was set %s by %.1f s", how, abs(by).total_seconds())
         self._timers.clock_was_set(by)
-        self._alarms.clock_was_set()
         self._resync()
 
     def _resync_from_now_on(self) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Any
 
 import pytest
+from apscheduler.schedulers import base
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from gitops_bg.agent.runtime.alarms import Alarms, scheduler
+from gitops_bg.agent.runtime import alarms
+from gitops_bg.agent.runtime.alarms import Alarms, SteadyTime, scheduler
+from gitops_bg.agent.runtime.clocks import utc_now
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.core.model.version import AppKey
-from tests.support.waiting import PATIENCE
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+from tests.support.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
@@ -24,6 +26,9 @@ def running() -> Iterator[BackgroundScheduler]:
     made = scheduler()
     made.start()
     yield made
+    eventually(
+        lambda: not made.get_jobs(), what="APScheduler has forgotten what has run"
+    )  # It cannot once it is stopped.
     made.shutdown()
 
 
@@ -50,67 +55,65 @@ def test_timer_that_comes_due_while_another_is_told_is_not_lost_nor_is_any_after
 
 
 def test_an_alarm_may_set_itself_again(running: BackgroundScheduler) -> None:
-    alarms, rung, enough = Alarms(running), [0], threading.Event()
+    subject, rung, enough = Alarms(running), [0], threading.Event()
 
     def ring() -> None:
         rung[0] += 1
         if rung[0] < 50:
-            alarms.after(0.0, ring, "again")
+            subject.after(0.0, ring, "again")
         else:
             enough.set()
 
-    alarms.after(0.0, ring, "again")
+    subject.after(0.0, ring, "again")
     assert enough.wait(PATIENCE)
 
 
-class Desk:
-    """A scheduler with one job, a clock that may be set, and seconds that pass by hand."""
+@dataclass
+class MachineClock:
+    """The machine's clock as APScheduler and we read it; somebody may set it."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.set_by = timedelta()
-        self.due: datetime | None = None
-        self.ring: Callable[[], None] = list
-        self.rung: list[float] = []
-        self.alarms = Alarms(self, lambda: self.seconds, self.clock)
+    by: timedelta = timedelta()
 
-    def clock(self) -> datetime:
-        return NOON + timedelta(seconds=self.seconds) + self.set_by
+    def __call__(self) -> datetime:
+        return utc_now() + self.by
 
-    def add_job(self, func: Callable[..., None], **options: Any) -> None:
-        self.due, self.ring = options["run_date"], partial(func, *options["args"])
 
-    def pass_until(self, seconds: float) -> None:
-        """Time goes by a second at a time; the scheduler looks at its clock each time."""
-        while self.seconds < seconds:
-            self.seconds += 1
-            if self.due is not None and self.due <= self.clock():
-                self.due = None
-                self.ring()
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> MachineClock:
+    clock = MachineClock()
 
-    def note(self) -> None:
-        self.rung.append(self.seconds)
+    class Datetime(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Any:
+            return tz.fromutc(clock().replace(tzinfo=tz)) if tz else clock()
+
+    for module in (base, alarms):
+        monkeypatch.setattr(module, "datetime", Datetime)
+    monkeypatch.setattr(alarms, "SteadyTime", partial(SteadyTime, clock=clock))
+    return clock
 
 
 @pytest.mark.parametrize("hours", [1, -1])
-@pytest.mark.parametrize("noticed", [True, False])
-def test_alarm_rings_after_its_seconds_though_the_clock_was_set(hours: int, noticed: bool) -> None:
-    """Set back and not noticed yet, the scheduler waits; set forward, it comes early, and the alarm waits on."""
-    desk = Desk()
-    desk.alarms.after(10, desk.note, "poll")
-    desk.pass_until(5)
-    desk.set_by = timedelta(hours=hours)
-    if noticed or hours < 0:
-        desk.alarms.clock_was_set()
-    desk.pass_until(60)
-    assert desk.rung == [10]
+def test_an_alarm_rings_after_its_seconds_though_the_clock_was_set(machine: MachineClock, hours: int) -> None:
+    made, rung, soon = scheduler(), list[str](), threading.Event()
+    made.start()
+    try:
+        subject = Alarms(made)
+        subject.after(1800, lambda: rung.append("late"), "late")
+        subject.after(0.2, soon.set, "soon")
+        machine.by = timedelta(hours=hours)
+        made.wakeup()  # As anything does that is added meanwhile.
+        assert soon.wait(PATIENCE)
+        eventually(lambda: [each.id for each in made.get_jobs()] == ["late"], what="the other one waits on")
+        assert not rung
+    finally:
+        made.shutdown()
 
 
-def test_name_stands_for_the_last_alarm_only() -> None:
-    desk = Desk()
-    desk.alarms.after(10, desk.note, "poll")
-    desk.alarms.after(20, desk.note, "poll")
-    desk.pass_until(60)
-    assert desk.rung == [20]
-    desk.alarms.clock_was_set()
-    assert desk.due is None, "what has rung is not set again"
+def test_a_name_stands_for_the_last_alarm_only(running: BackgroundScheduler) -> None:
+    subject, rung, last = Alarms(running), list[str](), threading.Event()
+    subject.after(3600, lambda: rung.append("first"), "poll")
+    subject.after(0.0, last.set, "poll")
+    assert last.wait(PATIENCE)
+    eventually(lambda: not running.get_jobs(), what="no other one is left")
+    assert not rung

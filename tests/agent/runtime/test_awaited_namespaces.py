@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from gitops_bg.agent.runtime.awaited_namespaces import SECONDS, AwaitedNamespace
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.version import AppKey
+from tests.agent.runtime.by_hand import ByHand
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 WEB, API, OTHER = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("bank", "web")
@@ -24,16 +24,17 @@ class World:
 
     def __init__(self) -> None:
         self.now = 0.0
+        self.timezone = ByHand(lambda: NOW + timedelta(seconds=self.now))
         self.job: Callable[[], None] | None = None
         self.at: datetime | None = None
         self.namespaces: set[str] = set()
         self.asked: list[str] = []
         self.error: Exception | None = None
         self.woken: list[AppKey] = []
-        self.subject = AwaitedNamespaces(Alarms(self, lambda: self.now, lambda: NOW), self.exists, self.woken.extend)
+        self.subject = AwaitedNamespaces(Alarms(self), self.exists, self.woken.extend)
 
     def add_job(self, func: Callable[..., None], **options: Any) -> object:
-        self.job, self.at = partial(func, *options["args"]), options["run_date"]
+        self.job, self.at = func, options["run_date"]
         return None
 
     def exists(self, name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.core.model.version import AppKey
+from tests.agent.runtime.by_hand import ByHand
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
@@ -26,34 +26,29 @@ class Night:
         self.due: datetime | None = None
         self.jobs = 0
         self.woken: list[AppKey] = []
-        self.alarms = Alarms(self, self.monotonic, self.clock)
-        self.timers = Timers(self.alarms, self.clock, self.woken.append)
+        self.timezone = ByHand(lambda: self.now)
+        self.timers = Timers(Alarms(self), self.clock, self.woken.append)
 
     def clock(self) -> datetime:
         return self.now + self.set_by
-
-    def monotonic(self) -> float:
-        return (self.now - NOON).total_seconds()
 
     def fail(self) -> None:
         raise AssertionError("nothing was scheduled")
 
     def add_job(self, func: Callable[..., None], **options: Any) -> None:
         assert options["replace_existing"]
-        self.ring = partial(func, *options["args"])
-        self.due, self.jobs = options["run_date"], self.jobs + 1
+        self.ring, self.due, self.jobs = func, options["run_date"], self.jobs + 1
 
     def set_clock(self, by: timedelta) -> None:
         """Somebody sets the clock, and the agent notices."""
         self.set_by += by
         self.timers.clock_was_set(by)
-        self.alarms.clock_was_set()
 
     def pass_until(self, seconds: float) -> None:
         """Let time go by; the job runs at its moment."""
         end = NOON + timedelta(seconds=seconds)
-        while self.due is not None and self.due - self.set_by <= end:
-            self.now, self.due = max(self.now, self.due - self.set_by), None
+        while self.due is not None and self.due <= end:
+            self.now, self.due = max(self.now, self.due.replace(tzinfo=UTC)), None
             self.ring()
         self.now = end
 
