@@ -3,10 +3,10 @@
 from tests.support.scenario import App, Scenario
 
 
-def test_suspended_app_does_not_carry_out_a_merged_promotion_until_it_is_resumed_though_its_record_is_lost(
-    world: Scenario,
-) -> None:
-    """Found so: while not every active Service showed one version, it counted as never deployed, and v2 went live."""
+def test_suspended_app_does_not_carry_out_a_merged_promotion_until_it_is_resumed(world: Scenario) -> None:
+    """Not though its record is lost, either. Found so: while not every active Service showed one version, it counted as
+    never deployed, and v2 went live.
+    """
     world.start()
     web: App = world.app()
     web.strategy |= {"activeService": None, "activeServices": ["web", "web-admin"]}

@@ -47,6 +47,8 @@ def test_a_push_is_not_answered_by_what_was_live_before_it(cli: Cli, clone: App)
     assert (answer["commit"], answer["contains"]) == (head, True)
     remote.run("remote", "set-url", "origin", origin)
 
+    clone.wait_told()
+    clone.scenario.wait_idle()  # It reads main also when it has written something.
     clone.push_image("bad")
     assert cli.run("status", key, "--until-seen").stdout, "it ends with the commit, whatever the phase is"
     answer = clone.status["handledLook"]
