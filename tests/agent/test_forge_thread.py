@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -91,10 +92,8 @@ def said(scene: SimpleNamespace, app: AppKey = WEB) -> str:
     """The description of the newest status of an app."""
     wanted = wish("", app).offer
     assert wanted is not None
-    return next(
-        (all_said[-1].description for (head, _), all_said in list(scene.forge.statuses.items()) if head == wanted.head),
-        "",
-    )
+    told = (all_said[-1:] for (head, _), all_said in list(scene.forge.statuses.items()) if head == wanted.head)
+    return next((newest.description for newest in chain.from_iterable(told)), "")
 
 
 def wait_said(scene: SimpleNamespace, reason: str, app: AppKey = WEB) -> None:

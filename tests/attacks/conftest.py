@@ -48,11 +48,17 @@ def git_seconds() -> float:
     ended = os.times()
     ticks = 0
     for task in Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
-            with suppress(FileNotFoundError, ProcessLookupError):
-                after_the_name = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-                ticks += sum(int(value) for value in after_the_name[11:15])
+        for child in _read_if_there(task / "children").split():
+            after_the_name = _read_if_there(Path(f"/proc/{child}/stat")).rpartition(")")[2].split()
+            ticks += sum(int(value) for value in after_the_name[11:15])
     return ended.children_user + ended.children_system + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _read_if_there(path: Path) -> str:
+    """Nothing of a thread or a process that has ended meanwhile."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return path.read_text()
+    return ""
 
 
 class Siege:
