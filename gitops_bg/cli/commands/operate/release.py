@@ -59,13 +59,11 @@ def release(
 
 
 def _adopted_from(app: AppKey, spec: AppSpec) -> str:
-    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from an app."""
+    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from none."""
     if spec.adopt is None:
         return app.name
-    if spec.adopt.app:
-        raise UsageError(
-            f"{app} has its Services from the app {spec.adopt.app}: to which Deployment? --deployment NAME"
-        )
+    if not spec.adopt.deployment:
+        raise UsageError(f"{app} has its Services from no Deployment: to which one? --deployment NAME")
     return spec.adopt.deployment
 
 

@@ -1,8 +1,12 @@
-"""The Deployment that an app was adopted from, read on demand while its pods are to go: nothing watches it."""
+"""What an app was adopted from, a Deployment or a ReplicaSet, read on demand while its pods are to go: nothing watches
+it.
+"""
+
+from collections.abc import Sequence
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import DEPLOYMENTS, Object
-from gitops_bg.cluster.observation.states import meta_of, pairs
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS, REPLICA_SETS, Kind, Object
+from gitops_bg.cluster.observation.states import Pairs, meta_of, pairs
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.observed import DeploymentView
 from gitops_bg.core.model.record import Record
@@ -11,8 +15,8 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
 
-def adopted_from(config: AppConfig | None, record: Record) -> str:
-    """The name of the Deployment that has to be looked at; empty where none has.
+def adopted_from(config: AppConfig | None, record: Record) -> str | None:
+    """The name of the Deployment that has to be looked at, empty for a ReplicaSet without one; None where nothing has.
 
     Only where its pods are to go, and have not, or are to come back: an app that leaves them alone needs no right to
     read it.
@@ -21,7 +25,7 @@ def adopted_from(config: AppConfig | None, record: Record) -> str:
         return back
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is None or adopt.scale_down is ScaleDown.NEVER or record.adopted is None or record.adopted.left:
-        return ""
+        return None
     return adopt.deployment
 
 
@@ -36,8 +40,12 @@ def gives_back_to(config: AppConfig | None, record: Record) -> str:
     return record.release or (spec.adopt.deployment if spec.adopt and reverts else "")
 
 
-def deployment_view(client: Client, app: AppKey, name: str) -> DeploymentView:
-    """The present state of a Deployment, a quorum read."""
+def deployment_view(client: Client, app: AppKey, name: str, before: Sequence[Pairs]) -> DeploymentView:
+    """The present state of a Deployment, a quorum read; without a name, of the ReplicaSet whose pods the selectors
+    ``before`` the hand-over name.
+    """
+    if not name:
+        return _replica_set(client, app, before)
     try:
         live = client.get(DEPLOYMENTS, app.namespace, name)
     except Refused as error:
@@ -45,7 +53,24 @@ def deployment_view(client: Client, app: AppKey, name: str) -> DeploymentView:
     return DeploymentView(name, gone=True) if live is None else _view(live)
 
 
-def _view(live: Object) -> DeploymentView:
+def _replica_set(client: Client, app: AppKey, before: Sequence[Pairs]) -> DeploymentView:
+    try:
+        listed = client.list(REPLICA_SETS, app.namespace)
+    except Refused as error:
+        return DeploymentView("", trouble=str(error), kind=REPLICA_SETS.name)
+    selected = [each for each in listed if any(set(one) <= pod_labels(each).items() for one in before)]
+    views = sorted((_view(each, REPLICA_SETS) for each in selected), key=_not_yet)
+    return views[0] if views else DeploymentView("", gone=True, kind=REPLICA_SETS.name)
+
+
+def _not_yet(view: DeploymentView) -> tuple[bool, bool]:
+    """Sorts first what nobody has, and of that what has pods: one goes after the other, where there are two. The former
+    app may have let its Services go, and not yet its ReplicaSets: these are not gone.
+    """
+    return bool(view.controller), not view.replicas
+
+
+def _view(live: Object, kind: Kind = DEPLOYMENTS) -> DeploymentView:
     spec, meta = live["spec"], meta_of(live)
     return DeploymentView(
         name=meta.name,
@@ -53,6 +78,7 @@ def _view(live: Object) -> DeploymentView:
         available=_available(live),
         labels=pairs(pod_labels(live)),
         controller=f"{meta.controller.kind} {meta.controller.name}" if meta.controller else "",
+        kind=kind.name,
     )
 
 
@@ -64,5 +90,5 @@ def _available(live: Object) -> int:
 
 
 def pod_labels(live: Object) -> dict[str, str]:
-    """The labels that the pods of a Deployment get."""
+    """The labels that the pods of a Deployment or a ReplicaSet get."""
     return (live["spec"]["template"].get("metadata") or {}).get("labels") or {}
