@@ -1,18 +1,14 @@
-"""A plan as SARIF and as Markdown: the structure that forges read, where things are shown, nothing breaks it."""
+"""A plan as Markdown: its rows and folds, its limit, and that nothing breaks it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from gitops_bg.cli.planning.plan_markdown import LONGEST, markdown
-from gitops_bg.cli.planning.plan_sarif import sarif
-from gitops_bg.cli.planning.planned import Place, Planned, PlannedApp
+from gitops_bg.cli.planning.planned import Planned, PlannedApp
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from tests.support.sarif import check_sarif, told
 
 WEB, API, QUIET = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "quiet")
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
@@ -27,64 +23,18 @@ PLANNED = Planned(
         PlannedApp(API, "Invalid", problems=(BROKEN, Problem("gitops-bg.yaml", "is no YAML"))),
         PlannedApp(QUIET, "Healthy", gates=(OPEN,)),
     ),
-    {"calm": Place("policies/calm.yaml", 3)},
 )
-
-
-def test_each_problem_and_each_shut_gate_is_a_result_where_it_is_written() -> None:
-    assert told(sarif(PLANNED)) == [
-        ("gate-policy", "warning", "policies/calm.yaml", {"startLine": 3}),
-        ("gate-approval", "note", "apps/shop/web/target.yaml", {"startLine": 1}),
-        ("problem", "error", "apps/shop/api/a%20b.yaml", {"startLine": 7, "startColumn": 3}),
-        ("problem", "error", "gitops-bg.yaml", {"startLine": 1}),
-    ]
 
 
 NOWHERE = PlannedApp(WEB, "Degraded", ("create v1",), refused="no namespace shop: kubectl create namespace shop")
 
 
-def test_what_the_cluster_refuses_is_an_error_of_the_app_and_a_word_in_its_row() -> None:
+def test_what_the_cluster_refuses_is_a_word_in_the_row_of_the_app() -> None:
     planned = Planned("a" * 40, (NOWHERE,))
-    assert told(sarif(planned)) == [("refused", "error", "apps/shop/web/app.yaml", {"startLine": 1})]
-    assert check_sarif(sarif(planned))[0]["message"]["text"] == f"shop/web: {NOWHERE.refused}"
     text = markdown(planned)
     assert "1 app: 1 to be changed, 1 refused." in text
     assert "| <code>create v1</code> | **refused** |" in text
     assert "- **refused** <code>no namespace shop" in text
-
-
-def test_a_result_says_of_which_app_and_what_to_do() -> None:
-    texts = [result["message"]["text"] for result in check_sarif(sarif(PLANNED))]
-    assert texts[0] == "shop/web: calm: weekend: shut, until 2026-11-23 00:00 UTC (wait)"
-    assert texts[2] == "spec.ports[0]: is no port (write a number)"
-
-
-def test_what_a_reason_says_already_is_not_said_again() -> None:
-    gate = GateResult(GateKind.POLICY, False, "calm: shut until Mon 2026-11-23 00:00 UTC", MONDAY)
-    (result,) = check_sarif(sarif(Planned("a" * 40, (PlannedApp(WEB, "Promoting", gates=(gate,)),))))
-    assert result["message"]["text"] == "shop/web: calm: shut until Mon 2026-11-23 00:00 UTC"
-
-
-def test_what_all_apps_share_is_told_once() -> None:
-    both = (PlannedApp(WEB, "Invalid", problems=(BROKEN,)), PlannedApp(API, "Invalid", problems=(BROKEN,)))
-    assert len(check_sarif(sarif(Planned("a" * 40, both)))) == 1
-
-
-def test_a_plan_with_nothing_to_say_is_a_log_without_results() -> None:
-    assert check_sarif(sarif(Planned("a" * 40))) == []
-
-
-@pytest.mark.parametrize("reason", ["other: what no file has", "a commit changes its own policy"])
-def test_a_policy_that_no_file_has_is_shown_at_the_version(reason: str) -> None:
-    gate = GateResult(GateKind.POLICY, False, reason)
-    (found,) = told(sarif(Planned("a" * 40, (PlannedApp(WEB, "Promoting", gates=(gate,)),), PLANNED.policies)))
-    assert found[2] == "apps/shop/web/target.yaml"
-
-
-def test_a_suspension_is_shown_where_it_is_written() -> None:
-    gate = GateResult(GateKind.SUSPENSION, False, "suspended")
-    (found,) = told(sarif(Planned("a" * 40, (PlannedApp(WEB, "Suspended", gates=(gate,)),))))
-    assert found[2] == "apps/shop/web/app.yaml"
 
 
 def test_the_comment_has_a_row_and_a_fold_for_each_app_that_has_something_to_say() -> None:

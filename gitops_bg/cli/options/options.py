@@ -184,7 +184,6 @@ class PlanFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     YAML = "yaml"
-    SARIF = "sarif"
     MARKDOWN = "markdown"
 
 
@@ -197,7 +196,7 @@ class PlanOutputOptions:
         typer.Option(
             "--output",
             "-o",
-            help="The output format: for people, programs, a forge's code scanning, or a comment in a pull request.",
+            help="The output format: for people, programs, or a comment in a pull request.",
             rich_help_panel=OUTPUT,
         ),
     ] = PlanFormat.TEXT

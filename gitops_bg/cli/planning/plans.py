@@ -11,15 +11,13 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
 from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.planning.planned import Place, Planned, PlannedApp
+from gitops_bg.cli.planning.planned import Planned, PlannedApp
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import POLICIES_FOLDER
-from gitops_bg.spec.policies.load import load_policies
 
 _TO_BE_MADE = "planned"
 """The uid of a BlueGreenDeployment that the first action creates."""
@@ -87,16 +85,11 @@ def plan_of(session: Session, live: dict[AppKey, Live] | None, names: Sequence[s
     chosen = _chosen(session, catalog, live, list(names))
     seen = {app: _seen(session, catalog, live, app) for app in chosen}
     apps = tuple(PlanOfApp(facts, tuple(steps)) for facts, steps in _plans(session, catalog, live, seen))
-    return Plan(catalog.commit, apps, seen, _planned(session, catalog, apps))
+    return Plan(catalog.commit, apps, seen, _planned(catalog.commit, apps))
 
 
-def _planned(session: Session, catalog: Catalog, plans: Sequence[PlanOfApp]) -> Planned:
-    """Return the plans as plain data, with the places of the policies."""
-    files = {path: file.content for path, file in session.repository.files_below(POLICIES_FOLDER).items()}
-    places = {
-        each.policy.name: Place(each.document.file, each.document.problem(("metadata", "name"), "").line)
-        for each in load_policies(files).written
-    }
+def _planned(commit: str, plans: Sequence[PlanOfApp]) -> Planned:
+    """Return the plans as plain data."""
     apps = (
         PlannedApp(
             each.app,
@@ -104,12 +97,11 @@ def _planned(session: Session, catalog: Catalog, plans: Sequence[PlanOfApp]) -> 
             tuple(map(str, each.actions)),
             each.last.gates,
             each.facts.desired.problems,
-            session.repository.places.folder(each.app),
             each.obstacle,
         )
         for each in plans
     )
-    return Planned(catalog.commit, tuple(apps), places)
+    return Planned(commit, tuple(apps))
 
 
 def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, names: list[str]) -> list[AppKey]:

@@ -6,7 +6,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gitops_bg.cli.planning.plan_sarif import problem_text
 from gitops_bg.cli.views.check_report import Report
 from gitops_bg.cli.views.output import clean
 from gitops_bg.cli.views.sarif import Log, SarifResult, SarifRule, log_of
@@ -43,6 +42,12 @@ def annotations(report: Report, folder: str = "") -> Iterator[str]:
         known = {"title": f"gitops-bg {finding.rule.name}", **{key: each for key, each in place.items() if each}}
         said = ",".join(f"{key}={_property(str(each))}" for key, each in known.items())
         yield f"::{_COMMANDS[finding.rule.severity]} {said}::{_data(clean(problem_text(problem)))}"
+
+
+def problem_text(problem: Problem) -> str:
+    """Return a problem without its place: the field, what is wrong, and the remedy."""
+    subject = f"{problem.field}: " if problem.field else ""
+    return f"{subject}{problem.message}" + (f" ({problem.remedy})" if problem.remedy else "")
 
 
 def _data(text: str) -> str:

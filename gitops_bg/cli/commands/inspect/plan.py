@@ -17,8 +17,6 @@ from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.planning import observed_file
 from gitops_bg.cli.planning.plan_markdown import markdown
-from gitops_bg.cli.planning.plan_sarif import sarif
-from gitops_bg.cli.planning.planned import Planned
 from gitops_bg.cli.planning.plans import Plan, PlanOfApp, plan_of
 from gitops_bg.cli.planning.proposed_main import Question, proposed_main
 from gitops_bg.cli.session.location import apps_named
@@ -30,8 +28,6 @@ from gitops_bg.spec.codec import to_json
 
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.apps import PlannedAppJson
-
-_FOR_FORGES = (PlanFormat.SARIF, PlanFormat.MARKDOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +84,7 @@ def plan(
     """Show what would be done now, changing nothing: neither the cluster nor Git.
 
     With --worktree, or --to, it is what a push or a merge would change: the apps for which the plan is another one
-    then. With -o markdown or sarif it is for a pull request; with --comment it is a comment there, which the next plan
+    then. With -o markdown it is for a pull request; with --comment it is a comment there, which the next plan
     replaces.
 
     Example: gitops-bg plan --worktree
@@ -140,8 +136,9 @@ class _Asked:
 
 def _tell(output: Output, how: PlanFormat, found: Plan, before: Plan | None = None) -> None:
     """Print a plan; ``before`` is that of main as it is, if it is about what would come to main."""
-    if how in _FOR_FORGES:
-        _tell_forge(output, how, found.shown)
+    if how is PlanFormat.MARKDOWN:
+        sys.stdout.write(markdown(found.shown))
+        sys.stdout.flush()
     elif output.json:
         told = {"commit": found.commit} | ({"from": before.commit, "unchanged": _same(found, before)} if before else {})
         output.data({**told, "apps": [_json(each) for each in found.apps]})
@@ -152,14 +149,6 @@ def _tell(output: Output, how: PlanFormat, found: Plan, before: Plan | None = No
 def _same(found: Plan, before: Plan) -> int:
     """Return for how many apps the plan stays as it is."""
     return len({each.app for each in before.apps} - {each.app for each in found.apps})
-
-
-def _tell_forge(output: Output, how: PlanFormat, planned: Planned) -> None:
-    if how is PlanFormat.SARIF:
-        output.data(sarif(planned))
-    else:
-        sys.stdout.write(markdown(planned))
-        sys.stdout.flush()
 
 
 def _json(each: PlanOfApp) -> "PlannedAppJson":
