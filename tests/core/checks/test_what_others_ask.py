@@ -16,10 +16,11 @@ from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Message, Policy, Rule, Soak
-from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.record import Cause, Hold, Lift, Record, Restart
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.world import World
 from tests.core.engine.versions.reverting import ELSEWHERE, TWO, UNDOING, held, reverted
@@ -156,6 +157,7 @@ NO_MARKER, OF_ANOTHER = (
 )
 UNREADABLE = "primary.yaml is unreadable: nobody can tell whether it was changed after commit eeeeeeeeee"
 CHANGED = "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
+BAD = {"past_holds": (Hold(digest(1), "5xx", NOW, Cause.ANALYSIS_FAILED, Lift.PASSED_OVER),)}
 WHY_NOT: dict[str, tuple[World, str]] = {
     "it does": (reverted(*TWO), ""),
     "nobody asked Git": (reverted(*TWO, provenance=None), ""),
@@ -167,6 +169,14 @@ WHY_NOT: dict[str, tuple[World, str]] = {
         "#12, which main did not have before it",
     ),
     "content on hold": (reverted(*TWO, record=held(1)), "is on hold (unknown): 5xx"),
+    "content that was bad": (
+        reverted(*TWO, record=BAD),
+        f"v1 ({short(digest(1))}) was bad on 2026-01-01 (analysis-failed), and did not serve since: 5xx",
+    ),
+    "content on hold that never served": (
+        reverted(active(2), candidate(3), to=3, record=held(3)),
+        "never carried live traffic",
+    ),
     "once carried out": (
         reverted(*TWO, record={"target_revert": "e" * 40}),
         "was followed before, and somebody decided otherwise since",

@@ -9,7 +9,7 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, PassedRetry, Primary, Problem
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Record
+from gitops_bg.core.model.record import Cause, Event, Hold, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source, Stabilization
 from tests.core.simulation import Simulation, deployed, manual, template
@@ -147,16 +147,12 @@ def test_three_stacks_an_abort_ends_at_the_good_one_with_both_others_on_hold():
 
 BARE = archived(1, snapshot=replace(archived(1).snapshot, text=""))
 STOOD = (archived(1), legacy(2), active(3), candidate(4))
-SAID_SO = {"past_holds": (Hold(digest(2), "5xx", NOW, lifted=Lift.SAID_SO, sequence=5),)}
-"""`resume` lifted it for this very digest: who names it needs no force. The agent by itself never goes."""
 DESTINATIONS = {
     "to the last good version": (world(*STOOD), None, 2),
     "to a number that served": (world(*STOOD), 1, 1),
     "nowhere by a number that never served": (world(*STOOD), 4, None),
     "nowhere by an unknown number": (world(*STOOD), 9, None),
     "nowhere without a snapshot": (world(BARE, active(2), sets=(pods(2),)), 1, None),
-    "by its number to a version that somebody said yes to": (world(*STOOD, record=SAID_SO), 2, 2),
-    "past that one without a number": (world(*STOOD, record=SAID_SO), None, 1),
 }
 
 

@@ -5,18 +5,17 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause, Hold, Lift, Record, SwitchKind
-from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.transitions.record.restore import restore_memory
-from gitops_bg.core.transitions.traffic.holds import lift_hold, put_hold
-from gitops_bg.core.way_back import leads_back, may_return_without_gates
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Record, SwitchKind
+from gitops_bg.core.model.spec import AppSpec, Retry
+from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, automatic, manual, template
-from tests.core.worlds import EARLIER, active, candidate, digest, legacy, world
+from tests.core.stories import ask, lose_pods, name, promote, promoted, push, retry, wait
+from tests.core.worlds import EARLIER, NOW, active, archived, candidate, decided, digest, legacy, world
 
 
-def bad(number: int, lifted: Lift | None = None, cause: Cause = Cause.ROLLED_BACK) -> Hold:
-    return Hold(digest(number), "5xx", EARLIER, cause, lifted)
+def bad(number: int, lifted: Lift | None = None) -> Hold:
+    return Hold(digest(number), "5xx", EARLIER, Cause.ROLLED_BACK, lifted)
 
 
 def holding(*holds: Hold) -> dict[str, object]:
@@ -24,82 +23,77 @@ def holding(*holds: Hold) -> dict[str, object]:
     return {"holds": in_force, "past_holds": tuple(hold for hold in holds if hold.lifted)}
 
 
-ANSWERS = {
-    "it served, and nothing speaks against it": ((), False, ""),
-    "it is on hold": ((bad(1),), True, "is on hold (rolled-back): 5xx"),
-    "a newer target passed its hold over": ((bad(1, Lift.PASSED_OVER),), True, "was bad on 2026-01-01 (rolled-back)"),
-    "its analysis failed": ((bad(1, Lift.PASSED_OVER, Cause.ANALYSIS_FAILED),), True, "(analysis-failed)"),
-    "primary.yaml named it again, and the agent chooses": ((bad(1, Lift.NAMED),), False, "did not serve since"),
-    "primary.yaml named it again, and a person names it": ((bad(1, Lift.NAMED),), True, ""),
-    "it was retried, and the agent chooses": ((bad(1, Lift.SAID_SO),), False, "did not serve since"),
-    "it was retried, and a person names it": ((bad(1, Lift.SAID_SO),), True, ""),
-    "another one is on hold": ((bad(3),), False, ""),
+def rolled_back(state: World, to: int | None) -> int | None:
+    """The version that `rollback` leads to, without a number or with one."""
+    request = Request("1", OperatorCommand.ROLLBACK, "ada", NOW, "because", to)
+    override = decided(replace(state, observed=replace(state.observed, requests=(request,)))).record.routing.override
+    version = state.record.version(override.to_digest) if override else None
+    return version.number if version else None
+
+
+# What speaks against a version: where a rollback leads that names none, and one that names version 2.
+WAYS: dict[str, tuple[tuple[Hold, ...], int, int | None]] = {
+    "nothing": ((), 2, 2),
+    "it is on hold": ((bad(2),), 1, None),
+    "a newer target passed its hold over": ((bad(2, Lift.PASSED_OVER),), 1, None),
+    "it did, and primary.yaml named it again": ((bad(2, Lift.NAMED),), 1, 2),
+    "it did, and was retried": ((bad(2, Lift.SAID_SO),), 1, 2),
+    "nothing, another one is on hold": ((bad(1),), 2, 2),
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_way_back(name: str) -> None:
-    holds, by_name, why_not = ANSWERS[name]
-    state = world(legacy(1), active(2), record=holding(*holds))
-    answer = may_return_without_gates(state.record, state.record.versions[0], by_name=by_name)
-    assert why_not in answer.why_not
-    assert bool(answer) is not bool(why_not)
+@pytest.mark.parametrize("name", WAYS)
+def test_the_agent_goes_back_past_what_was_bad_and_a_person_to_what_somebody_cleared(name: str) -> None:
+    holds, by_itself, by_name = WAYS[name]
+    state = world(archived(1), legacy(2), active(3), record=holding(*holds))
+    assert (rolled_back(state, None), rolled_back(state, 2)) == (by_itself, by_name)
 
 
-SAID = {
-    "taken back, passed over": (Lift.PASSED_OVER, False),
-    "taken back, retried": (Lift.SAID_SO, True),
-}
+def test_way_back_never_leads_to_a_version_that_never_served() -> None:
+    assert rolled_back(world(active(1), candidate(2)), None) is None
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_promotion_that_is_taken_back_lets_nobody_forget_that_the_version_was_bad(name: str) -> None:
+def test_promotion_that_is_taken_back_lets_nobody_forget_that_the_version_was_bad() -> None:
     """Found by exploration: that hold took the place of the older one, and was forgotten with the next target."""
-    how, may_return = SAID[name]
-    state = world(legacy(1), active(2), record=holding(bad(1, Lift.NAMED)))
-    version = state.record.versions[0]
-    held = put_hold(state, version, cause=Cause.TAKEN_BACK, reason="its promotion was taken back")
-    assert not may_return_without_gates(held.record, version, by_name=True)
-    lifted = lift_hold(held, version.digest, how=how, reason="later").record
-    assert lifted.holds == ()
-    assert lifted.past_holds == (replace(bad(1), lifted=how),)
-    assert bool(may_return_without_gates(lifted, version, by_name=True)) is may_return
+    second = template("2").digest
+    sim = promoted()
+    ask(sim, OperatorCommand.ROLLBACK)
+    lose_pods(sim, "2")
+    name(sim, "2")
+    name(sim, "1", "revert the promotion")
+    assert sim.record.held(second).cause is Cause.TAKEN_BACK
+    promote(sim, "3")
+    assert (sim.record.objection(second).cause, sim.held) == (Cause.ROLLED_BACK, set())
+    sim.bad_tags.clear()
+    ask(sim, OperatorCommand.ROLLBACK, 2)
+    assert sim.live == "3"
+    sim.spec, sim.retried_by = replace(sim.spec, retry=Retry(second, 1, "ada")), sim.commit("retry")
+    sim.settle()
+    ask(sim, OperatorCommand.ROLLBACK, 2)
+    assert sim.live == "2"
 
 
 LIFTED = {
-    "a hold in force: it ends, and the ledger says so": (
-        {"holds": (bad(1),)},
-        (replace(bad(1), lifted=Lift.NAMED),),
-        ["hold-lifted"],
-    ),
+    "a hold in force: it ends, and the ledger says so": (holding(bad(1)), ["hold-lifted"]),
     "one that was passed over: who says more is remembered, and nothing is told twice": (
-        {"past_holds": (bad(1, Lift.PASSED_OVER),)},
-        (replace(bad(1), lifted=Lift.NAMED),),
+        holding(bad(1, Lift.PASSED_OVER)),
         [],
     ),
-    "one that was lifted so before": ({"past_holds": (bad(1, Lift.NAMED),)}, (bad(1, Lift.NAMED),), []),
     "one in force over an older one: the last that was said stays": (
-        {"past_holds": (replace(bad(1, Lift.PASSED_OVER), reason="older"),), "holds": (bad(1),)},
-        (replace(bad(1), lifted=Lift.NAMED),),
+        holding(replace(bad(1, Lift.PASSED_OVER), reason="older"), bad(1)),
         ["hold-lifted"],
     ),
-    "none": ({}, (), []),
 }
 
 
 @pytest.mark.parametrize("name", LIFTED)
-def test_lifting(name: str) -> None:
-    record, past, told = LIFTED[name]
-    state = world(legacy(1), active(2), record=record)
-    after = lift_hold(state, digest(1), how=Lift.NAMED, reason="primary.yaml names it again", by="ada").record
-    assert (after.holds, after.past_holds) == ((), past)
-    assert [entry.event for entry in after.ledger] == told
-    assert all((entry.by, entry.to_version) == ("ada", 1) for entry in after.ledger)
-
-
-def test_way_back_never_leads_to_a_version_that_never_served() -> None:
-    state = world(active(1), candidate(2))
-    assert may_return_without_gates(state.record, state.record.versions[1]).why_not == "never carried live traffic"
+def test_primary_that_names_a_bad_version_lifts(name: str) -> None:
+    holds, told = LIFTED[name]
+    record = decided(world(legacy(1), active(2), names_=1, record={"primary": digest(2), **holds})).record
+    assert (record.holds, record.past_holds) == ((), (bad(1, Lift.NAMED),))
+    lifts = [entry for entry in record.ledger if entry.event is Event.HOLD_LIFTED]
+    assert [entry.event for entry in lifts] == told
+    assert all((entry.by, entry.to_version) == ("Ada <ada@example.com>", 1) for entry in lifts)
 
 
 LANES = {
@@ -112,7 +106,7 @@ LANES = {
         world(legacy(1), active(2), names_=1, record={"activations": (digest(2), digest(1))}),
         SwitchKind.PROMOTION,
     ),
-    "to one that is on hold": (world(legacy(1), active(2), names_=1, record=holding(bad(1))), SwitchKind.PROMOTION),
+    "to one that is on hold: it does not go": (world(legacy(1), active(2), names_=1, record=holding(bad(1))), None),
     "to one that was bad": (
         world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.NAMED))),
         SwitchKind.PROMOTION,
@@ -127,12 +121,8 @@ LANES = {
 @pytest.mark.parametrize("name", LANES)
 def test_lane_of_a_changed_primary(name: str) -> None:
     state, switch_kind = LANES[name]
-    assert state.switch_kind is switch_kind
-
-
-def test_why_a_newer_version_is_not_gone_back_to_is_said() -> None:
-    state = world(active(1), legacy(2), names_=1)
-    assert "came forward after" in leads_back(state.record, state.record.versions[1]).why_not
+    switch = decided(state).record.routing.switch
+    assert (switch.switch_kind if switch else None) is switch_kind
 
 
 # --- the story that it was found by ---
@@ -141,18 +131,10 @@ def test_why_a_newer_version_is_not_gone_back_to_is_said() -> None:
 def third_after_a_bad_second(spec: AppSpec) -> Simulation:
     """v2 was rolled back as bad; v3, which lifted its hold, is live."""
     sim = Simulation(spec)
-    for tag in "12":
-        sim.push(tag)
-        sim.settle()
-        sim.merge()
-        sim.settle()
-    sim.ask(OperatorCommand.ROLLBACK)
-    sim.settle()
+    promote(sim, *"12")
+    ask(sim, OperatorCommand.ROLLBACK)
     assert (sim.live, sim.held) == ("1", {"2"})
-    sim.push("3")
-    sim.settle()
-    sim.merge()
-    sim.settle()
+    promote(sim, "3")
     assert (sim.live, sim.held) == ("3", set())
     return sim
 
@@ -214,8 +196,7 @@ def test_a_primary_that_names_a_bad_version_is_a_promotion_through_every_gate() 
     sim = third_after_a_bad_second(manual())
     sim.bad_tags.add("2")
     sim.pods_come_up()
-    sim.set_primary("2", "revert the promotion of 3")
-    sim.settle()
+    name(sim, "2", "revert the promotion of 3")
     assert sim.live == "3", "its pods are waited for as in every promotion"
     assert sim.record.objection(template("2").digest).lifted is Lift.NAMED
     sim.bad_tags.clear()
@@ -227,24 +208,18 @@ def test_a_primary_that_names_a_bad_version_is_a_promotion_through_every_gate() 
 
 def test_a_retry_brings_a_bad_version_back_through_its_gates_and_by_itself_where_that_is_asked_for() -> None:
     sim = third_after_a_bad_second(automatic())
-    sim.push("2")
-    sim.settle()
+    push(sim, "2")
     assert sim.held == {"2"}
-    sim.retry()
-    sim.settle()
+    retry(sim)
     assert (sim.live, sim.events()[-1]) == ("2", "promoted")
 
 
 def test_an_old_tag_is_not_promoted_over_a_persons_rollback_though_its_number_is_greater() -> None:
     sim = Simulation(automatic())
-    for tag in "123":
-        sim.push(tag)
-        sim.settle()
-    sim.ask(OperatorCommand.ROLLBACK, to_version=1)
-    sim.settle()
+    push(sim, *"123")
+    ask(sim, OperatorCommand.ROLLBACK, to_version=1)
     assert (sim.live, sim.held) == ("1", {"3"})
-    sim.push("2")
-    sim.settle()
+    push(sim, "2")
     assert (sim.live, sim.branch) == ("1", "2"), "offered, for a person to merge"
 
 
@@ -263,20 +238,8 @@ def test_a_record_without_memory_asks_the_ledger_once_somebody_has_looked_at_git
 
 def test_a_hold_that_never_spoke_against_the_version_is_over_with_a_newer_target() -> None:
     sim = Simulation(manual(expire_after_seconds=30))
-    sim.push("1")
-    sim.settle()
-    sim.push("2")
-    sim.settle()
-    sim.later(seconds=31)
-    sim.settle()
+    push(sim, *"12")
+    wait(sim, seconds=31)
     assert sim.record.held(template("2").digest).cause is Cause.EXPIRED
-    sim.push("3")
-    sim.settle()
-    sim.push("2")
-    sim.settle()
+    push(sim, "3", "2")
     assert (sim.held, sim.branch) == (set(), "2")
-
-
-def test_a_record_that_is_not_lost_is_left_as_it_is() -> None:
-    state = world(legacy(1), active(2))
-    assert restore_memory(state).record == state.record
