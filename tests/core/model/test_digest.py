@@ -11,12 +11,13 @@ from gitops_bg.core.model.digest import (
     canonical_json,
     digest_of,
     is_genuine,
+    same_content,
     same_snapshot,
     short,
     snapshot_of,
     with_configuration,
 )
-from gitops_bg.core.model.version import ConfigurationRef, Snapshot
+from gitops_bg.core.model.version import ConfigurationRef, Snapshot, WorkloadKind
 
 NGINX = {"spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]}}
 
@@ -249,3 +250,17 @@ def test_the_same_configuration_makes_no_other_version_whatever_algorithm_named_
 
 
 SETTINGS = ConfigurationRef("ConfigMap", "settings", "v1:ab")
+
+
+def test_the_kind_is_part_of_the_digest_and_no_digest_of_before_changes() -> None:
+    web = {"spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    deployed, daemon = snapshot_of(web), snapshot_of(web, workload=WorkloadKind.DAEMON_SET)
+    assert deployed.digest == digest_of(deployed.text)
+    assert daemon.digest == "v1:9c6f57b05dfbe5dd00ef284c8c9a2f63327669381fb9776da31f184ce36159a0"
+    assert not same_content(deployed, daemon)
+    assert is_genuine(daemon)
+    assert not is_genuine(replace(daemon, workload=WorkloadKind.REPLICA_SET))
+    ref = ConfigurationRef("ConfigMap", "a", "v1:1")
+    configured = with_configuration(daemon, [ref])
+    assert configured.workload is WorkloadKind.DAEMON_SET
+    assert configured == snapshot_of(web, [ref], WorkloadKind.DAEMON_SET)

@@ -28,7 +28,7 @@ def _wanted(world: World, version: Version) -> int:
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.desired_digest and not held_back:
         as_now = live if world.switch_kind is SwitchKind.ROLLBACK else 0  # a way back waits for no pod that was there
-        return max(full, as_now, _like(world, version), pods_of_others(world))
+        return max(full, as_now, _like_live(world), pods_of_others(world))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
@@ -43,11 +43,10 @@ def _wanted(world: World, version: Version) -> int:
     )
 
 
-def _like(world: World, version: Version) -> int:
-    """Return the size of what serves; 0 where one of the two is a DaemonSet: the numbers are not to be compared."""
+def _like_live(world: World) -> int:
+    """Return the size of what serves; 0 where that is a DaemonSet, whose number is not to be compared with replicas."""
     serving = world.record.routing.traffic
-    alike = not version.on_every_node and not world.on_every_node(serving)
-    return _live(world, serving) if alike else 0
+    return 0 if world.on_every_node(serving) else _live(world, serving)
 
 
 def _to_go_back_to(world: World, version: Version, full: int) -> int:
@@ -60,7 +59,7 @@ def _to_go_back_to(world: World, version: Version, full: int) -> int:
     live = _live(world, version.digest)
     if world.record.autoscaler and world.unproven:
         return max(full, live)
-    return max(full, min(live, _like(world, version)))
+    return max(full, min(live, _like_live(world)))
 
 
 def _shown(world: World, version: Version, full: int) -> int:
