@@ -20,9 +20,11 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import (
     ANY,
+    AUTHOR,
     CALM,
     MEANINGS,
     NOBODY,
+    OPERATOR,
     STAYS,
     Meaning,
     Meanings,
@@ -31,7 +33,9 @@ from gitops_bg.core.status.meanings import (
     meaning_of,
     troubles,
 )
+from gitops_bg.core.world import World
 from tests.core.engine.conditions.test_phases import PHASES
+from tests.core.engine.pods.test_scheduling import NO_IMAGE, NO_ROOM
 from tests.core.worlds import decided
 
 ROOT = Path(gitops_bg.__file__).parent
@@ -240,6 +244,24 @@ def test_a_meaning_names_the_app_in_its_command() -> None:
     meaning = Meaning("stays", NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"))
     assert meaning.command == "gitops-bg explain shop/web"
     assert not meaning.asks
+
+
+STUCK: dict[str, tuple[World, set[tuple[str, str]]]] = {
+    "an image that cannot be pulled": (NO_IMAGE, {("CandidateReady", AUTHOR)}),
+    "a quota that is full": (NO_ROOM, {("CandidateReady", OPERATOR), ("ReplicaFailure", OPERATOR)}),
+}
+
+
+@pytest.mark.parametrize(("state", "who"), STUCK.values(), ids=STUCK)
+def test_who_must_act_on_pods_that_do_not_come_up_is_said_and_nobody_is_told_to_wait(
+    state: World, who: set[tuple[str, str]]
+) -> None:
+    told = {
+        (one.type, said.who)
+        for one in troubles(decided(state).conditions)
+        if (said := meaning_of(one.type, one.reason))
+    }
+    assert told == who
 
 
 BESIDE_HEALTHY = ("OnHold", "Adopting", "ServicesInGit", "LedgerTrusted", "Exposed", "ClockSynchronized", "PullRequest")
