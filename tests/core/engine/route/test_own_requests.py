@@ -9,19 +9,15 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.gates import gates_before_commit, gates_before_switch
-from gitops_bg.core.checks.own_requests import first_of_others, to_take_over
-from gitops_bg.core.checks.rival_routes import with_formers
-from gitops_bg.core.model.actions import DeleteAuxiliaryObject
+from gitops_bg.core.model.actions import CommitPrimary, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.world import World
-from tests.core.simulation import manual
-from tests.core.worlds import NOW, active, candidate, decided, service, world
+from tests.core.simulation import automatic, manual
+from tests.core.worlds import NOW, SECOND, active, candidate, conditions, decided, legacy, pods, service, world
 
 PUBLIC = ParentRef("public")
 ROUTE = AuxiliaryObject("HTTPRoute", "web")
@@ -29,6 +25,9 @@ BESIDE = HttpMatch(headers=(("X-Version", "candidate"),))
 OURS = RouteClaim((PUBLIC,), (), (BESIDE, HttpMatch()))
 OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"
 SAID = "HTTPRoute store of the release group store has the requests / first: it says the same ones, and is older"
+
+
+SECOND_SERVES = service("web", 2, ports='[{"port":80}]')
 
 
 def rival(*matches: HttpMatch, **changes: Any) -> RivalRoute:
@@ -77,29 +76,52 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 def test_who_has_the_requests_first_is_named(case: str) -> None:
     state, said = NAMED[case]
-    assert first_of_others(state) == said
+    assert (decided(state).phase is Phase.DEGRADED) is bool(said)
+    conflict = conditions(state)["Conflict"]
+    assert (conflict.reason, conflict.message) == (
+        ("RequestsTaken", said) if said else ("NoConflict", "no object is foreign")
+    )
+
+
+MOVES = {
+    "the commit of a promotion": routed(versions=(active(1), candidate(2)), spec=automatic()),
+    "a promotion that main names": routed(versions=(active(1), candidate(2)), names_=2),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_no_promotion_goes_past_it(case: str) -> None:
+    free = MOVES[case]
+    stopped = replace(free, observed=replace(free.observed, rivals=(rival(),)))
+    assert (moves(free), moves(stopped)) == (True, False)
+    shut = [(each.kind, each.reason) for each in decided(stopped).gates if not each.open]
+    assert shut == [(GateKind.ENDPOINTS, SAID)]
+
+
+def moves(state: World) -> bool:
+    """Whether a promotion is committed, or traffic is to move."""
     decision = decided(state)
-    assert (decision.phase is Phase.DEGRADED) is bool(said)
-    (conflict,) = (each for each in decision.conditions if each.type == "Conflict")
-    assert (conflict.reason, conflict.status) == ("RequestsTaken" if said else "NoConflict", bool(said))
+    return decision.record.routing.switch is not None or any(isinstance(one, CommitPrimary) for one in decision.actions)
 
 
-def test_no_promotion_goes_past_it_and_every_way_back_does() -> None:
-    versions = (active(1), candidate(2, available_since=NOW))
-    state = routed(rival(), versions=versions, spec=manual())
-    _, next_version = versions
-    shut = [each for each in gates_before_commit(state, next_version) if not each.open]
-    assert (GateKind.ENDPOINTS, SAID) in [(each.kind, each.reason) for each in shut]
-    coming = replace(state, desired=replace(state.desired, primary=state.desired.target))  # type: ignore[arg-type]
-    assert SAID in [each.reason for each in gates_before_switch(coming, next_version) if not each.open]
+def test_every_way_back_goes_past_it() -> None:
+    serving = {"active_service": SECOND_SERVES}
+    assert moves(routed(rival(), versions=(legacy(1), active(2)), names_=1, observed=serving))
 
 
 FORMER = rival(former=True)
-MANY = (HttpMatch("/cart"), HttpMatch("/a", PathKind.EXACT), HttpMatch("/.*", PathKind.REGEX), HttpMatch(method="GET"))
+EXACT = HttpMatch("/a", PathKind.EXACT)
+TWO_PATHS = RouteClaim((PUBLIC,), (), (HttpMatch("/cart"), EXACT))
+MANY = (HttpMatch("/cart"), EXACT, HttpMatch("/.*", PathKind.REGEX), HttpMatch(method="GET"))
 GOES = {
     "its owner left main, and ours is taken": (routed(FORMER), True),
     "with narrower requests beside the same ones": (routed(rival(HttpMatch(), *MANY, former=True)), True),
     "at a Gateway that never says anything": (routed(FORMER, view=live(taken=None, answered=False)), True),
+    "with one path of ours alone": (routed(rival(HttpMatch("/cart"), EXACT, former=True), claim=TWO_PATHS), True),
+    "with a pattern, though it begins as ours": (
+        routed(rival(HttpMatch("/cart"), HttpMatch("/cart/.*", PathKind.REGEX), former=True), claim=TWO_PATHS),
+        False,
+    ),
     "its owner is in main": (routed(rival()), False),
     "it is at another Gateway as well": (
         routed(rival(parents=(PUBLIC, ParentRef("internal")), former=True)),
@@ -114,8 +136,16 @@ GOES = {
     ),
     "ours is not as Git says": (routed(FORMER, view=live(drifted=True)), False),
     "ours is at another Gateway still": (routed(FORMER, view=live(moves=True)), False),
+    "ours is somebody else's": (routed(FORMER, view=live(owner="somebody")), False),
+    "ours cannot be read": (routed(FORMER, view=live(trouble="it is broken")), False),
+    "ours is being deleted": (routed(FORMER, view=live(deleting=True)), False),
     "ours does not lead to the live Service": (routed(FORMER, view=live(ports=(("web-preview", 80),))), False),
     "no pod answers": (routed(FORMER, observed={"active_service": service("web", 1, ready_endpoints=0)}), False),
+    "too few pods answer": (routed(FORMER, sets=(pods(1, 3, 2),)), False),
+    "traffic is to move": (
+        routed(FORMER, versions=(legacy(1), active(2)), names_=1, observed={"active_service": SECOND_SERVES}),
+        False,
+    ),
     "the Service leads elsewhere": (routed(FORMER, observed={"active_service": service("web", 2)}), False),
     "suspended": (routed(FORMER, spec=replace(manual(), suspend=Suspension("an incident"))), False),
 }
@@ -124,7 +154,6 @@ GOES = {
 @pytest.mark.parametrize("case", GOES)
 def test_the_route_of_an_owner_that_left_main_goes_once_nobody_would_miss_it(case: str) -> None:
     state, goes = GOES[case]
-    assert bool(to_take_over(state)) is goes
     deleted = [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
     assert [(str(each.auxiliary_object), each.owner) for each in deleted] == (
         [("HTTPRoute store", "the release group store")] if goes else []
@@ -143,10 +172,9 @@ STAYS = {
 @pytest.mark.parametrize("case", STAYS)
 def test_why_it_stays_although_its_owner_left_main_is_said(case: str) -> None:
     former, why = STAYS[case]
-    assert first_of_others(routed(former)) == f"{SAID}; its folder left main, and it stays: {why}"
+    assert conditions(routed(former))["Conflict"].message == f"{SAID}; its folder left main, and it stays: {why}"
 
 
-def test_only_owners_that_are_live_and_left_main_count_as_former_ones() -> None:
-    others = (rival(), rival(name="old", group="", app="old"), rival(name="x", group=""))
-    marked = with_formers(others, [AppKey("shop", "old")], ["market"])
-    assert [each.name for each in marked if each.former] == ["old"]
+def test_a_gateway_is_asked_soon_while_an_owner_that_left_main_has_the_requests() -> None:
+    waits = [decided(routed(each)).wake_at for each in (FORMER, rival())]
+    assert waits == [NOW + 3 * SECOND, NOW + 60 * SECOND]
