@@ -92,7 +92,6 @@ def milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
 
 
 def _settled_at(rollout: Rollout, version: Version) -> datetime | None:
-    good = rollout.outcome is not None and rollout.outcome.good
-    if not good or version.routed_at is None or rollout.finished_at is None:
+    if version.routed_at is None or rollout.finished_at is None:
         return None
     return max(version.routed_at, rollout.finished_at)

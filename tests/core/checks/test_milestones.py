@@ -1,4 +1,4 @@
-"""How far a rollout got and when, and that each stage is measured once: push → available → … → settled."""
+"""What an agent measures of a rollout between two records, each stage once: push → available → … → settled."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from gitops_bg.core.checks.milestones import RolloutStage, passed, reached
-from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Record, Rollout, RolloutOutcome
+from gitops_bg.core.checks.milestones import RolloutStage, passed
+from gitops_bg.core.model.record import Record, Rollout
 from tests.core.simulation import Simulation, deployed, manual
-from tests.core.worlds import EARLIER, NOW, active, digest, world
+from tests.core.worlds import EARLIER, digest
 
 MINUTE = timedelta(minutes=1)
 
@@ -38,31 +37,6 @@ def test_rollout_passes_its_milestones_one_after_the_other() -> None:
     assert said["promoted"] >= 1800
     assert said["total"] >= said["promoted"]
     assert told(world, minutes=60) == [], "each is told once"
-
-
-def test_book_says_when_and_by_which_commit() -> None:
-    world = deployed(manual())
-    world.push("2")
-    world.settle()
-    world.later(minutes=30)
-    world.merge()
-    world.settle()
-    book = world.record.rollouts[-1]
-    moments = [book.started_at, book.available_at, book.promoted_at, book.switched_at, book.settled_at]
-    assert all(moments)
-    assert moments == sorted(moments)
-    assert book.commit == world.primary_source.commit
-
-
-def test_rollout_that_is_given_up_gets_no_further() -> None:
-    world = deployed(manual())
-    world.push("2")
-    world.settle()
-    world.ask(OperatorCommand.ABORT)
-    world.settle()
-    book = world.record.rollouts[-1]
-    assert book.available_at
-    assert (book.promoted_at, book.switched_at, book.settled_at) == (None, None, None)
 
 
 def test_rollback_measures_nothing() -> None:
@@ -115,42 +89,3 @@ def test_the_stages_of_a_rollout_add_up_to_its_total() -> None:
     total = next(one for one in said if one.stage is RolloutStage.TOTAL)
     assert sum(one.seconds for one in said) == 2 * total.seconds
     assert {one.rollout for one in said} == {7}
-
-
-SERVES = active(2, rollout=7, available_since=EARLIER + 2 * MINUTE, activated_at=EARLIER + 4 * MINUTE)
-ROUTED = replace(SERVES, routed_at=EARLIER + 6 * MINUTE)
-DONE = replace(ROLLOUT, finished_at=EARLIER + 5 * MINUTE, outcome=RolloutOutcome.PROMOTED)
-REACHED = {
-    "all that can be seen now": (
-        (ROUTED, DONE),
-        (EARLIER + 2 * MINUTE, NOW, EARLIER + 4 * MINUTE, EARLIER + 6 * MINUTE),
-    ),
-    "settled only once the verdict is in, too": (
-        (ROUTED, replace(DONE, finished_at=EARLIER + 9 * MINUTE)),
-        (EARLIER + 2 * MINUTE, NOW, EARLIER + 4 * MINUTE, EARLIER + 9 * MINUTE),
-    ),
-    "not settled as long as the endpoints have not followed": (
-        (SERVES, DONE),
-        (EARLIER + 2 * MINUTE, NOW, EARLIER + 4 * MINUTE, None),
-    ),
-    "what was reached stays": (
-        (replace(ROUTED, available_since=NOW), replace(DONE, available_at=EARLIER, settled_at=EARLIER + 7 * MINUTE)),
-        (EARLIER, None, None, EARLIER + 7 * MINUTE),
-    ),
-    "nothing more for one that ended badly, whatever becomes of its version": (
-        (ROUTED, replace(DONE, outcome=RolloutOutcome.ABORTED)),
-        (None, None, None, None),
-    ),
-    "nothing for an attempt whose version is tried again": (
-        (replace(ROUTED, rollout=8), DONE),
-        (None, None, None, None),
-    ),
-    "nothing for a version that is forgotten": ((active(3, rollout=7), DONE), (None, None, None, None)),
-}
-
-
-@pytest.mark.parametrize("case", REACHED)
-def test_a_rollout_has_reached(case: str) -> None:
-    (serving, rollout), expected = REACHED[case]
-    after = reached(world(serving), rollout)
-    assert (after.available_at, after.promoted_at, after.switched_at, after.settled_at) == expected

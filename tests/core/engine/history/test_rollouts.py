@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,13 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Rollout, RolloutOutcome
+from gitops_bg.core.model.record import Hold, Rollout, RolloutOutcome
 from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, automatic, deployed, manual
 from tests.core.stories import ask, merge, push, resume, retry, revert, suspend, wait
-from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, world
+from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, service, world
 
 
 def pushed(spec: AppSpec, tag: str = "2", *, bad: bool = False) -> Simulation:
@@ -69,6 +72,11 @@ def abort_what_was_rolled_back(sim: Simulation) -> None:
     abort(sim)
 
 
+def push_over_what_was_rolled_back(sim: Simulation) -> None:
+    retry_rolled_back(sim)
+    push(sim, "3")
+
+
 PROMOTED, ABORTED, ROLLED_BACK = RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED, RolloutOutcome.ROLLED_BACK
 ENDINGS = (
     (nothing, [None]),
@@ -83,6 +91,7 @@ ENDINGS = (
     (retry_rolled_back, [ROLLED_BACK, None]),
     (promote_what_was_rolled_back, [ROLLED_BACK, PROMOTED]),
     (abort_what_was_rolled_back, [ROLLED_BACK, ABORTED]),
+    (push_over_what_was_rolled_back, [ROLLED_BACK, RolloutOutcome.SUPERSEDED, None]),
 )
 """What happens to version 2, and how its rollouts and those after it end; None: not yet."""
 
@@ -245,6 +254,83 @@ def test_what_was_judged_is_done_with_the_verdict() -> None:
     run = AnalysisRun(AnalysisStage.POST, digest(1), 1, phase=AnalysisPhase.SUCCESSFUL)
     (served,) = decided(world(active(1), record={"analysis": (run,)})).record.rollouts
     assert served.finished_at == NOW
+
+
+# --- how far each got, and when ---
+
+
+def test_book_says_when_and_by_which_commit() -> None:
+    sim = pushed(manual())
+    sim.later(minutes=30)
+    merge(sim)
+    book = sim.record.rollouts[-1]
+    moments = [book.started_at, book.available_at, book.promoted_at, book.switched_at, book.settled_at]
+    assert all(moments)
+    assert moments == sorted(moments)
+    assert book.commit == sim.primary_source.commit
+
+
+def test_rollout_that_is_given_up_gets_no_further() -> None:
+    sim = pushed(manual())
+    abort(sim)
+    book = sim.record.rollouts[-1]
+    assert book.available_at
+    assert (book.promoted_at, book.switched_at, book.settled_at) == (None, None, None)
+
+
+MINUTE = timedelta(minutes=1)
+UP, SERVED, ARRIVED, LATER = (EARLIER + minutes * MINUTE for minutes in (2, 4, 6, 9))
+SERVES = active(2, rollout=7, available_since=UP, activated_at=SERVED)
+ROUTED = replace(SERVES, routed_at=ARRIVED)
+LEFT = legacy(2, rollout=7, available_since=UP, activated_at=SERVED, left_at=LATER)
+BAD = Hold(digest(2), "5xx", LATER)
+DONE = Rollout(7, 2, digest(2), EARLIER, finished_at=EARLIER + 5 * MINUTE, outcome=PROMOTED)
+BEGUN = replace(DONE, finished_at=None, outcome=None)
+KEPT = ("available_at", "promoted_at", "switched_at")
+NOT_FOLLOWED = {"active_service": service("web", 2, other_endpoints=True)}
+
+
+def noted(*versions: Version, in_book: Rollout = DONE, **more: Any) -> World:
+    return world(*versions, record={"rollouts": (in_book,), "holds": more.pop("holds", ())}, **more)
+
+
+# When its pods were available, when it was promoted, when traffic moved, and when that was settled.
+REACHED = {
+    "all that can be seen now": (noted(ROUTED), (UP, NOW, SERVED, ARRIVED)),
+    "settled only once the verdict is in, too": (
+        noted(ROUTED, in_book=replace(DONE, finished_at=LATER)),
+        (UP, NOW, SERVED, LATER),
+    ),
+    "not settled as long as the endpoints have not followed": (
+        noted(SERVES, observed=NOT_FOLLOWED),
+        (UP, NOW, SERVED, None),
+    ),
+    "all of it in the pass that says how it ended": (noted(ROUTED, in_book=BEGUN), (UP, NOW, SERVED, ARRIVED)),
+    "what was reached stays": (
+        noted(SERVES, in_book=replace(DONE, commit="c" * 40, **dict.fromkeys(KEPT, EARLIER)), observed=NOT_FOLLOWED),
+        (EARLIER, EARLIER, EARLIER, None),
+    ),
+    "nothing more once it was settled": (
+        noted(ROUTED, in_book=replace(DONE, settled_at=LATER)),
+        (None,) * 3 + (LATER,),
+    ),
+    "no switch by one that served in an attempt before": (
+        noted(active(1), candidate(2, rollout=7, available_since=UP, activated_at=EARLIER), in_book=BEGUN),
+        (UP, None, None, None),
+    ),
+    "nothing more for one that was rolled back since": (noted(active(1), LEFT, holds=(BAD,)), (None,) * 4),
+    "nothing for an attempt whose version is tried again": (noted(replace(ROUTED, rollout=8)), (None,) * 4),
+    "nothing for a version that is forgotten": (noted(active(3, rollout=7)), (None,) * 4),
+}
+
+
+@pytest.mark.parametrize("case", REACHED)
+def test_a_rollout_has_reached(case: str) -> None:
+    state, expected = REACHED[case]
+    book = decided(state).record.rollouts[0]
+    assert book.number == 7
+    assert state.record.rollouts[0].commit in ("", book.commit)
+    assert (book.available_at, book.promoted_at, book.switched_at, book.settled_at) == expected
 
 
 def test_book_that_begins_has_what_is_wanted_and_nothing_of_the_past() -> None:
