@@ -11,11 +11,11 @@ from gitops_bg.core.checks import gates
 from gitops_bg.core.checks.gating import analyses, hooks, people, pods, policies, routes, standing
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.record import Override, SwitchKind
+from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic
-from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, world
+from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, world
 
 END = NOW + 3600 * SECOND
 
@@ -71,13 +71,6 @@ def test_new_gate_is_shown_waited_for_and_woken_up_at(name: str, monkeypatch: py
     assert decision.wake_at == END
 
 
-def test_new_gate_stands_in_no_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    for chain in ("BEFORE_COMMIT", "BEFORE_SWITCH", "FIRST_DEPLOYMENT"):
-        to_the_chain(monkeypatch, chain)
-    back = Override(digest(2), digest(1), "because", "ada", NOW)
-    assert is_switched(decided(world(legacy(1), active(2), record={"override": back})))
-
-
 def gates_of(module: ModuleType) -> set[str]:
     """The public functions of a module that are gates."""
     named = inspect.getmembers(module, inspect.isfunction)
@@ -89,12 +82,3 @@ def test_every_gate_stands_in_a_chain() -> None:
     chains = (gates.FIRST_DEPLOYMENT, gates.BEFORE_COMMIT, gates.SHOWN_BEFORE_COMMIT, gates.SWITCH_BEGUN, gates.AT_REST)
     listed = {gate.__name__ for chain in (*chains, *gates.BEFORE_SWITCH.values()) for gate in chain}
     assert set().union(*map(gates_of, (analyses, hooks, people, pods, policies, routes, standing))) == listed
-
-
-def test_nothing_deploys_first_while_main_was_rewritten() -> None:
-    """As the gate shows it: a main that moved backwards moves nothing (decision 17)."""
-    refused = world(candidate(1), observed=OFFERED)
-    assert is_switched(decided(refused))
-    rewritten = replace(refused, desired=replace(refused.desired, history_rewritten="f" * 40))
-    assert not is_switched(decided(rewritten))
-    assert [gate.kind for gate in decided(rewritten).gates if not gate.open] == ["history"]

@@ -337,8 +337,9 @@ ONE_GATE = {
 
 @pytest.mark.parametrize("name", ONE_GATE)
 def test_the_only_gate_is_availability_for(name):
-    state = ONE_GATE[name]
-    assert [gate.kind for gate in decided(state).gates] == [GateKind.AVAILABILITY]
+    decision = decided(ONE_GATE[name])
+    assert [gate.kind for gate in decision.gates] == [GateKind.AVAILABILITY]
+    assert decision.record.routing.switch is not None
 
 
 STOPPED = {
@@ -352,6 +353,15 @@ STOPPED = {
 def test_a_promotion_that_main_names_is_stopped_by(name):
     assert decided(coming()).record.routing.switch is not None
     assert decided(coming(**STOPPED[name])).record.routing.switch is None
+
+
+def test_nothing_deploys_first_while_main_was_rewritten() -> None:
+    """As the gate shows it: a main that moved backwards moves nothing (decision 17)."""
+    refused = {"git": GitView(main_refused="protected branch", promotion=PromotionBranch(digest(1), ""))}
+    assert decided(world(candidate(1), observed=refused)).record.routing.switch is not None
+    rewritten = decided(world(candidate(1), observed=refused, desired={"history_rewritten": "f" * 40}))
+    assert rewritten.record.routing.switch is None
+    assert [gate.kind for gate in rewritten.gates if not gate.open] == [GateKind.HISTORY]
 
 
 OLD_TAG = "it served before, and is never promoted by itself: merge the promotion branch"
