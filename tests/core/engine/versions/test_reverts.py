@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.desired import Missing, Revert
+from gitops_bg.core.model.desired import Missing, Provenance, Revert
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Hold
+from gitops_bg.core.model.record import Cause, Hold, Lift
 from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
@@ -31,6 +31,11 @@ ANSWERED = source(3, landed=2)
 BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
 """Main sends traffic back to version 2, the target to version 1."""
 NAMES_3 = {"primary": primary(3)}
+NOT_OF_2 = f"which did not bring v2 ({short(digest(2))})"
+CHANGED = "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
+BAD = {"past_holds": (Hold(digest(1), "5xx", NOW, Cause.ANALYSIS_FAILED, Lift.PASSED_OVER),)}
+CLEARED = {"past_holds": (replace(BAD["past_holds"][0], lifted=Lift.SAID_SO),)}
+# Where traffic goes, or why it does not (`why_not_back`); empty where the target did not go back.
 REVERTS = {
     "marker and content: traffic goes back": (reverted(*TWO), 1),
     "also to one that is archived": (reverted(archived(1), active(2)), 1),
@@ -38,14 +43,17 @@ REVERTS = {
     "several reverts in a row, each of one of them": (reverted(*TWO, takes_back=(3,), before=(TAKING_BACK_2,)), 1),
     "one that was answered before it": (
         reverted(*TWO, takes_back=(3,), before=(replace(TAKING_BACK_2, source=ANSWERED),)),
-        "which did not bring v2",
+        NOT_OF_2,
     ),
     "one before it that nobody knows the place of": (
         reverted(*TWO, takes_back=(3,), before=(replace(TAKING_BACK_2, source=replace(ANSWERED, landed=None)),)),
-        "which did not bring v2",
+        NOT_OF_2,
     ),
-    "content without marker: never": (reverted(*TWO, takes_back=()), "does not say that it reverts"),
-    "a marker for another commit: never": (reverted(*TWO, takes_back=(7,)), "which did not bring v2"),
+    "content without marker: never": (
+        reverted(*TWO, takes_back=()),
+        "commit eeeeeeeeee does not say that it reverts a commit",
+    ),
+    "a marker for another commit: never": (reverted(*TWO, takes_back=(7,)), NOT_OF_2),
     "a marker for what main never had: never": (
         reverted(*TWO, takes_back=(), named=("#12",), missing=("#12",)),
         "#12, which main did not have before it",
@@ -53,15 +61,37 @@ REVERTS = {
     "a marker with content that never served: never": (reverted(active(2), candidate(3), to=3), ""),
     "a marker with content that nobody knows: never": (reverted(active(2), to=7), ""),
     "content that is on hold: never": (reverted(*TWO, record=held(1)), "is on hold (unknown): 5xx"),
-    "once carried out: not again": (reverted(*TWO, record={"target_revert": "e" * 40}), "was followed before"),
-    "a newer version that served is not older": (reverted(active(2), legacy(3), to=3), "came forward after"),
+    "content that was bad: never": (
+        reverted(*TWO, record=BAD),
+        f"v1 ({short(digest(1))}) was bad on 2026-01-01 (analysis-failed), and did not serve since: 5xx",
+    ),
+    "unless somebody cleared it": (reverted(*TWO, record=CLEARED), 1),
+    "content on hold that never served: never": (
+        reverted(active(2), candidate(3), to=3, record=held(3)),
+        "never carried live traffic",
+    ),
+    "once carried out: not again": (
+        reverted(*TWO, record={"target_revert": "e" * 40}),
+        "was followed before, and somebody decided otherwise since",
+    ),
+    "a newer version that served is not older": (
+        reverted(active(2), legacy(3), to=3),
+        f"v3 ({short(digest(3))}) came forward after {short(digest(2))}, which serves now",
+    ),
     "what main asks for already: it needs no emergency": (
         reverted(*TWO, desired={"primary": primary(1)}, record={"primary": digest(1)}),
         "",
     ),
+    "a commit that nobody can read: never": (
+        reverted(*TWO, provenance=Provenance(UNDOING, unread="it is gone")),
+        "nobody can tell what brought it: it is gone",
+    ),
     "as nobody asked Git: never": (reverted(*TWO, provenance=None), ""),
     "within the window": (reverted(*TWO, window=1), 1),
-    "outside the window": (reverted(archived(0), *TWO, to=0, window=1), "outside rollbackWindow"),
+    "outside the window": (
+        reverted(archived(0), *TWO, to=0, window=1),
+        f"is outside rollbackWindow: 1 versions served between it and v2 ({short(digest(2))})",
+    ),
     "within a window of two": (reverted(archived(0), *TWO, to=0, window=2), 0),
     "the window counts from the version that it leads to": (
         reverted(archived(0), archived(1), legacy(2), active(3), takes_back=(3,), window=2, desired=NAMES_3),
@@ -73,13 +103,16 @@ REVERTS = {
     ),
     "primary.yaml was changed later": (
         reverted(*TWO, source=replace(UNDOING, landed=4)),
-        "primary.yaml was changed after",
+        CHANGED,
     ),
     "primary.yaml came with it: it says where traffic goes": (
         reverted(*TWO, source=replace(UNDOING, landed=5)),
-        "primary.yaml was changed after",
+        CHANGED,
     ),
-    "an order that nobody knows is none": (reverted(*TWO, source=replace(UNDOING, landed=None)), "nobody can tell"),
+    "an order that nobody knows is none": (
+        reverted(*TWO, source=replace(UNDOING, landed=None)),
+        "nobody can tell whether commit eeeeeeeeee is older than the last change of primary.yaml",
+    ),
     "the very push that a way back, not begun, leads to: it is cancelled": (BACK_TO_2, 1),
     "another push of what a way back leads to: it goes on": (
         replace(BACK_TO_2, desired=replace(BACK_TO_2.desired, primary=replace(primary(2), source=source(9)))),
