@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.core.checks.adoption.exposure import may_be_exposed
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, why_not_back
-from gitops_bg.core.checks.pods.scheduling import remedy_for, wants_pods
+from gitops_bg.core.checks.pods.scheduling import wants_pods
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.model.conditions import Phase
@@ -78,11 +78,6 @@ PODS: dict[str, tuple[Record, bool]] = {
 def test_pods_are_listed_for(name: str) -> None:
     record, wanted = PODS[name]
     assert wants_pods(record, NOW) is wanted
-
-
-def test_only_a_port_of_the_node_has_a_remedy_of_its_own() -> None:
-    assert "remove hostPort" in remedy_for("2 node(s) didn't have free ports for the requested pod ports.")
-    assert remedy_for("2 Insufficient cpu.") == remedy_for("") == ""
 
 
 # --- the agent: which commits of main are to be read? ---

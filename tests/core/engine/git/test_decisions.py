@@ -29,10 +29,6 @@ HOLDS = {
         world(legacy(1), active(2), names_=2, record=saw(1, holds=held(2))),
         set(),
     ),
-    "a revert of the revert lifts the hold": (
-        world(active(1), legacy(2), names_=2, record=saw(1, holds=held(2))),
-        set(),
-    ),
     "what primary.yaml goes on naming changes nothing": (
         world(active(1), legacy(2), names_=1, record=saw(1, holds=held(2))),
         {2},

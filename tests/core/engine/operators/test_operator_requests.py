@@ -148,7 +148,6 @@ def test_three_stacks_an_abort_ends_at_the_good_one_with_both_others_on_hold():
 BARE = archived(1, snapshot=replace(archived(1).snapshot, text=""))
 STOOD = (archived(1), legacy(2), active(3), candidate(4))
 DESTINATIONS = {
-    "to the last good version": (world(*STOOD), None, 2),
     "to a number that served": (world(*STOOD), 1, 1),
     "nowhere by a number that never served": (world(*STOOD), 4, None),
     "nowhere by an unknown number": (world(*STOOD), 9, None),
@@ -168,17 +167,6 @@ def test_rollback_to_what_serves_already_changes_nothing():
     state = world(legacy(1), active(2), observed=asked(OperatorCommand.ROLLBACK, to_version=2))
     record = decided(state).record
     assert (record.operator.request, record.routing, record.holds) == ("1", state.record.routing, ())
-
-
-def test_rollback_does_not_lead_to_a_version_that_was_left_in_a_rollback_even_after_its_hold_was_lifted():
-    sim = Simulation(manual())
-    promote(sim, *"123")
-    ask(sim, OperatorCommand.ROLLBACK)
-    assert (sim.live, sim.held) == ("2", {"3"})
-    push(sim, "4")
-    assert sim.held == set()
-    ask(sim, OperatorCommand.ROLLBACK)
-    assert sim.live == "1"
 
 
 def test_a_request_is_carried_out_once():
