@@ -27,7 +27,8 @@ OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"
 SAID = "HTTPRoute store of the release group store has the requests / first: it says the same ones, and is older"
 
 
-SECOND_SERVES = service("web", 2, ports='[{"port":80}]')
+SECOND_SERVES = {"active_service": service("web", 2, ports='[{"port":80}]')}
+BACK: dict[str, Any] = {"versions": (legacy(1), active(2)), "names_": 1, "observed": SECOND_SERVES}
 
 
 def rival(*matches: HttpMatch, **changes: Any) -> RivalRoute:
@@ -105,8 +106,7 @@ def moves(state: World) -> bool:
 
 
 def test_every_way_back_goes_past_it() -> None:
-    serving = {"active_service": SECOND_SERVES}
-    assert moves(routed(rival(), versions=(legacy(1), active(2)), names_=1, observed=serving))
+    assert moves(routed(rival(), **BACK))
 
 
 FORMER = rival(former=True)
@@ -142,10 +142,7 @@ GOES = {
     "ours does not lead to the live Service": (routed(FORMER, view=live(ports=(("web-preview", 80),))), False),
     "no pod answers": (routed(FORMER, observed={"active_service": service("web", 1, ready_endpoints=0)}), False),
     "too few pods answer": (routed(FORMER, sets=(pods(1, 3, 2),)), False),
-    "traffic is to move": (
-        routed(FORMER, versions=(legacy(1), active(2)), names_=1, observed={"active_service": SECOND_SERVES}),
-        False,
-    ),
+    "traffic is to move": (routed(FORMER, **BACK), False),
     "the Service leads elsewhere": (routed(FORMER, observed={"active_service": service("web", 2)}), False),
     "suspended": (routed(FORMER, spec=replace(manual(), suspend=Suspension("an incident"))), False),
 }

@@ -111,10 +111,6 @@ LANES = {
         world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.NAMED))),
         SwitchKind.PROMOTION,
     ),
-    "to one that was retried and did not serve since": (
-        world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.SAID_SO))),
-        SwitchKind.PROMOTION,
-    ),
 }
 
 
