@@ -139,11 +139,6 @@ def spec_schema() -> Schema:
     return _schema_of(AppSpec)
 
 
-def status_schema() -> Schema:
-    """The schema of ``status``, from its model."""
-    return _schema_of(Status)
-
-
 def _schema_of(model: type[BaseModel]) -> Schema:
     schema = model.model_json_schema(by_alias=True)
     return _structural(schema, schema.get("$defs", {}))

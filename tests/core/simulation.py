@@ -42,7 +42,9 @@ from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 from gitops_bg.core.plan.chains import waits_for
-from gitops_bg.core.transitions.git.operator_requests import named_by
+from gitops_bg.core.transitions.git.operator_requests import aborting
+from gitops_bg.core.transitions.traffic.promote_full import meant_in_full
+from gitops_bg.core.transitions.verdicts.analysis import paused_versions
 from gitops_bg.core.world import World
 from tests.core.consistency import untimely
 
@@ -652,3 +654,12 @@ def _deployed(spec: AppSpec, tag: str) -> Simulation:
     world.settle()
     assert world.live == tag
     return world
+
+
+def named_by(verb: OperatorCommand, world: World) -> tuple[str, ...]:
+    """The digests that a request of somebody who sees this world is about (`Request.about`)."""
+    if verb is OperatorCommand.ABORT:
+        return tuple(each.digest for each in aborting(world).stops)
+    if verb is OperatorCommand.PROMOTE:
+        return paused_versions(world)
+    return meant_in_full(world) if verb is OperatorCommand.PROMOTE_FULL else ()

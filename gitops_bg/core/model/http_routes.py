@@ -36,17 +36,6 @@ class Backend:
     port: int
 
 
-class DenyMode(StrEnum):
-    """How a request that nobody may answer is denied: never by the active version (docs/decisions/0037)."""
-
-    SERVICE = "denyService"
-    """Sent to a small Service that answers 404 to everything; works with every implementation."""
-    EXTENSION = "extension"
-    """Answered by the implementation itself: a filter of its own, named in group.yaml."""
-    NO_BACKEND = "noBackend"
-    """A rule without a backend: 500, or, with older implementations, 404."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExtensionRef:
     """The object of an implementation that answers a request itself, in the route's namespace."""

@@ -36,8 +36,7 @@ _RESTART_SECONDS = 10.0
 class _Override:
     namespace: str
     selector: selectors.LabelSelector
-    ready: bool | None = None
-    behaviour: Behaviour | None = None
+    ready: bool
 
     def covers(self, pod: Manifest) -> bool:
         return self.namespace == key_of(pod)[0] and selectors.accepts(self.selector, labels_of(pod))
@@ -75,36 +74,14 @@ class Kubelet:
 
     def set_ready(self, namespace: str, pod_label_selector: str | Mapping[str, str], ready: bool) -> None:
         """Make pods ready or unready now, including later ones, whatever their image says."""
-        self._override(_Override(namespace, _selector(pod_label_selector), ready=ready))
-
-    def set_behaviour(self, namespace: str, pod_label_selector: str | Mapping[str, str], behaviour: Behaviour) -> None:
-        """Make pods behave differently from their image, from now on."""
-        self._override(_Override(namespace, _selector(pod_label_selector), behaviour=behaviour))
-
-    def forget_overrides(self) -> None:
-        """Let every pod behave as its image says again."""
-        self._overrides.clear()
-        self._look_at_all()
-
-    def _override(self, override: _Override) -> None:
-        same = (override.namespace, override.selector)
-        self._overrides = [
-            old
-            for old in self._overrides
-            if (old.namespace, old.selector) != same or (old.ready is None) != (override.ready is None)
-        ]
-        self._overrides.append(override)
-        self._look_at_all()
-
-    def _look_at_all(self) -> None:
+        same = (namespace, _selector(pod_label_selector))
+        self._overrides = [old for old in self._overrides if (old.namespace, old.selector) != same]
+        self._overrides.append(_Override(*same, ready))
         for stored in self.writer.store.all(PODS):
             self.loop.put(self, key_of(stored.obj))
 
     def behaviour(self, pod: Manifest) -> Behaviour:
-        """Return how a pod behaves: its last override, else what the image of its first container says."""
-        for override in reversed(self._overrides):
-            if override.behaviour is not None and override.covers(pod):
-                return override.behaviour
+        """Return how a pod behaves: the image of its first container says it."""
         return behaviour_of(pod["spec"]["containers"][0]["image"], self.rules, self.ready_after)
 
     def notice(self, resource: ResourceKey, change: Change) -> None:
@@ -213,7 +190,7 @@ class Kubelet:
 
     def _is_to_be_ready(self, pod: Manifest, behaviour: Behaviour, left: float) -> bool:
         for override in reversed(self._overrides):
-            if override.ready is not None and override.covers(pod):
+            if override.covers(pod):
                 return override.ready
         return left <= 0 and not behaviour.waiting
 

@@ -14,7 +14,7 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
 from gitops_bg.core.transitions.traffic.holds import lift_hold, without_objection
-from gitops_bg.core.transitions.traffic.promote_full import meant_in_full, promote_full
+from gitops_bg.core.transitions.traffic.promote_full import promote_full
 from gitops_bg.core.transitions.verdicts.analysis import measure_again, paused_versions, retry_live
 from gitops_bg.core.transitions.versions.versions import start_rollout
 from gitops_bg.core.world import World
@@ -127,15 +127,6 @@ def aborting(world: World) -> Aborting:
     stops = tuple(each for each in _stoppable(world) if not world.record.held(each.digest))
     goes_to = (back or world.last_proven) if world.active in stops else None
     return Aborting(stops, goes_to, live)
-
-
-def named_by(verb: OperatorCommand, world: World) -> tuple[str, ...]:
-    """The digests that a request of somebody who sees this world is about (`Request.about`)."""
-    if verb is OperatorCommand.ABORT:
-        return tuple(each.digest for each in aborting(world).stops)
-    if verb is OperatorCommand.PROMOTE:
-        return paused_versions(world)
-    return meant_in_full(world) if verb is OperatorCommand.PROMOTE_FULL else ()
 
 
 def _candidate_seen_last(world: World) -> Version | None:
