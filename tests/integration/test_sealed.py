@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import HANGS
+
 SEALED = Path(__file__).parents[2] / ".ci" / "sealed"
 
 
 def sealed(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
-    return subprocess.run([SEALED, *arguments], env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run([SEALED, *arguments], env=env, capture_output=True, text=True, timeout=HANGS)
 
 
 @pytest.mark.parametrize("place", ["HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"])

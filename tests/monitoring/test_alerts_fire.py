@@ -13,6 +13,7 @@ import yaml
 
 from tests.monitoring.queries import rule_groups, rules
 from tests.support.prometheus.program import prometheus_program
+from tests.support.waiting import HANGS
 
 LEADER = ('gitops_bg_leader{instance="a:8080", pod="a", namespace="gitops-bg"}', "1+0x11000")
 STANDBY = ('gitops_bg_leader{instance="b:8080", pod="b", namespace="gitops-bg"}', "0+0x11000")
@@ -267,6 +268,6 @@ def judge(folder: Path, row: Row, expectations: list[dict[str, Any]]) -> None:
         yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": row.every, "tests": [test]})
     )
     done = subprocess.run(
-        [program, "test", "rules", "test.yaml"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [program, "test", "rules", "test.yaml"], cwd=folder, capture_output=True, text=True, timeout=HANGS, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from tests.support.waiting import HANGS
+
 HEAVY = frozenset(
     ("kubernetes", "pydantic", "git", "httpx", "ruamel", "apscheduler", "deepdiff", "cel", "starlette", "uvicorn")
 )
@@ -19,7 +21,7 @@ _CALL = f"import atexit, sys; atexit.register(lambda: {_AT_THE_END}); {_MAIN}"
 def imported_by(*arguments: str, **environment: str) -> set[str]:
     """The top-level packages that a call, which must succeed, has imported when it ends."""
     command = [sys.executable, "-c", _CALL, *arguments]
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 0, done.stderr
     found = set(done.stderr.rpartition("imported:")[2].split())
     assert "typer" in found

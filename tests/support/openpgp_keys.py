@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.git.remote import GitRemote
+from tests.support.waiting import HANGS
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class GpgKey:
 
     def stop(self) -> None:
         """End the helper that gpg leaves behind."""
-        subprocess.run(["gpgconf", "--homedir", str(self.home), "--kill", "all"], timeout=60, capture_output=True)
+        subprocess.run(["gpgconf", "--homedir", str(self.home), "--kill", "all"], timeout=HANGS, capture_output=True)
 
 
 def make_gpg_key(home: Path, name: str = "Grace <grace@example.com>") -> GpgKey:

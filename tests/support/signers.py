@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.git.remote import GitRemote
+from tests.support.waiting import HANGS
 
 PEOPLE = """apiVersion: gitops-bg.dev/v1alpha1
 kind: People
@@ -46,7 +47,7 @@ def make_key(folder: Path, name: str) -> Key:
     """A new key; the test is skipped where the machine has no `ssh-keygen`."""
     try:
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(folder / name)]
-        subprocess.run(command, check=True, timeout=30, stdin=subprocess.DEVNULL)
+        subprocess.run(command, check=True, timeout=HANGS, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
         pytest.skip("ssh-keygen is not on this machine: install OpenSSH's client")
     return Key(folder / name)

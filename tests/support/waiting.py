@@ -16,6 +16,10 @@ No test waits for less, but one whose claim is how long something takes.
 """
 
 
+HANGS = 600.0
+"""Seconds after which a process of a test counts as one that never ends: a busy machine is slow."""
+
+
 def stretched(seconds: float) -> float:
     """So many seconds, as long as they are for a process on this machine now: others may be busy beside it."""
     begin, used = time.monotonic(), time.process_time()

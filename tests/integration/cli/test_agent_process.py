@@ -20,7 +20,7 @@ from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.growing_files import GrowingFile
 from tests.support.scenario import Scenario
-from tests.support.waiting import PATIENCE, eventually, stretched
+from tests.support.waiting import HANGS, PATIENCE, eventually, stretched
 
 SCRIPT = Path(sys.executable).with_name("gitops-bg")
 
@@ -89,7 +89,7 @@ def test_an_agent_stops_within_five_seconds_while_it_still_starts(world: Scenari
 def test_once_with_a_remote_that_is_away_is_something_passing(world: Scenario, tmp_path: Path) -> None:
     world.publish("first", {"a.txt": "x"})
     world.remote.go_down()
-    done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 4, done.stderr
     assert "error: the repository cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
@@ -102,7 +102,7 @@ def test_once_fails_where_an_app_fails_and_names_it(
     app.add("v1")
     sandbox_cluster.sandbox.faults.refuse("patch", "replicasets", namespace=world.namespace)
     try:
-        done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=HANGS)
     finally:
         sandbox_cluster.sandbox.faults.clear()
     assert done.returncode == 1, done.stderr
@@ -163,6 +163,8 @@ def test_bad_options_end_with_one_message(cli: Cli, arguments: list[str], code: 
 def test_a_port_that_is_taken_says_so(world: Scenario, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = subprocess.run(command(world, tmp_path, "--http", address), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command(world, tmp_path, "--http", address), capture_output=True, text=True, timeout=HANGS
+        )
     assert done.returncode == 3
     assert "another process has this port" in done.stderr

@@ -15,6 +15,7 @@ from gitops_bg.cli.main import app, kubectl_plugin
 from tests.integration.cli.conftest import Cli, with_candidate
 from tests.support.imports import HEAVY, imported_by
 from tests.support.scenario import App
+from tests.support.waiting import HANGS
 
 
 def offered(cli: Cli, typed: str, shell: str = "bash") -> list[str]:
@@ -90,7 +91,7 @@ def offered_by_kubectl(cli: Cli, *typed: str) -> list[str]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, **cli.env, "PATH": path}
     command = [kubectl, "__complete", "bg", *typed]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=HANGS)
     return done.stdout.splitlines()
 
 

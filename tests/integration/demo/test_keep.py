@@ -21,7 +21,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS
 from tests.integration.demo.conftest import is_open
 from tests.support.git.remote import locked_down_env
-from tests.support.waiting import stretched
+from tests.support.waiting import HANGS, stretched
 
 _COMMAND = """
 import signal
@@ -68,7 +68,9 @@ def asked(clone: Path, kubeconfig: str, *arguments: str) -> str:
     """What a verb answers in a clone of the demo's repository, as the demo suggests it."""
     environment = locked_down_env(clone.parent) | {"KUBECONFIG": kubeconfig, "XDG_CACHE_HOME": str(clone / ".cache")}
     command = [str(Path(sys.executable).parent / "gitops-bg"), *arguments]
-    done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=clone, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -93,7 +95,7 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         remote = re.search(r"git clone (\S+)", printed)
         assert remote
         clone = ["git", "clone", "--quiet", remote[1], str(tmp_path / "mine")]
-        subprocess.run(clone, check=True, timeout=30, env=locked_down_env(tmp_path))
+        subprocess.run(clone, check=True, timeout=HANGS, env=locked_down_env(tmp_path))
         assert (tmp_path / "mine/apps/shop/web/primary.yaml").is_file()
         assert "promoted" in asked(tmp_path / "mine", kubeconfig[1], "history", "shop/web")
         assert "nothing to do" in asked(tmp_path / "mine", kubeconfig[1], "plan", "shop/web")

@@ -14,6 +14,7 @@ import pytest
 import urllib3
 
 from gitops_bg.sandbox import Sandbox
+from tests.support.waiting import HANGS
 
 Json = dict[str, Any]
 MERGE = "application/merge-patch+json"
@@ -116,7 +117,7 @@ def kubectl(sandbox: Sandbox, tmp_path: Path) -> Kubectl:
     def run(*arguments: str, manifest: Json | None = None, fails: bool = False) -> subprocess.CompletedProcess[str]:
         text = None if manifest is None else json.dumps(manifest)
         command = [binary, "--namespace", "shop", *arguments]
-        done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, timeout=HANGS)
         assert (done.returncode != 0) == fails, done.stderr
         return done
 

@@ -12,6 +12,8 @@ import pytest
 import urllib3
 import yaml
 
+from tests.support.waiting import HANGS
+
 MANIFEST = Path(__file__).parents[3] / "deploy" / "deny-service.yaml"
 
 
@@ -35,7 +37,7 @@ def test_every_request_is_answered_404_and_the_process_ends_when_told(
         for method, path in (("GET", "/"), ("POST", "/cart?x=1"), ("DELETE", "/healthz"), ("HEAD", "/metrics")):
             assert pool.request(method, url + path).status == 404
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=HANGS) == 0
 
 
 def test_the_manifest_starts_it_by_the_name_that_groups_use() -> None:

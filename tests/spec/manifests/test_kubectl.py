@@ -13,6 +13,7 @@ import pytest
 from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.spec.yaml.scalars import Doubt, resolve
 from tests.spec.yaml.test_scalars import SAME_FOR_ALL
+from tests.support.waiting import HANGS
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl in PATH")
 
@@ -21,7 +22,7 @@ HEAD = "apiVersion: example.com/v1\nkind: Example\nmetadata: {name: x}\n"
 
 def by_kubectl(text: str) -> Any:
     command = ["kubectl", "annotate", "--local", "-f", "-", "a=b", "-o", "json"]
-    answer = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(command, input=text, capture_output=True, text=True, timeout=HANGS)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)["spec"]
 

@@ -26,7 +26,7 @@ from tests.support.cluster.paths import collection, path_of, services
 from tests.support.cluster.pod_servers import PodServers
 from tests.support.cluster.rawapi import APPLY, JSON, USER_AGENT, Json, RawApi, decoded, target_of
 from tests.support.growing_files import GrowingFile
-from tests.support.waiting import PATIENCE, eventually
+from tests.support.waiting import HANGS, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from gitops_bg.sandbox import Sandbox
@@ -100,7 +100,9 @@ class TestCluster(RawApi):
     def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run the real kubectl against this cluster; never raises, see `returncode` and `stderr`."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
-        return subprocess.run(["kubectl", *arguments], input=input, env=env, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            ["kubectl", *arguments], input=input, env=env, capture_output=True, text=True, timeout=HANGS
+        )
 
     def install_our_kind(self) -> None:
         """Install BlueGreenDeployment and ReleaseGroup, once for each cluster."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.support.waiting import HANGS
+
 
 class Authority:
     """A certificate authority in a folder; `server` and `client` sign with it."""
@@ -50,6 +52,6 @@ def private_key(path: Path) -> Path:
 
 
 def _openssl(*arguments: str | Path) -> None:
-    done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, timeout=HANGS)
     if done.returncode != 0:
         raise RuntimeError(f"openssl {arguments[0]}: {done.stderr}")

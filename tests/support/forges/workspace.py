@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.support.git.remote import GitRefused, locked_down_env
+from tests.support.waiting import HANGS
 
 
 def run(*arguments: str, cwd: Path, who: str = "agent") -> str:
@@ -15,7 +16,7 @@ def run(*arguments: str, cwd: Path, who: str = "agent") -> str:
     for role in ("AUTHOR", "COMMITTER"):
         person |= {f"GIT_{role}_NAME": who, f"GIT_{role}_EMAIL": f"{who}@example.com"}
     environment = locked_down_env(cwd, **person)
-    done = subprocess.run(["git", *arguments], cwd=cwd, env=environment, capture_output=True, timeout=60)
+    done = subprocess.run(["git", *arguments], cwd=cwd, env=environment, capture_output=True, timeout=HANGS)
     if done.returncode != 0:
         raise GitRefused(f"git {' '.join(arguments)}: exit {done.returncode}\n{done.stderr.decode()}")
     return done.stdout.decode().removesuffix("\n")

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from tests.support.cluster.pki import Authority
 from tests.support.git.remote import locked_down_env
+from tests.support.waiting import HANGS
 
 
 class GitHttpsServer:
@@ -112,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             "PATH": os.environ["PATH"],
         }
-        done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, timeout=60)
+        done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, timeout=HANGS)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().splitlines())
         self.send_response(int(headers.pop("Status", "200").split(" ")[0]))

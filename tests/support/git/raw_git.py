@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 
 from tests.support.git.remote import GitRemote, locked_down_env
+from tests.support.waiting import HANGS
 
 ADA = b"Ada Pusher <ada@example.com>"
 WHEN = b"1770000000 +0000"
@@ -28,7 +29,7 @@ class RawGit:
             env=locked_down_env(self.remote.folder),
             input=stdin,
             capture_output=True,
-            timeout=600,  # of a git that hangs: a busy machine is slow
+            timeout=HANGS,
         )
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout.strip()

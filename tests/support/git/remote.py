@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.growing_files import GrowingFile
+from tests.support.waiting import HANGS
 
 # Set by the people who may write to a protected branch; the agent never sets it.
 MERGE_PERMIT = "TEST_MAY_MERGE"
@@ -141,7 +142,7 @@ class GitRemote:
             cwd=cwd or self.clone,
             env=locked_down_env(self.folder, **(env or {})),
             capture_output=True,
-            timeout=600,  # of a git that hangs: a busy machine is slow
+            timeout=HANGS,
         )
         if done.returncode != 0:
             raise GitRefused(f"git {' '.join(arguments)}: exit {done.returncode}\n{done.stderr.decode()}")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import eventually
+from tests.support.waiting import HANGS, eventually
 
 _CONFIGURATION = """
 ListenAddress 127.0.0.1
@@ -72,7 +72,7 @@ def serving(folder: Path) -> Iterator[SshServer]:
     folder.mkdir()
     env = None if installed else _beside(program, folder)
     for name in ("host", "client", "other"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True, timeout=30)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True, timeout=HANGS)
     shutil.copy(folder / "client.pub", folder / "authorized_keys")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -81,7 +81,7 @@ def serving(folder: Path) -> Iterator[SshServer]:
     file.write_text(_CONFIGURATION.format(folder=folder, port=port))
     with _empty_folder() if env and os.geteuid() == 0 else contextlib.nullcontext():
         command: list[str | Path] = [program, "-f", file]
-        checked = subprocess.run([*command, "-t"], env=env, capture_output=True, text=True, timeout=30)
+        checked = subprocess.run([*command, "-t"], env=env, capture_output=True, text=True, timeout=HANGS)
         if checked.returncode != 0:
             pytest.skip(f"sshd does not run here: {checked.stderr.strip()}")
         process = subprocess.Popen([*command, "-D", "-e"], env=env, stderr=subprocess.DEVNULL)

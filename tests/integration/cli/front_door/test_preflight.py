@@ -12,6 +12,7 @@ from tests.integration.cli.conftest import Cli
 from tests.integration.cli.test_agent_process import SCRIPT
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.git.remote import GitRemote
+from tests.support.waiting import HANGS
 
 pytestmark = pytest.mark.control_plane
 
@@ -37,7 +38,7 @@ def cli(control_plane_cluster: ControlPlaneCluster, git_remote: GitRemote, tmp_p
 def agent(cli: Cli, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the agent, which is to end by itself, and long before its patience with a list is over."""
     command = [SCRIPT, "agent", "--cluster", "test", "--http", "off", *arguments]
-    return subprocess.run(command, env=os.environ | cli.env, capture_output=True, text=True, timeout=50, check=False)
+    return subprocess.run(command, env=os.environ | cli.env, capture_output=True, text=True, timeout=HANGS, check=False)
 
 
 def test_a_missing_kind_ends_every_verb_at_once(own_control_plane: ControlPlaneCluster, cli: Cli) -> None:

@@ -14,6 +14,7 @@ from gitops_bg.repo.git.environment import LET_THROUGH
 from gitops_bg.repo.ledger.ledger_file import AppState, LedgerBatch
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.support.git.remote import GitRemote, locked_down_env
+from tests.support.waiting import HANGS
 
 # All that `man git`, `man git-config` and GitPython name, and some that nobody knows.
 GIT_VARIABLES = [
@@ -85,7 +86,7 @@ def test_everything_is_done_where_every_variable_of_git_says_nonsense(opened: Op
 def test_a_process_starts_where_every_variable_of_git_says_nonsense(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import gitops_bg.repo.repository"]
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **NONSENSE}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=HANGS)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -117,5 +118,7 @@ def test_the_users_own_git_means_the_current_directory(tmp_path: Path) -> None:
     named = {name: value for name, value in theirs.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))}
     hook = {"GIT_DIR": str(other.clone / ".git"), "GIT_INDEX_FILE": "/nowhere", "GIT_CONFIG_COUNT": "nonsense"}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env={**named, **hook}, cwd=remote.clone, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, env={**named, **hook}, cwd=remote.clone, capture_output=True, text=True, timeout=HANGS
+    )
     assert done.stdout.strip() == f"{remote.url} Ada ada@example.com", done.stderr

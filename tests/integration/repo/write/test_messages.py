@@ -23,6 +23,7 @@ from gitops_bg.spec.manifests.configuration import Configuration, configuration_
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.integration.repo.ledger.test_ledger import batch, entry
 from tests.support.git.remote import GitRemote
+from tests.support.waiting import HANGS
 
 FORGED = "fine\n\nBg-Approved-By: root\nBg-Event: rolled-back\r\x85Bg-App: a/b\u2028Bg-To: v9"
 
@@ -169,7 +170,7 @@ class TestSigning:
     def key(self, tmp_path: Path) -> Path:
         key = tmp_path / "signing key"
         subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], check=True, timeout=30
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], check=True, timeout=HANGS
         )
         return key
 
