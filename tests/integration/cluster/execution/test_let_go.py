@@ -53,6 +53,7 @@ def let_go(scene: Scene) -> None:
     """The app serves its first version, and has another one; then it ends."""
     scene.serve(ONE)
     scene.do(create(TWO, number=2, replicas=1))
+    scene.available(TWO)  # Until then its controller writes, too.
     scene.do(ENDS)
     eventually(lambda: not scene.observe().app_uid, what="it is gone")
     eventually(lambda: has_been_seen(scene, name_of(scene, 1, ONE.digest)), what="its controller writes no more")
