@@ -1,13 +1,14 @@
 """The one write on a workload that is not ours: the number of pods of what an app was adopted from.
 
-It must not touch anything else, and take no pods away while live traffic may reach them. A ReplicaSet that
-an agent made goes as a whole with its last pods: its name is that of the same version, should the former app come back.
+It must not touch anything else, and take no pods away while live traffic may reach them. A ReplicaSet or a DaemonSet
+that an agent made goes as a whole with its last pods: its name is that of the same version, should the former app come
+back.
 """
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import DEPLOYMENTS, REPLICA_SETS, Object
+from gitops_bg.cluster.api.kinds import DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, Object
 from gitops_bg.cluster.manifests.patches import unchanged
-from gitops_bg.cluster.observation.on_demand.deployments import pod_labels
+from gitops_bg.cluster.observation.on_demand.deployments import pod_labels, size_of
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core import names
@@ -22,13 +23,13 @@ def scale_deployment(client: Client, app: AppKey, action: ScaleDeployment, spare
 
     Raises `WorldChanged` where it is gone, somebody controls it by now, or live traffic goes to its pods.
     """
-    kind = next(each for each in (DEPLOYMENTS, REPLICA_SETS) if each.name == action.kind)
+    kind = next(each for each in (DEPLOYMENTS, REPLICA_SETS, DAEMON_SETS) if each.name == action.kind)
     live, called = client.get(kind, app.namespace, action.name), kind.called(app.namespace, action.name)
     if live is None:
         raise WorldChanged(f"{called} is gone")
     if meta_of(live).controller is not None:
         raise WorldChanged(f"{called} is controlled by somebody by now")
-    if live["spec"].get("replicas", 1) != action.current:
+    if kind != DAEMON_SETS and size_of(kind, live) != action.current:
         raise WorldChanged(f"{called} has another size by now")
     if action.replicas < action.current:
         spare(f"{kind.name} {action.name}", pod_labels(live))

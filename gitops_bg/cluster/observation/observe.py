@@ -95,7 +95,7 @@ class Sources:
     pods: Pods
     auxiliary_objects: AuxiliaryObjects
     anchors: Anchors
-    deployment: Callable[[AppKey, str, Sequence[Pairs]], DeploymentView]
+    deployment: Callable[[AppKey, str, Sequence[Pairs], bool], DeploymentView]
     foreign_services: ForeignServices
 
 
@@ -108,7 +108,8 @@ def gather(
     found = () if record.epoch else reader.services(app)
     named, former = service_names(config, state).all(), former_names(config, state, record, found)
     names = (*named, *(each for each in former if each not in named))
-    if _runs_on_every_node(config, record):
+    every_node = _runs_on_every_node(config, record)
+    if every_node:
         _follow_daemon_sets(reader, app, record)
     adopting, returning = _may_take_over(config, record), _goes_back(config, record)
     routes = sources.router.current(app, names, adopting=adopting, returning=returning)
@@ -117,7 +118,8 @@ def gather(
     beside = sources.auxiliary_objects.views(app, uid, config, record, lost=bool(found))
     anchor = sources.anchors.uid(app, uid)
     adopted = adopted_from(config, record)
-    deployment = None if adopted is None else sources.deployment(app, adopted, _selected_before(reader, app, names))
+    before = _selected_before(reader, app, names) if adopted is not None else ()
+    deployment = None if adopted is None else sources.deployment(app, adopted, before, every_node)
     contents = Contents(
         state,
         sources.workloads.current(app),

@@ -72,8 +72,8 @@ class Bench:
         sources = Sources(self.reader, router, workloads, self.pods, beside, anchors, self.deployment, others)
         return Cluster(self.client, sources, self.writer, executor, self.settled)
 
-    def deployment(self, app: AppKey, name: str, before: Sequence[Pairs]) -> DeploymentView:
-        return deployment_view(self.client, app, name, before)
+    def deployment(self, app: AppKey, name: str, before: Sequence[Pairs], every_node: bool) -> DeploymentView:
+        return deployment_view(self.client, app, name, before, every_node)
 
     def route(self, router: TrafficRouter, name: str = "web") -> ServiceView | None:
         look = Look(self.scene.app, self.reader.app(self.scene.app), self.scene.config, Record(), self.settled)

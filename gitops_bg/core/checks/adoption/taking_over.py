@@ -13,7 +13,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.model.spec import ScaleDown
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Version, WorkloadKind
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.world import World
 
@@ -169,7 +169,7 @@ def deployment_size(world: World) -> int | None:
     if world.desired.heir:
         return 0
     had = view.replicas if adopted.replicas is None else adopted.replicas
-    if adopt.scale_down is ScaleDown.PROGRESSIVELY:
+    if adopt.scale_down is ScaleDown.PROGRESSIVELY and view.kind != WorkloadKind.DAEMON_SET:
         return min(view.replicas, max(0, had - world.available(active.digest)))
     return view.replicas if why_unproven(world, active) else 0
 

@@ -202,7 +202,18 @@ def adopted(view=OLD, since=DELAY, **more):
     return world(routed, spec=AGREES, observed={"active_service": taken, "deployment": view}, record=record, **more)
 
 
+STEP_BY_STEP = replace(AGREES, adopt=Adoption(scale_down=ScaleDown.PROGRESSIVELY))
+FEW = (pods(1, 3, 1),)
+"""Of three pods of ours one is available."""
 GOES = {
+    "step by step": (
+        replace(adopted(sets=FEW), spec=STEP_BY_STEP),
+        ["scale ReplicaSet old-v1-0123456789 from 3 to 2: live traffic was taken over"],
+    ),
+    "but for a DaemonSet, which has no steps": (
+        replace(adopted(replace(OLD, kind="DaemonSet"), sets=FEW), spec=STEP_BY_STEP),
+        [],
+    ),
     "after the delay": (adopted(), ["scale ReplicaSet old-v1-0123456789 from 3 to 0: live traffic was taken over"]),
     "not before": (adopted(since=DELAY - SECOND), []),
     "not where a Service never selected it": (adopted(replace(OLD, labels=(("app", "x"),))), []),

@@ -12,7 +12,7 @@ from gitops_bg.core.model.actions import ApplyApp, DeleteApp, PointPreview, Scal
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Adopted, Record, SwitchKind
 from gitops_bg.core.model.spec import Adoption, DeletionPolicy, ScaleDown
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.core.names import APP, BEFORE_ADOPTION, MANAGED_BY, MANAGER, replica_set_name
 from gitops_bg.spec.app.load import AppConfig
 from tests.integration.cluster.scene import Scene, config, create, snapshot
@@ -24,14 +24,14 @@ ONE, TWO = snapshot("v1"), snapshot("v2")
 ENDS = DeleteApp(DeletionPolicy.ORPHAN, heir="shop", serving=(short(ONE.digest),))
 
 
-def heir_of(scene: Scene) -> tuple[Scene, AppConfig]:
+def heir_of(scene: Scene, of: Snapshot = ONE) -> tuple[Scene, AppConfig]:
     """The app under its new name, with pods of the version that serves, and its folder."""
-    said = config(scene.app)
+    said = config(scene.app, of)
     assert said.spec is not None
     spec = replace(said.spec, adopt=Adoption(scale_down=ScaleDown.ON_SUCCESS))
     new, folder = replace(scene, app=AppKey(scene.app.namespace, "shop")), replace(said, spec=spec)
-    new.do(ApplyApp(), create(ONE), config=folder)
-    new.available(ONE)
+    new.do(ApplyApp(), create(of), config=folder)
+    new.available(of)
     return new, folder
 
 
@@ -137,3 +137,26 @@ def test_the_pods_that_served_go_by_one_write_on_their_replica_set(scene: Scene)
         new.do(replace(down, current=7), config=folder)
     new.do(down, config=folder)
     eventually(lambda: (found := new.observe(folder, goes).deployment) and found.gone, what="it is gone")
+
+
+def test_a_daemon_set_that_served_goes_as_a_whole(scene: Scene) -> None:
+    daemon, ends = replace(ONE, workload=WorkloadKind.DAEMON_SET), replace(ENDS, serving=(short(ONE.digest),))
+    scene.subject.observe(scene.app, config(scene.app, daemon), Record())  # From then on DaemonSets are followed.
+    scene.serve(daemon)
+    scene.do(ends)
+    eventually(lambda: not scene.observe().app_uid, what="it is gone")
+    new, folder = heir_of(scene, daemon)
+    take = SwitchTraffic(
+        "web", tuple(sorted(scene.selector(ONE).items())), None, "", 1, ONE.digest, SwitchKind.FIRST, 1, adopts=True
+    )
+    new.do(take, config=folder)
+    goes = Record(adopted=Adopted(""))
+    new.until(lambda seen: seen.active_service and seen.active_service.before, config=folder)
+    seen = new.observe(folder, goes).deployment
+    assert seen is not None
+    one = name_of(scene, 1, ONE.digest)
+    assert (seen.kind, seen.name, seen.replicas > 0, seen.controller) == ("DaemonSet", one, True, "")
+    new.do(ScaleDeployment(one, seen.replicas, 0, "told to", "DaemonSet"), config=folder)
+    eventually(
+        lambda: (found := new.observe(folder, goes).deployment) and found.gone, what="it is gone, and ours is not it"
+    )
