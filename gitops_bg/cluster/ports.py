@@ -74,6 +74,11 @@ class TrafficRouter(Protocol):
         where the app has changed since ``decided_on`` (DESIGN §4.3).
         """
 
+    def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
+        """The route of live traffic, whoever has it, by which requests still reach pods of a version, read live; empty
+        for none. Those follow a route a moment later.
+        """
+
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         """Move the preview, by the same compare-and-swap."""
 
@@ -83,7 +88,7 @@ class TrafficRouter(Protocol):
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         """Create a route, or repair it to what Git and ``action`` say."""
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         """Write a mark that makes every switch fail that read the route before it."""
 
     def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:

@@ -65,6 +65,7 @@ from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
 from gitops_bg.core.transitions.traffic.adoption import note_deployment, note_hand_over
 from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
 from gitops_bg.core.transitions.traffic.former_services import note_former_services
+from gitops_bg.core.transitions.traffic.moving import note_moved
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
 from gitops_bg.core.transitions.traffic.promote_full import end_full
@@ -95,6 +96,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     end_withdrawn,  # a withdrawn switch is over once its writes can only fail
     note_endpoints_synced,  # the endpoints have followed the Service
     note_release,  # live traffic went back to what the app was adopted from
+    note_moved,  # or to the app that this one is now
     hear_what_passed,  # what primary.yaml named between two looks answers older decisions
     note_look,  # tell what main said before an emergency from an answer to it
     answer_older_retry,  # a retry older than the last change of primary.yaml

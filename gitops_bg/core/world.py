@@ -246,7 +246,7 @@ class World:
         nowhere else once it has begun to go back.
         """
         adopt, policy = self.spec.adopt, self.spec.deletion_policy
-        reverts = policy is DeletionPolicy.REVERT_TO_TARGET and self.left_main
+        reverts = policy is DeletionPolicy.REVERT_TO_TARGET and self.left_main and not self.moved
         if self.spec.release or adopt is None or not (adopt.deployment and reverts):
             return self.spec.release
         return Release(self.record.release or adopt.deployment)
@@ -263,6 +263,11 @@ class World:
         Not while the app is suspended, and not by a rewritten history: a force-push deletes nothing.
         """
         return not self.desired.in_git and not self.suspended and not self.desired.history_rewritten
+
+    @property
+    def moved(self) -> bool:
+        """Whether the folder left main because the app got another name, as main says or said (``Record.moved_to``)."""
+        return not self.desired.in_git and bool(self.desired.moved_to or self.record.moved_to)
 
     # --- what is live ---------------------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from tests.exploration.moments import LONG_AGO, canonical, moved_back
 from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of
 from tests.exploration.sayings import PROMISE, still
 from tests.exploration.world import (
-    LET_GO,
     Agent,
     Books,
     Cluster,
@@ -80,11 +79,10 @@ class Life:
         """Main without the app's target; nothing in the cluster."""
         pools = self.pools
         main = pools.main.number((Commit(self._id(0, 0)),))
-        services = LET_GO if self.rules.spec.adopt else None
         first, second = (pools.agent.number(Agent(main=main, process=name)) for name in "ab")
         return State(
             git=pools.git.number(Git(main)),
-            cluster=pools.cluster.number(Cluster(active=services, preview=services)),
+            cluster=pools.cluster.number(Cluster()),
             record=pools.record.number(canonical(Record())),
             a=first,
             b=second if self.rules.second else -1,
@@ -765,9 +763,6 @@ class Life:
                     known = state
                     break
                 following = self._after(state, wake)
-                if following == state:  # It looks again and again at what nothing tells it of.
-                    known = state
-                    break
             state = following
         if known is None:
             raise Violation("it does not come to rest, whatever the time")

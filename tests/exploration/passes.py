@@ -42,7 +42,7 @@ from gitops_bg.core.model.observed import (
 )
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Retry, Suspension
-from gitops_bg.core.model.version import AppKey, Snapshot, Source
+from gitops_bg.core.model.version import Snapshot, Source
 from gitops_bg.core.plan.measurements import measurements_due
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
@@ -52,7 +52,7 @@ from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
 from tests.exploration.sameness import compared, named, nameless
 from tests.exploration.sayings import Said, said_of, untrue
-from tests.exploration.world import LET_GO, Agent, Branch, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
+from tests.exploration.world import Agent, Branch, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
 
 SIZE = 2
 """The pods that the app asks for."""
@@ -402,17 +402,12 @@ def service(name: str, cluster: Cluster, tag: str | None, mark: str = "") -> Ser
     """A Service as it is seen; its endpoints are the available pods that it selects."""
     if tag is None:
         return None
-    if tag == LET_GO:
-        theirs = ServiceView(name, "", selector(tag), ours=False, owner="made by somebody else", ready_endpoints=SIZE)
-        return replace(theirs, unclaimed=True, let_go_by="old", withdrawn=mark)
     ready = cluster.available(tag) if tag else 0
     return ServiceView(name, short(digest(tag)) if tag else "", selector(tag), ready_endpoints=ready, withdrawn=mark)
 
 
 @cache
 def selector(tag: str) -> tuple[tuple[str, str], ...]:
-    if tag == LET_GO:
-        return tuple(sorted(names.selector(AppKey(APP.namespace, "old"), digest("9")).items()))
     return tuple(sorted(names.selector(APP, digest(tag)).items())) if tag else (("app", "web"),)
 
 

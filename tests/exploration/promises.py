@@ -11,7 +11,7 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.record import Cause, Event, LedgerEntry, Lift, Record, SwitchKind
 from gitops_bg.core.model.version import Stage
 from tests.exploration.passes import SIZE, digest, tag_of
-from tests.exploration.world import LET_GO, Books, Cluster, Commit, Ledger, Main, Violation
+from tests.exploration.world import Books, Cluster, Commit, Ledger, Main, Violation
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 BY_GIT = (Cause.ROLLED_BACK, Cause.TAKEN_BACK)
@@ -328,7 +328,7 @@ def rests(
     if not frozen and not live and head.target and can_run(head.target) and not head.primary and not record.holds:
         raise broken(f"the first version, {head.target}, never goes live")
     shown = cluster.pods(cluster.preview)
-    if not frozen and cluster.preview not in (None, "", LET_GO) and (shown is None or not shown.replicas):
+    if not frozen and cluster.preview and (shown is None or not shown.replicas):
         raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")
     for run in record.analyses.runs:
         failed = tag_of(run.digest) if run.phase is AnalysisPhase.FAILED else ""

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gitops_bg.core.model.analysis.metrics import Metric, Plan
-from gitops_bg.core.model.spec import Adoption, AppSpec
+from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
 from tests.exploration.life import Event, Life, Rules
 from tests.exploration.world import State
@@ -37,10 +37,8 @@ V3 = (*V2_PROVEN, ("push", "3"), S, ("merge",), S)
 GIT_AWAY = (*V2, ("reach",), ("fetch", "a"), ("ask", "rollback"), ("act", "a"), ("act", "a"))
 
 LOOKS: tuple[Event, ...] = (("fetch", "a"), ("act", "a"), ("act", "a"))
-UP: tuple[Event, ...] = (("push", "1"), *LOOKS, ("pods", "1", True))
 TROUBLED = "pods time ask crash retry dates"
 ANALYSED = automatic(pre_promotion_analysis=ANALYSIS, post_promotion_analysis=ANALYSIS)
-ADOPTING = replace(manual(), adopt=Adoption())
 NO_HISTORY = replace(manual(scale_down_delay_seconds=0), revision_history_limit=0)
 
 
@@ -83,7 +81,6 @@ SEEDS: tuple[Seed, ...] = (
     _seed("a cache that lags", V2_READY, "stale pods foreign crash ask", 1630, tags=("1", "2")),
     _seed("main is rewound", V2, "rewind git ask", 700),
     _seed("two agents", V2_READY, "halt git ask", 590, second=True),
-    _seed("what another app let go", UP, "crash pods git ask time retry", 820, tags=("1", "2"), spec=ADOPTING),
     _seed("a version that never comes up", (*V2, ("push", "x1"), S), TROUBLED, 1420, tags=("1", "2", "x1")),
 )
 

@@ -111,13 +111,8 @@ class Pods(NamedTuple):
     available: int
 
 
-LET_GO = "~"
-
-
 class Cluster(NamedTuple):
-    """What is live. A Service is the tag it selects; empty: its selector was wiped; `LET_GO`: it selects pods of
-    another app, which let it go; None: it does not exist.
-    """
+    """What is live. A Service is the tag it selects; empty: its selector was wiped; None: it does not exist."""
 
     exists: bool = False
     """The BlueGreenDeployment."""

@@ -293,7 +293,7 @@ class App:
         for manifest in new.objects.values():
             if "scaleTargetRef" in manifest.get("spec", {}):
                 manifest["spec"]["scaleTargetRef"]["name"] = name
-        new.spec = {**self.spec, "adopt": {"scaleDown": "onSuccess"}}
+        new.spec = {**self.spec, "adopt": {"app": self.name}}
         self.scenario.pull()
         files: dict[str, str | None] = {self.folder: None, f"{new.folder}/app.yaml": new.app_yaml()}
         for file in ("target.yaml", "primary.yaml"):

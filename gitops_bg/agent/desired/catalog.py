@@ -213,6 +213,7 @@ class Catalog:
             primary=_document(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
             in_git=is_there,
+            moved_to="" if is_there else reading.moved_to(app, record.moved_to, config.spec),
             history_rewritten=followed.lost if self._may_report(followed, app, record) else "",
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
             history_lasts=followed.lasts and self._rewrite_reports.stood(app, followed.polls) >= LASTING_POLLS,

@@ -67,6 +67,7 @@ class Reader:
         self._lacking_folders: set[str] = set()
         self._hidden = Hidden()
         self._sharing = SharedDocumentUsers()
+        self._former: dict[AppKey, AppKey] = {}
         """What apps were called before, by their present names."""
         self._policies = PolicyShelf(self._said_before)
         self._settings = default_settings()
@@ -88,6 +89,7 @@ class Reader:
             promotions=self._promotions,
             groups=self._groups.view,
             broken=dict(self._broken),
+            moved={former: app.name for app, former in sorted(self._former.items(), reverse=True)},
             hidden=self._hidden,
         )
 
@@ -122,7 +124,12 @@ class Reader:
             self._read_groups()
         all_look = self._read_policies(poll) or poll.settings_changed
         self._unread = _NO_POLL
-        return changed | removed | (set(self._entries) if all_look else set())
+        touched = changed | removed
+        return touched | self._named_before(touched) | (set(self._entries) if all_look else set())
+
+    def _named_before(self, apps: set[AppKey]) -> set[AppKey]:
+        """The apps that were called so before, as their files say: what they may take over depends on who has left."""
+        return {app for app, former in self._former.items() if former in apps}
 
     def _tell_left_out(self, namespaces: set[str]) -> None:
         """Log namespaces of main that this agent does not manage: perhaps another one does, perhaps somebody forgot."""
@@ -234,9 +241,20 @@ class Reader:
     def _enter(self, app: AppKey, entry: Entry | None) -> None:
         """Keep what main says of an app, or that it says nothing, and what the app shares with others."""
         before = self._entries.pop(app, None)
+        self._note_former_name(app, entry)
         self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
         if entry is not None:
             self._entries[app] = entry
+
+    def _note_former_name(self, app: AppKey, entry: Entry | None) -> None:
+        """Note what an app was called before. A file that cannot be read takes nothing back: the app of that name would
+        be deleted by its policy, while it serves.
+        """
+        spec = entry.config.spec if entry is not None else None
+        if spec is not None and spec.adopt is not None and spec.adopt.app:
+            self._former[app] = AppKey(app.namespace, spec.adopt.app)
+        elif entry is None or spec is not None:
+            self._former.pop(app, None)
 
     def _entry_within_limit(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str

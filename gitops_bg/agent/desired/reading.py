@@ -4,7 +4,7 @@ The Git thread replaces a reading as a whole, and only once everything is read. 
 for everything, so that no decision mixes the head of one main with the files of another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.agent.desired.lineage import Followed
@@ -57,6 +57,8 @@ class Reading:
     """The release groups of main that this agent manages."""
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
     """The bug that keeps the files of an app from being read; every poll tries again."""
+    moved: Mapping[AppKey, str] = field(default_factory=dict)
+    """The former names of apps, with the present ones (``adopt.app``)."""
     look: int = 0
     """The number of the look that read it (``core.model.git.looks``)."""
 
@@ -69,12 +71,22 @@ class Reading:
         """The app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
 
-    def heir_of(self, app: AppKey, services: Iterable[str]) -> str:
-        """The app of the same namespace that agrees to take over one of these Services, wherever they come from; empty
-        for none.
+    def moved_to(self, app: AppKey, remembered: str, spec: AppSpec | None = None) -> str:
+        """What an app without a folder is called now; empty where main does not say. ``remembered`` is what it was to
+        be called, which may have another name by now; ``spec`` what its file said last.
         """
-        beside = (each for each in self.entries.items() if each[0].namespace == app.namespace)
-        return next((key.name for key, entry in beside if _takes_over(entry.config.spec, services)), "")
+        remembered_as = AppKey(app.namespace, remembered)
+        return self.moved.get(app) or self.moved.get(remembered_as) or (self._named_again(app, spec) if spec else "")
+
+    def _named_again(self, app: AppKey, spec: AppSpec) -> str:
+        """The name that an app had before, where main has that again with a Service of the app: somebody reverted the
+        move. Of two apps, only one can have a Service.
+        """
+        before = self.found(AppKey(app.namespace, spec.adopt.app)) if spec.adopt and spec.adopt.app else None
+        again = before.config.spec if before is not None else None
+        if again is None or not set(again.strategy.active_services) & set(spec.strategy.active_services):
+            return ""
+        return again.app.name
 
     def has_left(self, app: AppKey) -> bool:
         """Whether main has no folder of an app, as far as it was read and counts: unknown is not absent."""
@@ -93,12 +105,6 @@ class Reading:
         known = self.entries.get(app)
         problem = None if known else self.hidden.may_hide(app)
         return unreadable(app, problem) if problem else known
-
-
-def _takes_over(spec: AppSpec | None, services: Iterable[str]) -> bool:
-    if spec is None or spec.adopt is None or spec.adopt.deployment:
-        return False
-    return not set(spec.strategy.active_services).isdisjoint(services)
 
 
 def unreadable(app: AppKey, problem: Problem, folder: str = "") -> Entry:

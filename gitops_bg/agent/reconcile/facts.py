@@ -13,14 +13,14 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
 from gitops_bg.core.checks.own_requests import has_http_route
-from gitops_bg.core.checks.rival_routes import let_go, with_formers
+from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
-from gitops_bg.core.model.observed import Observed, ServiceView
+from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
 from gitops_bg.core.model.version import AppKey
@@ -83,6 +83,8 @@ class Live:
     decided_on: str = ""
     pull: PullRequest | None = None
     """The pull request that its status names."""
+    formers: tuple[str, ...] = ()
+    """The names that the app had before the one that its file says (``Adoption.formers``)."""
     left: tuple[Problem, ...] = ()
     """The active Services that no file of the folder describes any more (`Cluster.left_manifests`)."""
 
@@ -101,10 +103,10 @@ def look(
     config = _config(catalog, reading, app, manifest, record, counts=True)
     left = cluster.left_manifests(config) if config is not None else ()
     config = _without_left(config, left) if config is not None else None
-    observed = cluster.observe(app, config, record, now) if config else Observed()
-    observed = _of_those_that_left(reading, app, observed)
-    observed = replace(observed, rivals=_with_formers(cluster, reading, app, observed))
-    return Live(manifest, record, observed, seen.version, seen.pull, left)
+    formers = former_names(cluster, reading, config) if config else ()
+    observed = cluster.observe(app, _knowing(config, formers, reading), record, now) if config else Observed()
+    observed = replace(observed, rivals=_with_formers(cluster, reading, app, observed.rivals))
+    return Live(manifest, record, observed, seen.version, seen.pull, formers, left)
 
 
 def _without_left(config: AppConfig, left: tuple[Problem, ...]) -> AppConfig:
@@ -112,25 +114,10 @@ def _without_left(config: AppConfig, left: tuple[Problem, ...]) -> AppConfig:
     return replace(config, problems=(*config.problems, *left), whole=False) if left else config
 
 
-def _of_those_that_left(reading: Reading, app: AppKey, observed: Observed) -> Observed:
-    """The same, where no app that main has, or may have, lets a Service go."""
-
-    def known(view: ServiceView) -> ServiceView:
-        lets_go = view.unclaimed or not view.let_go_by or reading.has_left(AppKey(app.namespace, view.let_go_by))
-        return view if lets_go else replace(view, let_go_by="")
-
-    active, preview = observed.active_service, observed.preview_service
-    return replace(
-        observed,
-        active_service=known(active) if active else None,
-        more_active_services=tuple(map(known, observed.more_active_services)),
-        preview_service=known(preview) if preview else None,
-    )
-
-
-def _with_formers(cluster: Cluster, reading: Reading, app: AppKey, observed: Observed) -> tuple[RivalRoute, ...]:
-    """The routes of others, marked where their owner left main, or let the Services of this app go."""
-    rivals = let_go(observed.rivals, (observed.active_service, *observed.more_active_services))
+def _with_formers(
+    cluster: Cluster, reading: Reading, app: AppKey, rivals: tuple[RivalRoute, ...]
+) -> tuple[RivalRoute, ...]:
+    """The routes of others, marked where their owner left main."""
     if not any(each.app or each.group for each in rivals):
         return rivals
     apps = [each for each in cluster.apps(app.namespace) if reading.has_left(each)]
@@ -138,11 +125,46 @@ def _with_formers(cluster: Cluster, reading: Reading, app: AppKey, observed: Obs
     return with_formers(rivals, apps, [each.name for each in groups if reading.group_has_left(each)])
 
 
+def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple[str, ...]:
+    """Under which names the app may serve still, before the one that its file says: those of apps without a folder
+    whose records say that they are that one, or this (docs/decisions/0070).
+    """
+    adopt, app = config.spec.adopt if config.spec else None, config.app
+    if adopt is None or not adopt.app:
+        return ()
+    beside = (each for each in cluster.apps(app.namespace) if each != app)
+    left = {each.name: _moved_to(cluster, each) for each in beside if reading.entry(each) is None}
+    known = [adopt.app]
+    while more := [name for name, to in left.items() if to in (app.name, *known) and name not in known]:
+        known += more
+    return tuple(known[1:])
+
+
+def _moved_to(cluster: Cluster, app: AppKey) -> str:
+    try:
+        return cluster.record(app).moved_to
+    except RecordUnreadable:
+        return ""
+
+
+def _knowing(config: AppConfig, formers: tuple[str, ...], reading: Reading | None) -> AppConfig:
+    """The description with the names that the app had before the one that it says, and which of all have left main;
+    none for sure, where there is no reading that counts.
+    """
+    spec = config.spec
+    if spec is None or spec.adopt is None or not spec.adopt.app:
+        return config
+    adopt, namespace = replace(spec.adopt, formers=formers), config.app.namespace
+    left = tuple(name for name in adopt.names if reading and reading.has_left(AppKey(namespace, name)))
+    return replace(config, spec=replace(spec, adopt=replace(adopt, left=left)))
+
+
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
     """Combine main and the live state; None for an app that neither of them describes."""
     knowledge = catalog.relation(reading, app, live.record)
     config = _config(catalog, reading, app, live.manifest, live.record, counts=knowledge.counts)
     if config is not None:
+        config = _knowing(config, live.formers, reading if knowledge.counts else None)
         config = _without_left(config, live.left)
     if config is None or config.spec is None:
         return None
@@ -181,21 +203,9 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime, noted
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
-    facts = _inherited(reading, facts)
     if facts.spec.deletion_policy is DeletionPolicy.KEEP or not (why := _why_kept(catalog, cluster, reading, facts)):
         return facts
-    return replace(facts, spec=kept(facts.spec), desired=replace(facts.desired, kept=why, heir=""))
-
-
-def _inherited(reading: Reading, facts: Facts) -> Facts:
-    """The app, let go where another one of main agrees to take over what it leaves: whatever its policy is, what serves
-    must not be deleted then, nor stay another one's (docs/decisions/0070).
-    """
-    heir = reading.heir_of(facts.app, facts.spec.strategy.active_services)
-    if not heir:
-        return facts
-    spec = replace(facts.spec, deletion_policy=DeletionPolicy.ORPHAN)
-    return replace(facts, spec=spec, desired=replace(facts.desired, heir=heir))
+    return replace(facts, spec=kept(facts.spec), desired=replace(facts.desired, kept=why))
 
 
 def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, facts: Facts) -> str:
@@ -205,15 +215,14 @@ def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, facts: Facts
     app = facts.app
     if why := why_accident(catalog, cluster, reading) or _why_awaited(cluster, reading, facts):
         return why
-    other = min((each for each in reading.unread(app.namespace) if not _serves(cluster, each)), default=None)
-    if facts.desired.heir or other is None:
-        return ""
-    return f"{folder_of(other)} cannot be read, and may be this app under another name (adopt)"
+    unread = (each for each in reading.unread(app.namespace) if not _serves(cluster, each))
+    other = None if app in reading.moved else min(unread, default=None)
+    return f"{folder_of(other)} cannot be read, and may say that it is this app (adopt.app)" if other else ""
 
 
 def _why_awaited(cluster: Cluster, reading: Reading, facts: Facts) -> str:
     """Who says the requests of the app in main now, and does not answer them yet; empty where nobody is waited for."""
-    ends = facts.spec.deletion_policy is DeletionPolicy.DELETE
+    ends = facts.spec.deletion_policy is DeletionPolicy.DELETE and not facts.desired.moved_to
     if not ends or not has_http_route(facts.record):
         return ""
     routes, label = cluster.http_routes(facts.app.namespace), names.app_label(facts.app)
@@ -233,9 +242,10 @@ def why_accident(catalog: Catalog, cluster: Cluster, reading: Reading) -> str:
 
 
 def _serves(cluster: Cluster, app: AppKey) -> bool:
-    """Whether an app has live traffic of its own, and so is no other one under a new name."""
+    """Whether an app has live traffic of its own, and so is no other one under a new name, or under the one before."""
     try:
-        return bool(cluster.record(app).routing.traffic)
+        record = cluster.record(app)
+        return bool(record.routing.traffic) and record.moved_at is None
     except RecordUnreadable:
         return True
 

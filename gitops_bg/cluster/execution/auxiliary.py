@@ -39,7 +39,7 @@ from gitops_bg.cluster.manifests.patches import disown, take_out, without
 from gitops_bg.cluster.observation.additions import left_behind
 from gitops_bg.cluster.observation.gateways import acceptance, is_reported, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
-from gitops_bg.cluster.observation.ownership import is_unclaimed, owner_of
+from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core import names
@@ -115,12 +115,17 @@ class AuxiliaryObjects:
         return self._delete(app, action.auxiliary_object)
 
     def rivals(self, app: AppKey, config: AppConfig | None) -> tuple[RivalRoute, ...]:
-        """The HTTPRoutes of others in the namespace of an app that has one."""
+        """The HTTPRoutes of others in the namespace of an app that has one. Those of the app that it was before go by
+        what becomes of that (docs/decisions/0070).
+        """
         route = config.auxiliary_objects.route if config is not None else None
         if config is None or route is None or route.live.kind != HTTP_ROUTES.name:
             return ()
-        own, found = names.app_label(app), self._rivals.of(app.namespace)
-        return tuple(each for each in found if each.app != own and each.name != route.live.name)
+        adopt = config.spec.adopt if config.spec is not None else None
+        own = {names.app_label(app)}
+        own |= {names.app_label(AppKey(app.namespace, each)) for each in (adopt.names if adopt is not None else ())}
+        found = self._rivals.of(app.namespace)
+        return tuple(each for each in found if each.app not in own and each.name != route.live.name)
 
     def http_routes(self, namespace: str) -> tuple[RivalRoute, ...]:
         """All HTTPRoutes of a namespace, as `RivalRoutes.now`."""
@@ -137,6 +142,27 @@ class AuxiliaryObjects:
                 yield entry_between(
                     kind, live, self._client.json_patch(kind, app.namespace, one.name, disown(live, app_uid))
                 )
+
+    def has_taken_over(self, app: AppKey, kind: str, former: AppKey, route: AuxiliaryObject) -> bool:
+        """Whether an app has a route of its own for the ``route`` of its ``former`` name: it is live, and taken by the
+        Gateways where that one is. No, where that cannot be read now.
+        """
+        try:
+            live, before = self._of_app(app, kind, app.name), self._of_app(former, route.kind, route.name)
+        except (Refused, Transient):
+            return False
+        if live is None:
+            return False
+        taken = acceptance(live)[0]
+        return taken is not False and (taken is True or before is None or acceptance(before)[0] is not True)
+
+    def _of_app(self, app: AppKey, name: str, called: str) -> Object | None:
+        """An object of an app that is not being deleted."""
+        kind = self._kinds.kind(name)
+        live = self._client.get(kind, app.namespace, called) if kind is not None else None
+        if kind is None or live is None or owner_of(kind, meta_of(live), app) or meta_of(live).deleting:
+            return None
+        return live
 
     def let_route_go(self, app: AppKey, body: Object) -> tuple[ChangeSetEntry, ...]:
         """Leave the route of an app to its live object (``body``) alone, so that it is deleted with that."""
@@ -248,7 +274,7 @@ class AuxiliaryObjects:
             return None
         meta = meta_of(live)
         owner = _owner_of(kind, meta, app, config)
-        former = _was_let_go(kind, meta, app, config)
+        former = _is_of_former(meta, app, config)
         drifted = given is not None and not owner and self._drifted(app, app_uid, kind, auxiliary_object, given, live)
         return AuxiliaryView(
             auxiliary_object,
@@ -300,19 +326,23 @@ class AuxiliaryObjects:
 
 def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
     """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0023), and for
-    what another app let go (0070).
+    whatever the app that it was before has, or has let go (0070).
 
     A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
     """
+    if _is_of_former(meta, app, config):
+        return ""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
-    covered = adopt is not None and (kind.name == BUDGET or not adopt.deployment)
-    return "" if covered and is_unclaimed(meta, app) else owner_of(kind, meta, app)
+    covered = adopt is not None and (kind.name == BUDGET or bool(adopt.app))
+    agreed = covered and is_unclaimed(meta, app)
+    return "" if agreed else owner_of(kind, meta, app, adopt)
 
 
-def _was_let_go(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> bool:
-    """Whether an object is nobody's, and goes along with live traffic, as the app's own file says."""
+def _is_of_former(meta: Meta, app: AppKey, config: AppConfig | None) -> bool:
+    """Whether an object is that of the app that this one was before, as its own file says."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
-    return adopt is not None and not adopt.deployment and is_unclaimed(meta, app) and bool(owner_of(kind, meta, app))
+    theirs = controlling_app(meta)
+    return adopt is not None and theirs is not None and theirs.namespace == app.namespace and adopt.was(theirs.name)
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:

@@ -25,7 +25,7 @@ from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.observation.states import ReplicaSetState, State
 from gitops_bg.cluster.ports import Entries, Spare, TrafficRouter, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
@@ -144,7 +144,7 @@ class Executor:
                 self._parts.workloads.require_available(app, action.number, action.digest, action.needs_available)
                 written = router.switch(app, config, action, decided_on)
             case MarkService():
-                written = router.mark(app, action, decided_on)
+                written = router.mark(app, config, action, decided_on)
             case HandBack():
                 written = router.hand_back(app, action, decided_on)
             case _:
@@ -171,18 +171,31 @@ class Executor:
             self._settled.add(state, intent_of(manifest))
         return (written.entry,)
 
+    def _refuse_if_reached(self, app: AppKey, config: AppConfig | None, uid: str) -> None:
+        """Check I2 live for all versions with pods: raise where an active Service selects them, or its endpoints still
+        lead to them.
+        """
+        for kind, state in self._parts.workloads.owned(app, uid):
+            has_pods = isinstance(state, ReplicaSetState) and (state.replicas or state.pods)
+            live = self._guards.own(kind, app, state.meta.name) if has_pods else None
+            if live is None:
+                continue
+            labels = live["spec"]["template"]["metadata"].get("labels") or {}
+            self._refuse_if_serving(app, config, state.meta.name, labels)
+            if service := self._parts.router.reaching(app, config, labels.get(names.DIGEST, "")):
+                raise WorldChanged(f"the endpoints of the active Service {service} still lead to {state.meta.name}")
+
     def _delete_app(self, app: AppKey, config: AppConfig | None, action: DeleteApp) -> Entries:
         """Delete it, after its objects are let go: to go with it, or to stay. Dying in between is no harm: those that
-        are let go already are not found again.
+        are let go already are not found again. One with another name only while no request reaches it.
         """
         body = self._guards.own(APPS, app, app.name)
         if body is None:
             return ()
-        uid = body["metadata"]["uid"]
-
-        def release(live: Object) -> list[Object]:
-            return disown(live, uid) if self._stays(app, config, action, live) else let_go(live)
-
+        uid, stays = body["metadata"]["uid"], action.policy is DeletionPolicy.ORPHAN
+        if action.moved_to:
+            self._refuse_if_reached(app, config, uid)
+        release = partial(disown, app_uid=uid) if stays else let_go
         freed = [
             entry
             for kind, state in self._kept_beyond(app, uid, action.services)
@@ -191,19 +204,6 @@ class Executor:
         freed.extend(self._parts.auxiliary_objects.disown(app, uid, action.auxiliary_objects))
         freed.extend(self._parts.auxiliary_objects.let_route_go(app, body))
         return (*freed, self._writer.delete(APPS, body))
-
-    def _stays(self, app: AppKey, config: AppConfig | None, action: DeleteApp, live: Object) -> bool:
-        """Whether an object stays as it is; with an heir, of workloads only those that a Service leads to. Raises
-        `WorldChanged` where live traffic goes to another one.
-        """
-        template = (live.get("spec") or {}).get("template")
-        if action.policy is not DeletionPolicy.ORPHAN or not (action.heir and template):
-            return action.policy is DeletionPolicy.ORPHAN
-        labels = template["metadata"].get("labels") or {}
-        if labels.get(names.DIGEST, "") in action.serving:
-            return True
-        self._refuse_if_serving(app, config, live["metadata"]["name"], labels)
-        return False
 
     def _kept_beyond(self, app: AppKey, uid: str, former: Sequence[str]) -> list[tuple[Kind, State]]:
         """Objects that would outlive the BlueGreenDeployment, because the namespace owns them as well; Services first:

@@ -38,6 +38,7 @@ from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.service_routes import (
     ServiceRoutes,
     selector_without_us,
+    serves_app,
     service_drifted,
 )
 from gitops_bg.cluster.observation.states import ServiceState, SliceState, State, meta_of
@@ -95,7 +96,7 @@ class Services:
         ours.
         """
         for name, state in services.items() if adopting else ():
-            if is_unclaimed(state.meta, app):
+            if is_unclaimed(state.meta, app) or serves_app(state, app):
                 yield from self._reader.slices_of(app.namespace, name)
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str], *, alone: bool = False) -> str:
@@ -108,6 +109,14 @@ class Services:
             counts = name in active or names.RELEASE_GROUP in (service.get("metadata", {}).get("labels") or {})
             selector = service.get("spec", {}).get("selector") or {}
             if counts and selects(selector, labels) and (digest_in(app, selector) or not alone):
+                return name
+        return ""
+
+    def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
+        """The active Service, by Git or by the live spec, whose ready endpoints, read live, are pods of a version."""
+        for name in sorted(self._active_services(app, config)):
+            slices = self._reader.slices_of(app.namespace, name)
+            if any(names.is_of_version(app, digest, base) for each in slices for base in each.bases):
                 return name
         return ""
 
@@ -215,7 +224,7 @@ class Services:
         self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | PointPreview, live: Object
     ) -> Entries:
         """Make a Service ours, and move it, in one write over exactly the Service that was read."""
-        if not is_unclaimed(meta_of(live), app):
+        if not _may_be_taken(app, config, live):
             raise WorldChanged(f"Service {app.namespace}/{action.name} is somebody's by now")
         manifest = self._writer.anchors.anchored(SERVICES, self._service(app, config, action))
         change = take_over(action, live, manifest)
@@ -235,10 +244,10 @@ class Services:
         change = hand_back(app, action, live, self._guards.uid(app))
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         """Write the mark of a withdrawn switch."""
         live = self._writer.get(SERVICES, app.namespace, action.name) if action.adopts else None
-        if live is None or not is_unclaimed(meta_of(live), app):
+        if live is None or not _may_be_taken(app, config, live):
             live = self._guards.existing(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         found = (live["metadata"].get("annotations") or {}).get(names.WITHDRAWN)
@@ -267,6 +276,14 @@ class Services:
         intent = {**manifest, "metadata": plain}
         if service_drifted(state, intent):
             self._settled.add(state, intent_of(intent))
+
+
+def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
+    """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption.taking_over``)."""
+    adopt = config.spec.adopt if config is not None and config.spec is not None else None
+    if adopt is not None and adopt.app:
+        return adopt.was(serves_app(service_state(live), app))
+    return is_unclaimed(meta_of(live), app)
 
 
 def _gone(app: AppKey, name: str) -> WorldChanged:

@@ -15,6 +15,7 @@ from gitops_bg.cluster.manifests.adoption import (
     given_back,
     is_of_before,
     routing_given_back,
+    selects_by_us,
 )
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.additions import additions
@@ -116,7 +117,8 @@ def take_over(action: SwitchTraffic | PointPreview, live: Object, manifest: Obje
     """
     expected = dict(action.expected_selector) or None
     annotations = {**(live["metadata"].get("annotations") or {})}
-    annotations[names.BEFORE_ADOPTION] = before_of(live)
+    if not selects_by_us(expected):
+        annotations[names.BEFORE_ADOPTION] = before_of(live)
     return [
         {"op": "test", "path": _SELECTOR, "value": expected},
         *adopt_service(live, manifest),

@@ -9,6 +9,7 @@ from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_o
 from gitops_bg.cluster.observation.states import AppState, Meta, ServiceState
 from gitops_bg.core import names
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
@@ -39,6 +40,11 @@ class Look:
     def going(self) -> bool:
         """Whether somebody is deleting the BlueGreenDeployment: it must not become an owner then."""
         return self.state is not None and self.state.meta.deleting
+
+    @property
+    def adopt(self) -> Adoption | None:
+        """What the app's file agrees to take over."""
+        return self.config.spec.adopt if self.config is not None and self.config.spec is not None else None
 
     def labelled(self, meta: Meta) -> bool:
         """Whether an object has our labels."""

@@ -3,7 +3,7 @@
 The agent fills in Git's part (``Observed.git``). Nothing here says what to do about a drift.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -11,7 +11,7 @@ from functools import partial
 from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
-from gitops_bg.cluster.manifests.adoption import before_in
+from gitops_bg.cluster.manifests.app_route import route_kind_in
 from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.render import app_manifest
 from gitops_bg.cluster.manifests.services import (
@@ -33,12 +33,11 @@ from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes
+from gitops_bg.cluster.observation.service_routes import ServiceRoutes, serves_app
 from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
-    Pairs,
     ServiceState,
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
@@ -46,6 +45,7 @@ from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.exposure import may_be_exposed
 from gitops_bg.core.checks.pods.scheduling import wants_pods
 from gitops_bg.core.errors import Refused, Transient
+from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.digest import without_nulls
 from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import (
@@ -55,6 +55,7 @@ from gitops_bg.core.model.observed import (
     Observed,
     PodView,
     ServiceView,
+    Successor,
 )
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
@@ -81,6 +82,8 @@ class Contents:
     """What the app was adopted from; None where nobody has to look at it."""
     others: Listed = field(default_factory=Listed)
     """The Services that are not ours, where somebody has to look at them."""
+    successor: Successor | None = None
+    """The app that has another name by now; None where nobody has to look at it."""
     found: tuple[ServiceState, ...] = ()
     """The Services of the app under any name, where its record begins: no memory says which ones carried traffic."""
 
@@ -95,7 +98,7 @@ class Sources:
     pods: Pods
     auxiliary_objects: AuxiliaryObjects
     anchors: Anchors
-    deployment: Callable[[AppKey, str, Sequence[Pairs], bool], DeploymentView]
+    deployment: Callable[[AppKey, str], DeploymentView]
     foreign_services: ForeignServices
 
 
@@ -108,8 +111,7 @@ def gather(
     found = () if record.epoch else reader.services(app)
     named, former = service_names(config, state).all(), former_names(config, state, record, found)
     names = (*named, *(each for each in former if each not in named))
-    every_node = _runs_on_every_node(config, record)
-    if every_node:
+    if _runs_on_every_node(config, record):
         _follow_daemon_sets(reader, app, record)
     adopting, returning = _may_take_over(config, record), _goes_back(config, record)
     routes = sources.router.current(app, names, adopting=adopting, returning=returning)
@@ -118,8 +120,7 @@ def gather(
     beside = sources.auxiliary_objects.views(app, uid, config, record, lost=bool(found))
     anchor = sources.anchors.uid(app, uid)
     adopted = adopted_from(config, record)
-    before = _selected_before(reader, app, names) if adopted is not None else ()
-    deployment = None if adopted is None else sources.deployment(app, adopted, before, every_node)
+    deployment = sources.deployment(app, adopted) if adopted else None
     contents = Contents(
         state,
         sources.workloads.current(app),
@@ -130,6 +131,7 @@ def gather(
         namespace_uid=anchor,
         deployment=deployment,
         others=_others(sources.foreign_services, app, config, record),
+        successor=_successor(sources, app, service_names(config, state).all_active(), record),
         found=found,
     )
     return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
@@ -148,13 +150,6 @@ def _goes_back(config: AppConfig | None, record: Record) -> bool:
     return bool(record.routing.traffic and gives_back_to(config, record)) and not record.released
 
 
-def _selected_before(reader: Reader, app: AppKey, services: Sequence[str]) -> tuple[Pairs, ...]:
-    """What the Services of these names selected before they were taken over."""
-    found = (reader.service(app.namespace, name) for name in services)
-    texts = (reread_json(state.content)["metadata"].get("annotations") or {} for state in found if state is not None)
-    return tuple(filter(None, (before_in(each).selector for each in texts)))
-
-
 def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, record: Record) -> Listed:
     """The Services of others, only while the app has pods that they must not have: before it is handed over, and while
     a version is there that nobody promoted. Where they may not be listed, the app goes on.
@@ -166,6 +161,21 @@ def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, re
     if isinstance(found.trouble, Transient):
         raise found.trouble
     return found
+
+
+def _successor(sources: Sources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
+    """Whether the app that this one is under a new name has a route; only where this one may have one."""
+    own = next((one for one in record.auxiliary_objects if one.kind in ROUTES), None)
+    if own is None or not record.moved_to:
+        return None
+    found = (sources.reader.service(app.namespace, name) for name in services)
+    taken = (serves_app(state, app) for state in found if state is not None)
+    other = AppKey(app.namespace, next(filter(None, taken), record.moved_to))
+    live = sources.reader.app(other)
+    kind = route_kind_in(reread_json(live.spec)) if live is not None else own.kind
+    if not kind:
+        return Successor(wants_route=False)
+    return Successor(True, sources.auxiliary_objects.has_taken_over(other, kind, app, own))
 
 
 def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:
@@ -231,6 +241,7 @@ def observe(
         other_services=_of_others(contents.others, wanted),
         other_services_refused=str(contents.others.trouble) if isinstance(contents.others.trouble, Refused) else "",
         deployment=contents.deployment,
+        successor=contents.successor,
         auxiliary_objects=contents.auxiliary_objects,
         rivals=contents.rivals,
         pods=contents.pods,

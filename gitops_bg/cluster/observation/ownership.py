@@ -13,6 +13,7 @@ from gitops_bg.cluster.api.kinds import APPS, Kind
 from gitops_bg.cluster.observation.states import AppState, Meta
 from gitops_bg.core import names
 from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey
 
 
@@ -46,23 +47,25 @@ NOBODYS = Allegiance()
 """For commands that act on the cluster alone (`rollback --offline`): no repository is foreign."""
 
 
-def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
+def owner_of(kind: Kind, meta: Meta, app: AppKey, adopt: Adoption | None = None) -> str:
     """The owner of an object under a name of ours, and how to hand it over, in one sentence; empty where it is ours.
+
+    ``adopt`` says the former names of the app, where its file says one.
 
     >>> from gitops_bg.cluster.api.kinds import SERVICES
     >>> meta = Meta("shop", "web", "uid", "1", manager="Helm")
     >>> print(owner_of(SERVICES, meta, AppKey("shop", "web")).partition(" app.kubernetes.io")[0])
     Service shop/web is managed by Helm; to hand it over: kubectl label service web -n shop
     """
-    reason = _reason(kind, meta, app)
+    reason = _reason(kind, meta, app, adopt)
     return f"{kind.called(meta.namespace, meta.name)} is {reason}" if reason else ""
 
 
-def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
+def _reason(kind: Kind, meta: Meta, app: AppKey, adopt: Adoption | None) -> str:
     if meta.controller is not None:
         theirs = controlling_app(meta)
         whose = f"controlled by {meta.controller.kind} {meta.controller.name}"
-        return "" if theirs == app else f"{whose}{_or_renamed(theirs, app)}"
+        return "" if theirs == app else f"{whose}{_or_moved(theirs, app, adopt)}"
     if meta.manager != names.MANAGER:
         manager = f"managed by {meta.manager}" if meta.manager else "made by somebody else"
         return f"{manager}; {_hand_over(kind, meta, app)}"
@@ -72,12 +75,17 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
     return ""
 
 
-def _or_renamed(theirs: AppKey | None, app: AppKey) -> str:
+def _or_moved(theirs: AppKey | None, app: AppKey, adopt: Adoption | None) -> str:
     """What to do where an app has a Service or a copy that another one of the namespace is to have."""
     if theirs is None:
         return ""
-    say_so = "write adopt: {} into its app.yaml, and main must have no folder of"
-    return f"; give {app} Services of its own; or, if it is {theirs} under another name: {say_so} {theirs}"
+    if adopt is not None and adopt.was(theirs.name):
+        return f", the former name of {app}, which takes over what leads to one version of it"
+    if adopt is not None and theirs.name in adopt.names:
+        remedy = f"remove the folder of {theirs}, or give {app} Services of its own"
+        return f"; adopt: {{app: {theirs.name}}} counts once main, as it was read, has no folder of {theirs}: {remedy}"
+    say_so = f"write adopt: {{app: {theirs.name}}} into its app.yaml, once main has no folder of {theirs}"
+    return f"; give {app} Services of its own; or, if it is {theirs} under another name: {say_so}"
 
 
 def is_unclaimed(meta: Meta, app: AppKey) -> bool:

@@ -36,7 +36,7 @@ class ServiceRoutes:
         state = self.services.get(name)
         if state is None:
             return None
-        owner = owner_of(SERVICES, state.meta, look.app)
+        owner = owner_of(SERVICES, state.meta, look.app, look.adopt)
         digest = digest_in(look.app, dict(state.selector))
         content = reread_json(state.content)
         ports, annotations = content["spec"].get("ports") or [], content["metadata"].get("annotations") or {}
@@ -52,7 +52,7 @@ class ServiceRoutes:
             ports=written(ports),
             withdrawn=annotations.get(names.WITHDRAWN, ""),
             unclaimed=bool(owner) and is_unclaimed(state.meta, look.app),
-            let_go_by=let_go_by(state, look.app),
+            app=serves_app(state, look.app),
             before=before_in(annotations).selector,
         )
         return view if owner else replace(view, drifted=self._drifted(look, state, view))
@@ -102,14 +102,16 @@ def _ports(look: Look, view: ServiceView, template: str) -> str:
     return choose(sources_of(desired, full, view.name, view, serving=routed == version.digest))
 
 
-def let_go_by(state: ServiceState, us: AppKey) -> str:
-    """The other app of this namespace that a Service selects one version of, where that app controls it, or nobody
-    claims it; empty for none.
+def serves_app(state: ServiceState, us: AppKey) -> str:
+    """The other app of this namespace that a Service selects the pods of, where that app controls it, or nobody does;
+    empty for none.
     """
-    selector, theirs = dict(state.selector), controlling_app(state.meta)
-    named = theirs.name if theirs else selector.get(names.APP, "") if is_unclaimed(state.meta, us) else ""
+    named = dict(state.selector).get(names.APP, "")
     other = AppKey(us.namespace, named)
-    return named if named and other != us and digest_in(other, selector) else ""
+    if not named or other == us or not digest_in(other, dict(state.selector)):
+        return ""
+    theirs = controlling_app(state.meta) == other or (state.meta.controller is None and state.meta.app in ("", named))
+    return named if theirs else ""
 
 
 def selector_without_us(state: ServiceState, app: AppKey) -> Pairs:

@@ -89,14 +89,14 @@ SHOWN_BEFORE_COMMIT: Chain = (
 
 
 def _where_others_serve(gate: Gate) -> Gate:
-    """The gate where live traffic is taken over from what somebody else runs. What an app let go has passed its gates,
-    and has nobody who keeps it: it does not wait.
+    """The gate where live traffic is taken over from what somebody else runs. An app that gets another name serves
+    already, and has passed its gates.
     """
 
     @wraps(gate)
     def asked(world: World, version: Version) -> Answer:
-        from_others = any(not view.let_go_by for view in services_to_take_over(world))
-        return gate(world, version) if from_others else None
+        taken_over = services_to_take_over(world) and world.spec.adopt and not world.spec.adopt.app
+        return gate(world, version) if taken_over else None
 
     return asked
 

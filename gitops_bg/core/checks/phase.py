@@ -1,11 +1,11 @@
 """What may be the matter with an app, each in a sentence, or empty; the table of them is in `situations`."""
 
+from gitops_bg.core.checks.adoption.moving import ends_at
 from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, is_releasing
-from gitops_bg.core.checks.adoption.taking_over import awaits_former, has_old_pods, services_to_take_over, was_let_go
+from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
 from gitops_bg.core.checks.own_requests import first_of_others
-from gitops_bg.core.checks.pods.draining import may_still_serve
 from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.ports import unservable
 from gitops_bg.core.checks.route_moves import why_not_moved
@@ -79,7 +79,7 @@ def led_elsewhere(world: World) -> str:
     sentence; or empty. Nor is traffic there where none of them leads there.
     """
     active, switch = world.active, world.record.routing.switch
-    if active is None or world.release is not None or (switch is not None and not switch.withdrawn):
+    if active is None or world.moved or world.release is not None or (switch is not None and not switch.withdrawn):
         return ""
     live = short(active.digest)
     astray = [name for name, view in world.active_services if view and view.ours and view.digest != live]
@@ -91,29 +91,34 @@ def led_elsewhere(world: World) -> str:
 def foreign_object(world: World) -> str:
     """The foreign objects that block the agent, all of them, and how to hand each over; empty where there is none.
 
-    Not the Services that the app's file agrees to take over, and nothing before another app has let them go.
+    Not the Services that the app's file agrees to take over, nor what an app with another name by now has lost: whose
+    that is then is not its to say.
     """
     observed = world.observed
     if observed.app_foreign:
         return observed.app_foreign
     agreed = services_to_take_over(world)
+    if world.moved:
+        agreed = tuple(view for _, view in world.active_services if view is not None and not view.digest)
     if world.release is not None:
         agreed = tuple(view for _, view in world.active_services if view is not None and is_handed_back(view))
-    if awaits_former(world):
-        return ""
     services = (observed.active_service, *observed.more_active_services, _preview(world))
     views = (*services, *observed.replica_sets, *observed.configurations)
     whose = [
         view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
     ]
-    beside = (view.owner for view in observed.auxiliary_objects if view.owner)
+    beside = (view.owner for view in observed.auxiliary_objects if view.owner and not world.moved)
     return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside, *inescapable(world))))
 
 
 def _preview(world: World) -> ServiceView | None:
-    """The preview Service, unless it was let go like the active ones: it goes along with live traffic."""
-    view = world.observed.preview_service
-    return None if view and was_let_go(world, view) else view
+    """The preview Service, unless it is that of the app that this one was before, or is now: it goes along with live
+    traffic.
+    """
+    view, adopt = world.observed.preview_service, world.spec.adopt
+    if world.moved:
+        return None
+    return None if view and adopt and adopt.was(view.app) else view
 
 
 def untold(world: World) -> str:
@@ -130,23 +135,21 @@ def is_to_go(world: World) -> bool:
     """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0065).
 
     With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left; with
-    ``orphan`` not in the middle of a switch, because what nobody owns stays as it is; with an heir not before the
-    version that traffic left has answered its last requests, because that one goes, and not before the pods have gone
-    that were adopted, because nobody else would know of them. A release that has begun is finished first.
+    ``orphan`` not in the middle of a switch, because what nobody owns stays as it is. A release that has begun is
+    finished first. An app that got another name ends some time after another one has taken all Services over, whatever
+    its policy.
     """
     policy = world.spec.deletion_policy
+    if world.moved:
+        ends = ends_at(world)
+        return world.left_main and ends is not None and ends <= world.now
     if not world.left_main or policy is DeletionPolicy.KEEP:
         return False
-    if policy is DeletionPolicy.ORPHAN and (leads_apart(world) or _serves_old_pods(world)):
+    if policy is DeletionPolicy.ORPHAN and leads_apart(world):
         return False
     if world.record.release and is_releasing(world):
         return False
     return policy is not DeletionPolicy.REVERT_TO_TARGET or (is_released(world) and not _has_pods(world))
-
-
-def _serves_old_pods(world: World) -> bool:
-    draining = any(may_still_serve(world, each) for each in world.record.versions)
-    return bool(world.desired.heir) and (draining or has_old_pods(world))
 
 
 def leads_apart(world: World) -> bool:

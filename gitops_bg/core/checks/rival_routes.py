@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core import names
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
-from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.version import AppKey
 
 
@@ -86,19 +85,7 @@ def unclaimed(namespace: str, claims: Iterable[RouteClaim], rival: RivalRoute) -
 def with_formers(rivals: Iterable[RivalRoute], apps: Iterable[AppKey], groups: Iterable[str]) -> tuple[RivalRoute, ...]:
     """The routes, marked where their owner left main: one of these live apps or release groups of the namespace."""
     left = {names.app_label(each) for each in apps}, {names.fit(each) for each in groups}
-    return tuple(replace(each, former=each.former or each.app in left[0] or each.group in left[1]) for each in rivals)
-
-
-def let_go(rivals: Iterable[RivalRoute], services: Iterable[ServiceView | None]) -> tuple[RivalRoute, ...]:
-    """The routes, marked where they are nobody's, and have the name of an app that let one of these Services go, now or
-    before it was taken over: it let its route go with them.
-    """
-    views = [each for each in services if each is not None]
-    apps = {each.let_go_by or dict(each.before).get(names.APP, "") for each in views} - {""}
-    return tuple(
-        replace(each, former=each.former or (not (each.app or each.group) and names.fit(each.name) in apps))
-        for each in rivals
-    )
+    return tuple(replace(each, former=each.app in left[0] or each.group in left[1]) for each in rivals)
 
 
 def _reaches(namespace: str, claim: RouteClaim, other: RouteClaim) -> bool:

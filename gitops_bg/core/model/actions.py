@@ -61,14 +61,12 @@ class DeleteApp:
     """Those that stay."""
     services: tuple[str, ...] = ()
     """Services that the live object does not name any more: they go with it, or stay, as those that it names."""
-    heir: str = ""
-    """The app that takes its Services over: of the workloads only what these lead to stays then."""
-    serving: tuple[str, ...] = ()
-    """The short digests that they lead to, where it has an heir."""
+    moved_to: str = ""
+    """The app that has its Services by now."""
 
     def __str__(self) -> str:
-        if self.heir:
-            return f"let go what serves, as it is, and delete the BlueGreenDeployment: the app {self.heir} takes over"
+        if self.moved_to:
+            return f"delete the app and its versions: it is the app {self.moved_to} now, which has its Services"
         what = {
             DeletionPolicy.ORPHAN: "let all objects of the app go, as they are, and delete the BlueGreenDeployment",
             DeletionPolicy.REVERT_TO_TARGET: "delete the app, whose traffic went back, and its versions",
@@ -333,18 +331,17 @@ class HandBack:
 
 @dataclass(frozen=True, slots=True)
 class ScaleDeployment:
-    """Scale the Deployment, or the ReplicaSet without one, that an app was adopted from, from exactly ``current``.
-    Fewer pods are refused while a live active Service selects them (I2).
+    """Scale the Deployment that an app was adopted from, from exactly ``current``. Fewer pods are refused while a live
+    active Service selects them (I2).
     """
 
     name: str
     current: int
     replicas: int
     reason: str
-    kind: str = "Deployment"
 
     def __str__(self) -> str:
-        return f"scale {self.kind} {self.name} from {self.current} to {self.replicas}: {self.reason}"
+        return f"scale Deployment {self.name} from {self.current} to {self.replicas}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

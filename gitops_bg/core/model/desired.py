@@ -156,8 +156,8 @@ class Desired:
     """ABSENT: nothing was promoted yet, or somebody removed the file."""
     problems: tuple[Problem, ...] = ()
     in_git: bool = True
-    heir: str = ""
-    """The app of main that agrees to take its Services over (``spec.adopt``); only where the folder has left main."""
+    moved_to: str = ""
+    """The app of main that is this one under a new name; only where the folder has left main."""
     kept: str = ""
     """Why the app is kept, whatever its ``deletionPolicy`` says; only where the folder has left main."""
     history_rewritten: str = ""

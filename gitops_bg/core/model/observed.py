@@ -118,10 +118,8 @@ class ServiceView:
     """The mark of the last withdrawn switch (``Record.withdrawn``)."""
     unclaimed: bool = False
     """It is not ours, but no controller and no other app has it: the consent of an app suffices to take it over."""
-    let_go_by: str = ""
-    """The other app of the namespace, without a folder in main, that it selects one version of: it let it go, or is
-    about to (then the Service is not ``unclaimed`` yet).
-    """
+    app: str = ""
+    """The other app of the namespace whose pods alone it selects, and that controls it, or nobody does; else empty."""
     before: tuple[tuple[str, str], ...] = ()
     """The selector that it had before it was taken over; empty where it was not."""
     selected: SelectedPods | None = None
@@ -129,8 +127,18 @@ class ServiceView:
 
 
 @dataclass(frozen=True, slots=True)
+class Successor:
+    """The app that has the Services of one that got another name, as far as a route in front of them matters."""
+
+    wants_route: bool
+    """Its live object asks for a route of its own."""
+    has_route: bool = False
+    """That is live, and every Gateway that has taken the route of before has taken it."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentView:
-    """The Deployment, or the ReplicaSet without one, that an app was adopted from, read while its pods are to go."""
+    """The Deployment that an app was adopted from, read while its pods are to go."""
 
     name: str
     replicas: int = 0
@@ -139,12 +147,11 @@ class DeploymentView:
     controller: str = ""
     """Kind and name of what controls it; empty where nothing does."""
     gone: bool = False
-    """There is none."""
+    """There is no such Deployment."""
     trouble: str = ""
     """Why it cannot be read, or empty."""
     available: int = 0
     """Available pods of its present template; 0 where its controller has not seen the newest generation."""
-    kind: str = "Deployment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,7 @@ class AuxiliaryView:
     owner: str = ""
     """The owner where it is not ours."""
     former: bool = False
-    """Nobody has it, since the app that this one takes over from let it go; it becomes ours with live traffic."""
+    """It is that of the app that this one was before (``spec.adopt.app``), and becomes ours with live traffic."""
     drifted: bool = False
     """It differs from what Git says; a scale target, and the version and the ports of a route are not compared."""
     scale_target: str = ""
@@ -315,7 +322,9 @@ class Observed:
     other_services_refused: str = ""
     """Why the agent may not list them, or empty."""
     deployment: DeploymentView | None = None
-    """What the app was adopted from; None where nobody has to look at it."""
+    """The Deployment that the app was adopted from; None where nobody has to look at it."""
+    successor: Successor | None = None
+    """What became of the app under another name; None unless it got one and has a route itself."""
     auxiliary_objects: tuple[AuxiliaryView, ...] = ()
     rivals: tuple[RivalRoute, ...] = ()
     """The HTTPRoutes of the namespace that are somebody else's, where the app has one, in the order of their names."""

@@ -285,10 +285,9 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What the Services were taken over from, until its pods have gone as the app's file says."""
+    """The Deployment whose Services were taken over, until its pods have gone as the app's file says."""
 
     deployment: str
-    """Empty for a ReplicaSet without a Deployment."""
     replicas: int | None = None
     """How many pods it had when it was first looked at after the hand-over; None: nobody has looked yet."""
     left: bool = False
@@ -463,6 +462,12 @@ class Record:
     """The Deployment that live traffic goes back to, whatever anybody asks by now: from before the first Service is
     handed back until the app begins again. What has begun is finished.
     """
+    moved_to: str = ""
+    """The app that this one is under a new name, as main said last; until the folder is back, whatever main says by
+    then.
+    """
+    moved_at: datetime | None = None
+    """Since when another app has its Services; its pods stay warm for a while."""
     released: bool = False
     """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
     unrecalled: bool = False

@@ -58,15 +58,34 @@ class Adoption:
     """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0023)."""
 
     deployment: str = ""
-    """The Deployment in the app's namespace whose pods serve until the hand-over; empty: a ReplicaSet that nobody
-    controls, such as that of an app that got another name (docs/decisions/0070).
-    """
+    """The Deployment in the app's namespace whose pods serve until the hand-over."""
     scale_down: ScaleDown = ScaleDown.NEVER
+    app: str = ""
+    """The app of this namespace that serves until then, under whose name this one was known (docs/decisions/0070). One
+    of the two is set.
+    """
+    formers: tuple[str, ...] = ()
+    """The names before that one, under which it may serve still: not from the file, but from the records of apps
+    without a folder (docs/decisions/0070).
+    """
+    left: tuple[str, ...] = ()
+    """Those of all these names that have no folder in main, as it was read: the consent covers no app that is there,
+    and none of which nobody knows.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that the app had before, the last one first."""
+        return (self.app, *self.formers) if self.app else ()
+
+    def was(self, name: str) -> bool:
+        """Whether the app of this name is this one, as it was called before, and has left main."""
+        return name in self.names and name in self.left
 
     @property
     def source(self) -> str:
         """What serves until the hand-over, in a sentence."""
-        return f"Deployment {self.deployment}" if self.deployment else "the ReplicaSet of before"
+        return f"Deployment {self.deployment}" if self.deployment else f"app {self.app}"
 
 
 @dataclass(frozen=True, slots=True)

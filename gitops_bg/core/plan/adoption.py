@@ -10,4 +10,4 @@ def scale_deployment(world: World) -> tuple[ScaleDeployment, ...]:
     view, size = world.observed.deployment, deployment_size(world)
     if view is None or size is None or size >= view.replicas or world.record.routing.switch:
         return ()
-    return (ScaleDeployment(view.name, view.replicas, size, "live traffic was taken over from its pods", view.kind),)
+    return (ScaleDeployment(view.name, view.replicas, size, "live traffic was taken over from its pods"),)

@@ -7,6 +7,7 @@ follows a switch or a rollback, and never leads one.
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.moving import is_led_otherwise, own_routes, successor
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
 from gitops_bg.core.checks.contests import may_repair
@@ -25,7 +26,7 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
     """Delete what left Git, then bring the rest to what Git says; while suspended, change only the autoscaler's scale
     target.
     """
-    return (*_branch_points(world), *_arrivals(world), *_given_up(world))
+    return (*_branch_points(world), *_led_otherwise(world), *_arrivals(world), *_given_up(world))
 
 
 def _given_up(world: World) -> Iterator[ClusterAction]:
@@ -33,6 +34,17 @@ def _given_up(world: World) -> Iterator[ClusterAction]:
     for rival in to_take_over(world):
         why = f"{rival.owner} left main, and {world.spec.app.name} answers its requests"
         yield DeleteAuxiliaryObject(AuxiliaryObject(HTTP_ROUTE, rival.name), why, owner=rival.owner)
+
+
+def _led_otherwise(world: World) -> Iterator[ClusterAction]:
+    """The route of an app that got another name goes as soon as the one under that name is there: two that lead alike
+    would not do so for long, and a Gateway prefers the older one.
+    """
+    for one in own_routes(world) if world.left_main and is_led_otherwise(world) else ():
+        view = world.auxiliary_object(one)
+        if view is None or view.trouble:
+            continue
+        yield DeleteAuxiliaryObject(one, f"the app {successor(world)}, which it is now, has a route of its own")
 
 
 def _branch_points(world: World) -> Iterator[ClusterAction]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
-from gitops_bg.core.checks.adoption.taking_over import may_take_over, takes_preview_over
+from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_repair
 from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.checks.ports import ports_of, unservable
@@ -81,7 +81,7 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
     )
     if name is None or not digest or world.suspended or world.is_followed(name):
         return ()
-    if service is not None and takes_preview_over(world, service):
+    if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
     elsewhere = service if service and service.ours and service.digest != short(digest) else None
     if elsewhere and elsewhere.digest and must_unname(world):
@@ -207,7 +207,8 @@ def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
     whoever it goes to is about to make it.
     """
     if service is None:
-        return not moves_no_more(world) and may_repair(world, SERVICE, name)
+        goes_away = moves_no_more(world) or world.record.moved_at is not None
+        return not goes_away and may_repair(world, SERVICE, name)
     return may_repair(world, SERVICE, name)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import (
-    awaits_former,
     deployment_size,
     has_stand_ins,
     may_go_at,
@@ -43,14 +42,9 @@ def _before(world: World, adopt: Adoption) -> Condition:
     """What is missing until the Services are handed over: everything at once."""
     if missing := foreign_object(world):
         return Condition(ADOPTING, True, "Conflict", missing)
-    if former := awaits_former(world):
-        return Condition(ADOPTING, True, "WaitingForApp", f"waiting until app {former} has let its Services go")
     found = services_to_take_over(world)
     services = ", ".join(view.name for view in found)
-    wanted = world.desired_digest or world.target_digest
-    if hold := world.record.held(wanted):
-        return Condition(ADOPTING, True, "Hold", hold.why)
-    coming = world.record.version(wanted)
+    coming = world.record.version(world.desired_digest or world.target_digest)
     if coming is None or not found:
         what = "for a first version" if found else "for its first version: no Service has to be taken over"
         return Condition(ADOPTING, True, "WaitingForPods", f"waiting {what}")
@@ -67,40 +61,41 @@ def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> s
 
 
 def _gone(adopted: Adopted) -> str:
-    source = Adoption(adopted.deployment).source
     if adopted.replicas is not None:
-        return f"the pods of {source} have gone"
-    why = f"from {source} before the record of this app was made anew"
+        return f"the pods of Deployment {adopted.deployment} have gone"
+    why = f"from Deployment {adopted.deployment} before the record of this app was made anew"
     return f"live traffic was taken over {why}: its pods are left as they are"
 
 
 def _after(world: World, adopt: Adoption, active: Version) -> Condition:
     adopted = world.record.adopted
+    if adopt.app:
+        return Condition(ADOPTING, False, "Adopted", f"the Services are taken over from app {adopt.app}")
     if adopted is None:
         return Condition(ADOPTING, False, "Adopted", "nothing was left to take over")
     if adopt.scale_down is ScaleDown.NEVER:
-        stay = f"the pods of {adopt.source} get no traffic, and stay (scaleDown: never)"
+        stay = f"the pods of Deployment {adopted.deployment} get no traffic, and stay (scaleDown: never)"
         return Condition(ADOPTING, False, "Adopted", stay)
     if adopted.left:
         return Condition(ADOPTING, False, "Adopted", _gone(adopted))
     if watched_deployment(world) is None:
-        other = f"live traffic was taken over from {Adoption(adopted.deployment).source}, not from {adopt.source}"
+        other = f"live traffic was taken over from Deployment {adopted.deployment}, not from {adopt.deployment}"
         return Condition(ADOPTING, True, "OtherDeployment", other)
-    return _leaving(world, adopt, active)
+    return _leaving(world, active)
 
 
-def _leaving(world: World, adopt: Adoption, active: Version) -> Condition:
+def _leaving(world: World, active: Version) -> Condition:
     view = world.observed.deployment
     if view is None:
-        return Condition(ADOPTING, True, "ScalingDown", f"{adopt.source} is looked at next")
+        return Condition(ADOPTING, True, "ScalingDown", "the Deployment is looked at next")
     if why := why_left_alone(world, view):
         reason = "DeploymentUnreadable" if view.trouble else "OtherDeployment"
         return Condition(ADOPTING, True, reason, why)
     waits = "; ".join(_what_keeps_them(world, active))
     size = deployment_size(world)
     if size is None or size >= view.replicas:
-        return Condition(ADOPTING, True, "OldPodsStay", f"{view.kind} {view.name} keeps {view.replicas} pods: {waits}")
-    return Condition(ADOPTING, True, "ScalingDown", f"{view.kind} {view.name}: from {view.replicas} pods to {size}")
+        return Condition(ADOPTING, True, "OldPodsStay", f"Deployment {view.name} keeps {view.replicas} pods: {waits}")
+    return Condition(ADOPTING, True, "ScalingDown", f"Deployment {view.name}: from {view.replicas} pods to {size}")
 
 
 def _what_keeps_them(world: World, active: Version) -> Iterator[str]:

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption.exposure import exposures
+from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
 from gitops_bg.core.checks.adoption.release import is_releasing
-from gitops_bg.core.checks.adoption.taking_over import awaits_former, is_adopting, may_go_at, watched_deployment
+from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.contests import pauses
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.hooks.timing import delivery_deadlines, query_deadlines
-from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.own_requests import has_http_route, waits_for_former
 from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
@@ -189,24 +189,23 @@ def _auxiliary(world: World) -> Iterator[Deadline]:
 
 
 def _adoptions(world: World) -> Iterator[Deadline]:
-    if stays(world) and world.main_counts and not world.desired.in_git:
-        yield _hidden(ADOPTION, "whether an app takes over what it has is looked at again", world.now + LOOK_AGAIN)
     if is_releasing(world):
         yield _hidden(ADOPTION, "the Deployment's pods come up, and nothing watches them", world.now + LOOK_SOON)
     if is_adopting(world) or watched_deployment(world) or _waits_for_the_former(world):
-        soon = LOOK_SOON if awaits_former(world) else LOOK_AGAIN
-        yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + soon)
+        yield _hidden(ADOPTION, "what it is adopted from is looked at again", world.now + LOOK_AGAIN)
         yield Deadline(ADOPTION, None, "the old pods may go", may_go_at(world), shown=False)
+    if world.moved and leads_still(world):
+        yield _hidden(AUXILIARY, "the route of the app that it is now is looked at again", world.now + LOOK_AGAIN)
+    if world.moved and (ends := ends_at(world)):
+        yield _hidden(ADOPTION, "the pods of the app under its former name may go", ends)
 
 
 def _waits_for_the_former(world: World) -> bool:
-    """Whether an object beside the versions is not the app's yet, though its file agrees to take such ones over."""
+    """Whether an object beside the versions is still that of the app that this one was before."""
     adopt, preview = world.spec.adopt, world.observed.preview_service
-    if adopt is None or adopt.deployment:
+    if adopt is None or not adopt.app:
         return False
-    return bool(preview and preview.owner) or any(
-        view.owner or view.former for view in world.observed.auxiliary_objects
-    )
+    return bool(preview and preview.app) or any(view.owner or view.former for view in world.observed.auxiliary_objects)
 
 
 def _calls(world: World) -> Iterator[Deadline]:

@@ -342,10 +342,6 @@ MEANINGS: Meanings = {
         _EXPLAIN,
     ),
     ("Adopting", "Adopted"): CALM,
-    ("Adopting", "Hold"): _HELD,
-    ("Adopting", "WaitingForApp"): Meaning(
-        "goes to the pods of the app under its former name", NOBODY, "wait: that app ends, as main asks for", _TREE
-    ),
     ("Adopting", "WaitingForPods"): Meaning(
         "goes to the Deployment's pods as before",
         NOBODY,

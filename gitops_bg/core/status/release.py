@@ -34,5 +34,5 @@ def _on_its_way(world: World) -> str:
     if has_arrived(world):
         return "live traffic is there"
     views = (view for _, view in world.active_services if view is not None)
-    others = "; ".join(filter(None, (selecting(view, "selects") for view in views)))
+    others = "; ".join(filter(None, (selecting(world, view, "selects") for view in views)))
     return others or "the endpoints of the Services follow"

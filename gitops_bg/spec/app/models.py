@@ -233,13 +233,15 @@ class Suspend(Model):
 
 
 class Adopt(Model):
-    """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt` and `gitops-bg move`."""
+    """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt`."""
 
     deployment: DnsLabel | None = Field(
+        None, description="The Deployment, in the namespace of the app, whose pods serve now."
+    )
+    app: DnsLabel | None = Field(
         None,
-        description="The Deployment, in the namespace of the app, whose pods serve now. Without one: a ReplicaSet that "
-        "nobody controls, such as that of the app under its former name. Once main has no folder of that, it lets its "
-        "Services and what serves go, whatever its deletionPolicy says.",
+        description="The app of this namespace that serves now, and that this one is under a new name. Once its folder "
+        "is gone and its Services are taken over, it goes. Written by `gitops-bg move`; instead of deployment.",
     )
     scale_down: Literal["never", "onSuccess", "progressively"] = Field(
         "never",
@@ -247,6 +249,12 @@ class Adopt(Model):
         "go once the app is healthy and scaleDownDelaySeconds have passed. progressively: they go as soon as no "
         "request reaches them, as many as there are available pods of the app.",
     )
+
+    @model_validator(mode="after")
+    def _from_one(self) -> Self:
+        if (self.deployment is None) is (self.app is None):
+            raise Conflict("", "is from a Deployment or from an app", "write one of deployment and app")
+        return self
 
 
 class Release(Model):

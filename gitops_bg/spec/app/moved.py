@@ -50,7 +50,7 @@ def in_the_way(config: AppConfig, document: Document, to: AppKey) -> Iterator[Pr
     yield from (document.problem(("spec", key), why) for key, why in _ENDS.items() if spec.get(key) is not None)
     if spec.get("deletionPolicy") == "revertToTarget":
         message = "gives live traffic back to the Deployment it was adopted from; under the new name nothing says which"
-        remedy = f"write another policy; under the name {to} there is no way back to it"
+        remedy = f"write another policy; `gitops-bg release {to} --deployment NAME` still is a way back"
         yield document.problem(("spec", "deletionPolicy"), message, remedy)
     if spec.get("render") is not None:
         message = f"what it renders has a workload called {config.app.name}, and would have one after the move"
@@ -98,7 +98,7 @@ def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str
     spec = as_map(as_map(_read(APP_FILE, app).value).get("spec"))
     for key in _ANSWERED:
         app = set_field(app, ("spec", key), None, APP_FILE) if key in spec else app
-    changed = {APP_FILE: set_field(app, ("spec", "adopt"), {"scaleDown": "onSuccess"}, APP_FILE)}
+    changed = {APP_FILE: set_field(app, ("spec", "adopt"), {"app": config.app.name}, APP_FILE)}
     for name in (config.target_file, PRIMARY_FILE):
         changed[name] = set_field(_with_label(files[name], name), ("metadata", "name"), to.name, name)
     for name, data in files.items():

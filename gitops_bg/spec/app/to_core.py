@@ -101,7 +101,7 @@ def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Str
 def _adopt(written: models.Adopt | None) -> Adoption | None:
     if written is None:
         return None
-    return Adoption(written.deployment or "", ScaleDown(written.scale_down))
+    return Adoption(written.deployment or "", ScaleDown(written.scale_down), written.app or "")
 
 
 def _analysis(spec: models.AppSpec) -> FlaggerAnalysis:

@@ -25,6 +25,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, SelectedPods
 from gitops_bg.core.model.record import ANSWERED_BEFORE, Record
+from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.core.world import World
 from tests.core.engine.adoption.builders import RELEASED as RELEASING
@@ -299,50 +300,28 @@ def test_endpoints_of_a_service_that_was_handed_back_are_told_by_their_pods(name
     assert seen.selected == SelectedPods(selected.apps, selected.trouble)
 
 
-def test_the_advice_about_a_service_of_another_app() -> None:
-    body = service()
-    body["metadata"]["ownerReferences"][0] |= {"name": "was"}
-    contents = Contents(app_state(app()), routes=ServiceRoutes({"web": service_state(body)}))
-    seen = observe(APP, contents, config(APP), Record()).active_service
-    assert seen is not None
-    assert seen.owner == (
-        "Service shop/web is controlled by BlueGreenDeployment was; give shop/web Services of its own; or, if it is "
-        "shop/was under another name: write adopt: {} into its app.yaml, and main must have no folder of shop/was"
-    )
-
-
-LET_GO = {
-    "one version of it, and nobody claims it": ({}, names.selector(AppKey("shop", "was"), ONE.digest), "was"),
-    "one version of it, and it controls it still": (
-        {
-            "ownerReferences": [
-                {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": "was", "uid": "w", "controller": True}
-            ]
-        },
-        names.selector(AppKey("shop", "was"), ONE.digest),
-        "was",
-    ),
-    "one version of it, and it is somebody's": (
-        {"labels": {names.MANAGED_BY: names.MANAGER, names.APP: "was"}},
-        names.selector(AppKey("shop", "was"), ONE.digest),
-        "",
-    ),
-    "all its versions": ({}, {names.APP: "was"}, ""),
-    "whatever else": ({}, {"app": "was"}, ""),
-    "one version of this one": ({}, names.selector(APP, ONE.digest), ""),
+SAY_SO = "give shop/web Services of its own; or, if it is shop/was under another name: write adopt: {app: was} into"
+TAKES = "which takes over what leads to one version of it"
+FIRST = "counts once main, as it was read, has no folder of shop/was: remove the folder of shop/was, or give shop/web"
+FORMER = {
+    "its file does not say so": (None, (), f"; {SAY_SO}"),
+    "its file says so": ("was", ("was",), f", the former name of shop/web, {TAKES}"),
+    "its file says so, and that one is there": ("was", (), f"; adopt: {{app: was}} {FIRST}"),
+    "its file says another": ("else", ("else",), f"; {SAY_SO}"),
 }
 
 
-@pytest.mark.parametrize("name", LET_GO)
-def test_an_app_has_let_a_service_go_or_may_that_selects(name: str) -> None:
-    metadata, selector, by = LET_GO[name]
-    body = service()
-    body["spec"]["selector"] = selector
-    body["metadata"] = {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "1", **metadata}
+@pytest.mark.parametrize("name", FORMER)
+def test_the_advice_about_a_service_of_another_app_where(name: str) -> None:
+    was, left, advice = FORMER[name]
+    body, given = service(), config(APP)
+    body["metadata"]["ownerReferences"][0] |= {"name": "was"}
+    assert given.spec is not None
+    spec = replace(given.spec, adopt=Adoption(app=was, left=left) if was else None)
     contents = Contents(app_state(app()), routes=ServiceRoutes({"web": service_state(body)}))
-    seen = observe(APP, contents, config(APP), Record()).active_service
+    seen = observe(APP, contents, replace(given, spec=spec), Record()).active_service
     assert seen is not None
-    assert seen.let_go_by == by
+    assert seen.owner.startswith(f"Service shop/web is controlled by BlueGreenDeployment was{advice}")
 
 
 WITHOUT_US = {

@@ -26,8 +26,7 @@ def switch(switch_kind: SwitchKind, from_number: int | None = 1, from_digest: st
 SENTENCES = {
     act.ApplyApp(): "apply the BlueGreenDeployment as Git describes it",
     act.DeleteApp(): "delete the app and all it owns: its folder left main with deletionPolicy: delete",
-    act.DeleteApp(heir="shop"): "let go what serves, as it is, and delete the BlueGreenDeployment: the "
-    "app shop takes over",
+    act.DeleteApp(moved_to="shop"): "delete the app and its versions: it is the app shop now, which has its Services",
     act.DeleteApp(DeletionPolicy.ORPHAN): "let all objects of the app go, as they are, and delete the "
     "BlueGreenDeployment: its folder left main with deletionPolicy: orphan",
     act.DeleteApp(DeletionPolicy.REVERT_TO_TARGET): "delete the app, whose traffic went back, and its versions: its "

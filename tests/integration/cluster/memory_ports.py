@@ -67,6 +67,10 @@ class MemoryRouter:
             self._expect(action)
         return self._lead(app, action.name, action.digest)
 
+    def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
+        leads = (name for name in self.live if name in self.routes)
+        return next((name for name in leads if self.routes[name].digest == short(digest)), "")
+
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
         self._expect(action)
         return self._lead(app, action.name, action.digest)
@@ -78,7 +82,7 @@ class MemoryRouter:
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         return self._lead(app, action.name, action.digest)
 
-    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+    def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         self.routes[action.name] = replace(self.routes[action.name], withdrawn=action.withdrawn)
         return ()
 

@@ -3,7 +3,7 @@ observation work through any of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,6 @@ from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServ
 from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS
 from gitops_bg.cluster.observation.reader import LiveReader
-from gitops_bg.cluster.observation.states import Pairs
 from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, DeleteReplicaSet, PointPreview, ScaleReplicaSet
@@ -72,8 +71,8 @@ class Bench:
         sources = Sources(self.reader, router, workloads, self.pods, beside, anchors, self.deployment, others)
         return Cluster(self.client, sources, self.writer, executor, self.settled)
 
-    def deployment(self, app: AppKey, name: str, before: Sequence[Pairs], every_node: bool) -> DeploymentView:
-        return deployment_view(self.client, app, name, before, every_node)
+    def deployment(self, app: AppKey, name: str) -> DeploymentView:
+        return deployment_view(self.client, app, name)
 
     def route(self, router: TrafficRouter, name: str = "web") -> ServiceView | None:
         look = Look(self.scene.app, self.reader.app(self.scene.app), self.scene.config, Record(), self.settled)

@@ -130,15 +130,13 @@ def test_no_request_fails_while_the_app_gets_another_name(gateway: GatewayCluste
             web.wait_preview("v2")
             load.until({("/", "candidate"): two, ("/", two): two})
             shop = web.rename("shop")
-            shop.wait(lambda: shop.condition("Adopting")["reason"] == "OldPodsStay", "the Services are taken over")
+            shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the Services are taken over")
             eventually(lambda: looked(world) and routes(world) == ["shop"], what="one route leads to them")
-            assert not world.live(names.PLURAL, "web")
+            assert world.live(names.PLURAL, "web"), "the pods of before stay warm"
             load.until({("/", "candidate"): two, ("/", two): two})
             load.expect({("/", ""): one, ("/", "candidate"): two, ("/", two): two, ("/", "v9"): one})
             world.advance(WARM + 1)
-            shop.wait(
-                lambda: looked(world) and shop.condition("Adopting")["reason"] == "Adopted", "the old pods are gone"
-            )
+            eventually(lambda: looked(world) and not world.live(names.PLURAL, "web"), what="the former app is gone")
             load.expect({("/", ""): one, ("/", "candidate"): two, ("/", two): two, ("/", "v9"): one})
             assert routes(world) == ["shop"]
         assert {each.status for each in load.answers} == {200}

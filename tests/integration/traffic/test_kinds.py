@@ -119,9 +119,9 @@ def size_of_deployment(app: App) -> int:
     return int(app.scenario.cluster.get(f"{path}/{app.name}")["spec"]["replicas"])
 
 
-def is_adopted(app: App, reason: str = "Adopted") -> bool:
+def is_adopted(app: App) -> bool:
     found = app.scenario.live(names.PLURAL, app.name)
-    return bool(found) and app.condition("Adopting")["reason"] == reason
+    return bool(found) and app.condition("Adopting")["reason"] == "Adopted"
 
 
 def expect(load: Load, apps: Sequence[Routed], tag: str) -> None:
@@ -208,7 +208,8 @@ def end(story: Story, cluster: GatewayCluster, folder: Path) -> Routed:
 
     agents = Mortals(world, writes=DIES_AFTER, mortal=2)
     agents.until(lambda: given_back.condition("Released")["status"] == "True", "it is released")
-    agents.until(lambda: is_adopted(new, "OldPodsStay"), "the Service of the former name is taken over")
+    agents.until(lambda: is_adopted(new), "the Service of the former name is taken over")
+    agents.until(lambda: moved.record.moved_at, "its pods are warm from then on")
     world.clock.ahead += timedelta(seconds=DELAY + 1)
     leaving = [moved, *story.named("revertToTarget", "orphan", "delete")]
 
@@ -218,7 +219,6 @@ def end(story: Story, cluster: GatewayCluster, folder: Path) -> Routed:
         return not any(world.live(names.PLURAL, app.name) for app in leaving)
 
     agents.until(have_left, "all have left that should")
-    agents.until(lambda: is_adopted(new), "the pods of the former name have gone")
     assert agents.deaths == 2
     return new
 

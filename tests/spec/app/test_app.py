@@ -214,6 +214,7 @@ WRONG = {
     },
     ("adopt: {deployment: Web}", ""): "app.yaml:8: spec.adopt.deployment: 'Web' is not allowed (use a DNS name: "
     "at most 63 small letters, digits and -)",
+    ("adopt: {}", ""): "app.yaml:8: spec.adopt: is from a Deployment or from an app (write one of deployment and app)",
     ("adopt: {deployment: web, scaleDown: onsuccess}", ""): "app.yaml:8: spec.adopt.scaleDown: 'onsuccess' is not "
     "allowed (write never, onSuccess or progressively)",
     ("rollbackWindow: 3", ""): "app.yaml:8: spec.rollbackWindow: expected a mapping, found a number "

@@ -196,7 +196,7 @@ def reasons(app: str) -> list[str]:
 def test_an_app_that_would_revert_to_its_target_is_refused_since_its_new_name_has_none() -> None:
     (reason,) = reasons(app_with("deletionPolicy: revertToTarget", "adopt: {deployment: web}"))
     assert reason.startswith("apps/shop/web/app.yaml:8: spec.deletionPolicy: gives live traffic back to the Deployment")
-    assert "under the name shop/front there is no way back to it" in reason
+    assert "`gitops-bg release shop/front --deployment NAME` still is a way back" in reason
     assert reasons(app_with("deletionPolicy: delete", "adopt: {deployment: web}")) == []
 
 

@@ -24,7 +24,7 @@ from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.analysis.template_index import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import APP_FILE, folder_of
-from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.moved import in_the_way, moved, naming
 from gitops_bg.spec.yaml.reader import Document, read_one
 
@@ -55,7 +55,8 @@ def move(
     _demand_sound(before, {path: data for path, data in before.items() if not _is_below(path, of)} | after, of, to)
     if not dry_run:
         _write(checkout, of, to, changed)
-    _tell(output, of, to, sorted(changed), tuple(naming(config, before, to)), written=not dry_run)
+    named, former = tuple(naming(config, before, to)), _former(config)
+    _tell(output, of, to, sorted(changed), named, former, written=not dry_run)
 
 
 def _app(text: str) -> AppKey:
@@ -118,18 +119,35 @@ def _write(checkout: Path, of: AppKey, to: AppKey, changed: dict[str, bytes]) ->
         raise CommandFailed(f"{place} cannot be written: {error.strerror}") from error
 
 
+def _former(config: AppConfig) -> str:
+    """What the app was called before by its file, which may have its live traffic still; empty where it does not say.
+
+    The file under the new name does not say it any more.
+    """
+    adopt = config.spec.adopt if config.spec is not None else None
+    return adopt.app if adopt is not None else ""
+
+
 def _plan(of: AppKey, to: AppKey) -> tuple[str, ...]:
     return (
-        f"{of}, whose folder is gone, lets go of its Services and the pods that serve, as they are: {to} agrees to take"
-        " them over",
-        f"the pods of {to} come up beside them, from the primary.yaml of before",
+        f"{of} serves on: its folder is gone, and {to} says that it is the same app",
+        f"the pods of {to} come up beside it, from the primary.yaml of before",
         f"when as many are available as serve now, {to} takes the active Services over, each in one write, and with"
         " them what is beside the versions: autoscaler, budgets, ConfigMaps",
-        "after scaleDownDelaySeconds the pods that served go, and their ReplicaSet with them",
+        f"after scaleDownDelaySeconds {of} is deleted with its pods",
     )
 
 
-def _tell(output: Output, of: AppKey, to: AppKey, changed: list[str], named: tuple[str, ...], *, written: bool) -> None:
+def _tell(
+    output: Output,
+    of: AppKey,
+    to: AppKey,
+    changed: list[str],
+    named: tuple[str, ...],
+    former: str,
+    *,
+    written: bool,
+) -> None:
     if output.json:
         output.data(
             {
@@ -149,5 +167,9 @@ def _tell(output: Output, of: AppKey, to: AppKey, changed: list[str], named: tup
     for path in named:
         output.note(f"note: {path} names {of}, and is left as it is")
     output.note(f"note: history, holds and a pending promotion stay with the name {of}; what waits is offered anew")
+    if former and former != to.name:
+        output.note(
+            f"note: {of} takes over from {former} itself: if that is not pushed yet, move {former} to {to} at once"
+        )
     done = "Done." if written else "Nothing was written (--dry-run)."
     output.line(f"{done} Next: read it, `gitops-bg check`, commit both folders and push.", "green")

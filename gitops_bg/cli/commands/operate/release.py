@@ -59,11 +59,13 @@ def release(
 
 
 def _adopted_from(app: AppKey, spec: AppSpec) -> str:
-    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from none."""
+    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from an app."""
     if spec.adopt is None:
         return app.name
-    if not spec.adopt.deployment:
-        raise UsageError(f"{app} has its Services from no Deployment: to which one? --deployment NAME")
+    if spec.adopt.app:
+        raise UsageError(
+            f"{app} has its Services from the app {spec.adopt.app}: to which Deployment? --deployment NAME"
+        )
     return spec.adopt.deployment
 
 

@@ -52,7 +52,7 @@ def _problem(config: AppConfig, name: str, said: list[str]) -> Problem:
 
 def _said(config: AppConfig, state: ServiceState, snapshots: Snapshots) -> Iterator[str]:
     """What a manifest said of a live Service of ours, as far as nobody has changed it since."""
-    if owner_of(SERVICES, state.meta, config.app):
+    if owner_of(SERVICES, state.meta, config.app, config.spec.adopt if config.spec else None):
         return
     applied, live = reread_json(state.applied), reread_json(state.content)
     for key in applied.get("f:spec") or {}:

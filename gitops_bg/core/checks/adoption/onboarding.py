@@ -92,6 +92,13 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
     return not (world.record.routing.traffic or version.digest == first)
 
 
+def selects_pods(world: World, view: ServiceView, version: Version) -> bool:
+    """Whether a Service, whoever has it, selects pods of a version that are there now."""
+    there = world.replica_set(version.digest)
+    has_pods = there is not None and bool(there.pods or there.replicas)
+    return has_pods and bool(view.selector) and _selects_any(view, tuple(labels_of_pods(world, version)))
+
+
 def _selects_any(view: ServiceView, carried: tuple[Mapping[str, str] | None, ...]) -> bool:
     return any(labels is None or set(view.selector) <= labels.items() for labels in carried)
 

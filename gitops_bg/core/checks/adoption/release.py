@@ -3,9 +3,11 @@
 ``spec.release`` asks for it. The order is that of the adoption, mirrored: the Deployment has as many available pods as
 serve, our pods carry stand-ins so that the former selectors do not select them, each Service gets back what it had in
 one write, the endpoints show the Deployment's pods, and only then ours go (docs/decisions/0065). A former selector may
-match pods of another app: no Service goes back while it does. Nothing here decides.
+match pods of another app, such as the one that this one was before: no Service goes back while it does (0070). Nothing
+here decides.
 """
 
+from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import stand_ins
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.world import World
@@ -122,7 +124,7 @@ def still_missing(world: World) -> tuple[str, ...]:
     missing = missing if view.available < needed else []
     if without := versions_without_stand_ins(world):
         missing.append(f"pods of {', '.join(without)} do not carry their stand-in labels yet")
-    missing += filter(None, (_who_else(each) for each in services_to_hand_back(world)))
+    missing += filter(None, (_who_else(world, each) for each in services_to_hand_back(world)))
     return tuple(missing)
 
 
@@ -133,21 +135,24 @@ def _not_looked_at(world: World) -> str:
     return "the app's files have a mistake (InvalidSpec), and nothing begins before it is mended"
 
 
-def _who_else(view: ServiceView) -> str:
+def _who_else(world: World, view: ServiceView) -> str:
     """Why a Service must not get its selector back: it would select pods of an app, or nobody knows; empty for none."""
     if view.selected is None:
         return f"the pods that Service {view.name} would select are looked at next"
     if view.selected.trouble:
         return f"the pods that Service {view.name} would select are unknown: {view.selected.trouble}"
-    return selecting(view, "would select")
+    return selecting(world, view, "would select")
 
 
-def selecting(view: ServiceView, does: str) -> str:
+def selecting(world: World, view: ServiceView, does: str) -> str:
     """The apps whose pods a Service selects, or would, in a sentence; empty where there is none."""
     if view.selected is None or not view.selected.apps:
         return ""
-    apps = view.selected.apps
-    return f"Service {view.name} {does} pods of {'app' if len(apps) == 1 else 'the apps'} {', '.join(apps)}"
+    apps, adopt = view.selected.apps, world.spec.adopt
+    formers = adopt.names if adopt else ()
+    was = next((name for name in formers if names.fit(name) in apps), "")
+    ends = f", until {was}, which this app was before, has ended" if was else ""
+    return f"Service {view.name} {does} pods of {'app' if len(apps) == 1 else 'the apps'} {', '.join(apps)}{ends}"
 
 
 def versions_without_stand_ins(world: World) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.model.spec import ScaleDown
-from gitops_bg.core.model.version import Version, WorkloadKind
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.world import World
 
@@ -31,7 +31,7 @@ def services_to_take_over(world: World) -> tuple[ServiceView, ...]:
 
 def may_take_over(world: World, view: ServiceView) -> bool:
     """Whether the consent covers a Service: nothing of the app serves yet, nobody else claims the Service, and it
-    selects the pods that the app's own template describes; or an app that left main let it go.
+    selects the pods that the app's own template describes; or it is that of the app that this one was before.
 
     A Service that selects anything else is not what served this app.
     """
@@ -39,33 +39,22 @@ def may_take_over(world: World, view: ServiceView) -> bool:
         return False
     if world.record.routing.traffic or view.ours:
         return False
+    if world.spec.adopt.app:
+        return world.spec.adopt.was(view.app)
     if not view.unclaimed:
         return False
-    if was_let_go(world, view):
-        return True
     labels = _own_labels(world, _first(world))
     return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
 
 
-def was_let_go(world: World, view: ServiceView) -> bool:
-    """Whether an app let a Service go, or is about to, and this one agrees to take over what it finds
-    (docs/decisions/0070).
+def is_former_preview(world: World, view: ServiceView) -> bool:
+    """Whether a preview Service is that of the app that this one was before, and goes along with live traffic, which
+    this one has by now. An app without a folder takes nothing over: it may be the former one itself.
     """
-    adopt = world.spec.adopt
-    return adopt is not None and not adopt.deployment and view.let_go_by != ""
-
-
-def takes_preview_over(world: World, view: ServiceView) -> bool:
-    """Whether a preview Service that was let go goes along with live traffic, which the app has by now."""
-    has_traffic = bool(world.record.routing.traffic and not world.record.routing.switch)
-    is_free = view.unclaimed and was_let_go(world, view)
-    return has_traffic and world.desired.in_git and world.release is None and is_free
-
-
-def awaits_former(world: World) -> str:
-    """The app that is about to let go what this one is to take over; empty for none."""
-    views = (view for _, view in world.active_services if is_adopting(world) and view is not None)
-    return next((view.let_go_by for view in views if not view.unclaimed and was_let_go(world, view)), "")
+    adopt, has_traffic = world.spec.adopt, bool(world.record.routing.traffic and not world.record.routing.switch)
+    if adopt is None or not adopt.was(view.app) or world.release is not None:
+        return False
+    return has_traffic and world.desired.in_git
 
 
 def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
@@ -131,8 +120,7 @@ def is_what_served(world: World, view: DeploymentView) -> bool:
 
     A name with a typing error must not scale down another workload.
     """
-    services = (*(each for _, each in world.active_services), world.observed.preview_service)
-    befores = [each.before for each in services if each is not None and each.before]
+    befores = [each.before for _, each in world.active_services if each is not None and each.before]
     return any(set(before) <= set(view.labels) for before in befores)
 
 
@@ -144,12 +132,6 @@ def watched_deployment(world: World) -> Adopted | None:
     if world.release is not None:
         return None
     return adopted if adopted.deployment == adopt.deployment else None
-
-
-def has_old_pods(world: World) -> bool:
-    """Whether pods of what the app was adopted from are still to go, by the agent's own hand."""
-    view = world.observed.deployment
-    return watched_deployment(world) is not None and (view is None or not why_left_alone(world, view))
 
 
 def deployment_size(world: World) -> int | None:
@@ -166,10 +148,8 @@ def deployment_size(world: World) -> int | None:
         return view.replicas
     if has_stand_ins(world, active):
         return view.replicas
-    if world.desired.heir:
-        return 0
     had = view.replicas if adopted.replicas is None else adopted.replicas
-    if adopt.scale_down is ScaleDown.PROGRESSIVELY and view.kind != WorkloadKind.DAEMON_SET:
+    if adopt.scale_down is ScaleDown.PROGRESSIVELY:
         return min(view.replicas, max(0, had - world.available(active.digest)))
     return view.replicas if why_unproven(world, active) else 0
 
@@ -187,9 +167,9 @@ def why_left_alone(world: World, view: DeploymentView) -> str:
     if view.trouble:
         return view.trouble
     if view.controller:
-        return f"{view.kind} {view.name} is controlled by {view.controller}, which decides its size"
+        return f"Deployment {view.name} is controlled by {view.controller}, which decides its size"
     if not view.gone and not is_what_served(world, view):
-        return f"the Services did not select the pods of {view.kind} {view.name} before they were handed over"
+        return f"the Services did not select the pods of Deployment {view.name} before they were handed over"
     return ""
 
 
@@ -202,15 +182,14 @@ def why_unproven(world: World, active: Version) -> str:
 
 
 def may_go_at(world: World) -> datetime | None:
-    """When the old pods may go as far as time goes: counted from the moment that the endpoints had followed. With
-    an heir nobody would go back to them (docs/decisions/0070).
+    """When the old pods may go as far as time goes: counted from the moment that the endpoints had followed.
 
     None while they have not, or where ``scaleDownDelaySeconds`` keeps them for ever.
     """
     active, adopt, strategy = world.active, world.spec.adopt, world.spec.strategy
     if active is None or active.routed_at is None or adopt is None:
         return None
-    if adopt.scale_down is ScaleDown.PROGRESSIVELY or world.desired.heir:
+    if adopt.scale_down is ScaleDown.PROGRESSIVELY:
         return active.routed_at + timedelta(seconds=strategy.drain_seconds)
     if strategy.scale_down_delay_seconds is None:
         return None

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.checks.adoption.moving import is_stranded, successor
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import DeletionPolicy
@@ -54,18 +55,20 @@ def _presence(world: World) -> World:
     if not world.desired.knowledge.counts:
         return world
     orphaned = not world.desired.in_git
-    policy = world.spec.deletion_policy
-    waits = orphaned and policy is not DeletionPolicy.KEEP and not is_to_go(world)
+    policy, stranded = world.spec.deletion_policy, is_stranded(world)
+    leaves = (policy is not DeletionPolicy.KEEP or world.moved) and not stranded
+    waits = orphaned and leaves and not is_to_go(world)
     if orphaned == world.record.orphaned or waits:
         return world
     world = world.with_record(replace(world.record, orphaned=orphaned))
     if not orphaned:
         return world.noting(Event.ADOPTED, commit=world.desired.commit, reason="the app's folder is back in main")
     if is_to_go(world):
-        heir = world.desired.heir
-        reason = f"the app {heir} takes over what it has, as it is" if heir else ENDINGS.get(policy, "")
+        reason = ENDINGS.get(policy, "")
+        reason = f"it is the app {successor(world)} now, which has its Services" if world.moved else reason
         return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit, reason=reason)
-    reason = "the app's folder has left main without deletionPolicy: delete; it keeps serving"
+    why = f"it was to be the app {successor(world)}" if stranded else "without deletionPolicy: delete"
+    reason = f"the app's folder has left main{', ' if stranded else ' '}{why}; it keeps serving"
     return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)
 
 

@@ -11,9 +11,9 @@ from gitops_bg.core.world import World
 
 
 def note_hand_over(world: World) -> World:
-    """Remember what serves, once a Service that live traffic goes through was taken over from it."""
+    """Remember the Deployment, once a Service that live traffic goes through was taken over from it."""
     adopt = world.spec.adopt
-    if world.record.adopted is not None or adopt is None or not world.record.routing.traffic:
+    if world.record.adopted is not None or adopt is None or adopt.app or not world.record.routing.traffic:
         return world
     if not _was_taken_over(world):
         return world
@@ -21,13 +21,13 @@ def note_hand_over(world: World) -> World:
 
 
 def taken_over_before(world: World) -> Adopted | None:
-    """What a new record remembers of a workload whose Services were taken over before it began.
+    """What a new record remembers of a Deployment whose Services were taken over before it began.
 
     Nobody knows whether its pods had gone by then, and who has scaled it up since. The consent counts once, so it is
     left as it is.
     """
     adopt = world.spec.adopt
-    return Adopted(adopt.deployment, left=True) if adopt and _was_taken_over(world) else None
+    return Adopted(adopt.deployment, left=True) if adopt and adopt.deployment and _was_taken_over(world) else None
 
 
 def _was_taken_over(world: World) -> bool:
@@ -35,7 +35,7 @@ def _was_taken_over(world: World) -> bool:
 
 
 def note_deployment(world: World) -> World:
-    """Remember how many pods it had, and whether they have gone."""
+    """Remember how many pods the Deployment had, and whether they have gone."""
     adopted, view = watched_deployment(world), world.observed.deployment
     if adopted is None or view is None or why_left_alone(world, view):
         return world

@@ -1,4 +1,4 @@
-"""An app under another name: the former one lets go what serves, and the new one adopts it (decision 70)."""
+"""An app under another name: the new one takes its Services over, and the former one ends some time after that."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,42 +10,124 @@ from gitops_bg.core.model.actions import (
     ApplyService,
     DeleteApp,
     DeleteAuxiliaryObject,
+    HandBack,
     PointPreview,
-    ScaleDeployment,
     ScaleReplicaSet,
     SwitchTraffic,
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView
-from gitops_bg.core.model.record import Adopted, Switch, SwitchKind
-from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, ScaleDown, Suspension
+from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.observed import AuxiliaryView, Successor
+from gitops_bg.core.model.record import Event, Switch, SwitchKind
+from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
+from tests.core.engine.adoption.builders import GONE as LEFT
+from tests.core.engine.adoption.builders import up
 from tests.core.simulation import manual
-from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, service, world
+from tests.core.worlds import (
+    EARLIER,
+    NOW,
+    SECOND,
+    active,
+    candidate,
+    conditions,
+    decided,
+    did,
+    digest,
+    given,
+    pods,
+    service,
+    size_after,
+    world,
+)
 
 OF_OLD = (("gitops-bg.dev/app", "old"), ("gitops-bg.dev/digest", "0123456789"))
-LET_GO = replace(
-    service("web", 0), selector=OF_OLD, ours=False, owner="made by somebody else", unclaimed=True, let_go_by="old"
-)
-CLAIMED = replace(LET_GO, owner="controlled by old", unclaimed=False, let_go_by="")
-PREVIEW = replace(LET_GO, name="web-preview")
-AGREES = replace(manual(), adopt=Adoption(scale_down=ScaleDown.ON_SUCCESS))
-OF_DEPLOYMENT = replace(manual(), adopt=Adoption("old"))
+BEFORE = replace(service("web", 0), selector=OF_OLD, ours=False, owner="controlled by old", app="old")
+PREVIEW = replace(BEFORE, name="web-preview")
+OTHERS = replace(PREVIEW, app="", owner="it is X's")
+RENAMED = replace(manual(), adopt=Adoption(app="old", left=("old",)))
+FROM_DEPLOYMENT = replace(manual(), adopt=Adoption("old"))
 
 
-def renamed(view=LET_GO, spec=AGREES, preview=PREVIEW, **more):
+def renamed(view=BEFORE, spec=RENAMED, preview=PREVIEW, **more):
     """The app under its new name, with as many available pods as the former one: main names its version."""
     decided_switch = Switch("", digest(1), SwitchKind.FIRST, NOW)
     return world(
         candidate(1),
         spec=spec,
         names_=1,
-        sets=(pods(1, 3, color=active(1).color),),
+        sets=(up(1, ()),),
         observed={"active_service": view, "preview_service": preview, **more.pop("observed", {})},
         record={"switch": decided_switch, **more.pop("record", {})},
         **more,
     )
+
+
+def taken_over(state):
+    return [each.name for each in decided(state).actions if isinstance(each, SwitchTraffic) and each.adopts]
+
+
+def conflict(state):
+    """The objects of somebody else that are in the way, in words."""
+    said = conditions(state)["Conflict"]
+    return said.message if said.status else ""
+
+
+EARLIER_NAMES = ("old", "oldest")
+TWICE = replace(manual(), adopt=Adoption(app="mistaken", formers=EARLIER_NAMES, left=("mistaken", *EARLIER_NAMES)))
+"""Another name before the first one had live traffic."""
+IN_MAIN = replace(manual(), adopt=Adoption(app="old"))
+BACK = replace(manual(), adopt=Adoption(app="mistaken", formers=EARLIER_NAMES, left=EARLIER_NAMES))
+TAKEN = {
+    "the Service of the app that is named": (BEFORE, RENAMED, True),
+    "of the one that this was to be called before": (replace(BEFORE, app="mistaken"), TWICE, True),
+    "of one before that, which serves still": (BEFORE, TWICE, True),
+    "of any before that": (replace(BEFORE, app="oldest"), TWICE, True),
+    "not where that has a folder, or nobody knows": (BEFORE, IN_MAIN, False),
+    "of one that has left, though the one that is named has not": (BEFORE, BACK, True),
+    "not of the one that is named, which is back": (replace(BEFORE, app="mistaken"), BACK, False),
+    "not that of nobody": (replace(BEFORE, app=""), TWICE, False),
+    "that of another app": (replace(BEFORE, app="else"), RENAMED, False),
+    "one that nobody has, and that selects no app": (replace(BEFORE, app="", unclaimed=True), RENAMED, False),
+    "its own": (replace(BEFORE, ours=True), RENAMED, False),
+    "that of an app, where a Deployment is named": (BEFORE, FROM_DEPLOYMENT, False),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_consent_covers(name):
+    view, spec, taken = TAKEN[name]
+    assert taken_over(renamed(view, spec=spec)) == (["web"] if taken else [])
+
+
+def test_it_counts_once():
+    assert taken_over(world(active(1), candidate(2), names_=2, spec=RENAMED, observed={"active_service": BEFORE})) == []
+
+
+def test_the_service_moves_in_one_write_once_as_many_pods_are_available():
+    (write,) = [each for each in decided(renamed()).actions if isinstance(each, SwitchTraffic)]
+    assert (write.expected_selector, write.needs_available) == (OF_OLD, 3)
+    assert given(renamed(), 1) == (3, ()), "no stand-in: the former selector names the former app"
+    few = renamed(replace(BEFORE, ready_endpoints=5), record={"switch": None})
+    assert did(few, SwitchTraffic) == []
+    assert size_after(few, 1) == 5
+
+
+CONFLICTS = {
+    "with nothing: the preview Service goes along with live traffic": (renamed(), ""),
+    "nor with that of any former name": (renamed(spec=TWICE), ""),
+    "with a preview Service of somebody else": (
+        renamed(preview=replace(PREVIEW, app="", owner="it is X's")),
+        "it is X's",
+    ),
+    "with both, without consent": (renamed(spec=manual()), "controlled by old; controlled by old"),
+    "with both, while the former name has a folder": (renamed(spec=IN_MAIN), "controlled by old; controlled by old"),
+}
+
+
+@pytest.mark.parametrize("name", CONFLICTS)
+def test_it_is_in_conflict(name):
+    state, whose = CONFLICTS[name]
+    assert conflict(state) == whose
 
 
 def written(state):
@@ -54,93 +136,47 @@ def written(state):
     return [f"{type(each).__name__} {each.name} {getattr(each, 'adopts', False)} {each.digest}" for each in found]
 
 
-def said(state, kind):
-    return next(each for each in decided(state).conditions if each.type == kind)
+def serving(spec=RENAMED, preview=PREVIEW, **more):
+    """The app has live traffic, and the preview Service is somebody else's."""
+    return world(active(1), spec=spec, observed={"preview_service": preview}, **more)
 
 
-# --- the app under its new name ---
-
-TAKES = [f"SwitchTraffic web True {digest(1)}"]
-TAKEN = {
-    "one that an app let go": (renamed(), TAKES),
-    "not one that its app has still": (renamed(CLAIMED, preview=None), []),
-    "nor one that it is about to let go": (renamed(replace(CLAIMED, let_go_by="old")), []),
-    "not where the file says nothing": (renamed(spec=manual(), preview=None), []),
-    "not where it names a Deployment": (renamed(spec=OF_DEPLOYMENT, preview=None), []),
-    "not on the way back": (renamed(spec=replace(AGREES, release=Release("old")), preview=None), []),
-}
-
-
-@pytest.mark.parametrize("name", TAKEN)
-def test_the_consent_covers(name):
-    state, expected = TAKEN[name]
-    assert [each for each in written(state) if each.startswith("SwitchTraffic")] == expected
-
-
-def test_the_service_moves_in_one_write_once_as_many_pods_are_available():
-    (write,) = [each for each in decided(renamed()).actions if isinstance(each, SwitchTraffic)]
-    assert (write.adopts, write.expected_selector, write.needs_available) == (True, OF_OLD, 3)
-    few = renamed(replace(LET_GO, ready_endpoints=5), record={"switch": None})
-    assert not [each for each in decided(few).actions if isinstance(each, SwitchTraffic)]
-    assert [each.replicas for each in decided(few).actions if isinstance(each, ScaleReplicaSet)] == [5]
-
-
-THEIRS = AuxiliaryView(
-    AuxiliaryObject("PodDisruptionBudget", "web"), "PodDisruptionBudget shop/web is controlled by old"
-)
-"""What is beside the versions of the former app, as long as that is there."""
-
-
-def test_until_the_other_app_has_let_go_the_new_one_waits_and_looks_soon():
-    leaving = replace(CLAIMED, let_go_by="old")
-    waits = renamed(
-        leaving,
-        preview=replace(leaving, name="web-preview"),
-        observed={"auxiliary_objects": (THEIRS,)},
-        record={"switch": None},
-    )
-    assert written(waits) == []
-    assert said(waits, "Adopting").message == "waiting until app old has let its Services go"
-    assert not said(waits, "Conflict").status
-    assert said(renamed(CLAIMED, preview=None, record={"switch": None}), "Adopting").reason == "Conflict"
-    assert decided(waits).wake_at <= NOW + timedelta(seconds=3)
-    assert NOW + timedelta(seconds=3) < decided(renamed(record={"switch": None})).wake_at <= NOW + timedelta(minutes=1)
-
-
-OTHERS = replace(PREVIEW, let_go_by="", unclaimed=False, owner="it is X's")
+GOES_ALONG = [f"PointPreview web-preview True {digest(1)}"]
 PREVIEWS = {
-    "it goes along once live traffic has moved": (
-        world(active(1), spec=AGREES, observed={"preview_service": PREVIEW}),
-        [f"PointPreview web-preview True {digest(1)}"],
-    ),
+    "it goes along once live traffic has moved": (serving(), GOES_ALONG),
     "and leads to the candidate at once": (
         world(
-            active(1), candidate(2), spec=AGREES, observed={"preview_service": PREVIEW}, record={"preview": digest(2)}
+            active(1), candidate(2), spec=RENAMED, observed={"preview_service": PREVIEW}, record={"preview": digest(2)}
         ),
         [f"PointPreview web-preview True {digest(2)}"],
     ),
-    "not before": (renamed(record={"switch": None, "traffic": ""}, view=replace(LET_GO, ready_endpoints=9)), []),
-    "not while live traffic is on its way": (renamed(), TAKES),
-    "not where it is somebody else's": (world(active(1), spec=AGREES, observed={"preview_service": OTHERS}), []),
-    "not by an app that was adopted from a Deployment": (
-        world(active(1), spec=OF_DEPLOYMENT, observed={"preview_service": PREVIEW}),
+    "it goes along from whichever name it was left with": (serving(TWICE), GOES_ALONG),
+    "not before: the former one may be asked for what waits there": (
+        renamed(record={"switch": None, "traffic": ""}, view=replace(BEFORE, ready_endpoints=9)),
         [],
     ),
-    "not by an app without a folder": (
-        world(active(1), spec=AGREES, desired={"in_git": False}, observed={"preview_service": PREVIEW}),
-        [],
+    "not while live traffic is on its way": (renamed(), [f"SwitchTraffic web True {digest(1)}"]),
+    "not while live traffic moves on": (
+        world(
+            active(1),
+            candidate(2),
+            spec=RENAMED,
+            names_=2,
+            observed={"preview_service": PREVIEW},
+            record={"switch": Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)},
+        ),
+        [f"SwitchTraffic web False {digest(2)}"],
     ),
-    "not while the app is suspended": (
-        world(active(1), spec=replace(AGREES, suspend=Suspension("x")), observed={"preview_service": PREVIEW}),
-        [],
-    ),
-    "not while it is released": (
-        world(active(1), spec=replace(AGREES, release=Release("old")), observed={"preview_service": PREVIEW}),
-        [],
-    ),
+    "not where it is somebody else's": (serving(preview=OTHERS), []),
+    "not where it is another app's": (serving(preview=replace(PREVIEW, app="else")), []),
+    "not by an app that was adopted from a Deployment": (serving(FROM_DEPLOYMENT), []),
+    "not by an app without a folder": (serving(desired={"in_git": False}), []),
+    "not while the former app has a folder": (serving(IN_MAIN), []),
+    "not while the app is suspended": (serving(replace(RENAMED, suspend=Suspension("x"))), []),
+    "not while it is released": (serving(replace(RENAMED, release=Release("old"))), []),
     "one of another name is made as soon as there is something to show": (
         renamed(preview=None),
-        [*TAKES, f"ApplyService web-preview False {digest(1)}"],
+        [f"SwitchTraffic web True {digest(1)}", f"ApplyService web-preview False {digest(1)}"],
     ),
 }
 
@@ -153,151 +189,351 @@ def test_the_preview_service(name):
 
 BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
 COPY = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
-BESIDE = (
-    AuxiliaryView(BUDGET, former=True, drifted=True),
-    AuxiliaryView(COPY, former=True, scale_target="old-v1-0123456789"),
-)
+FORMERS = AuxiliaryView(BUDGET, former=True, drifted=True)
+SCALER = AuxiliaryView(COPY, former=True, scale_target="old-v1-0123456789")
 
 
-def beside(*versions, **more):
-    """A world with a budget and an autoscaler in its folder that the former app let go."""
+def beside(*versions, desired=None, **more):
+    """A world with a budget and an autoscaler in its folder that are still the former app's."""
     return world(
         *versions,
-        spec=AGREES,
-        observed={"auxiliary_objects": BESIDE, "preview_service": PREVIEW, **more.pop("observed", {})},
-        desired={"auxiliary_objects": (BUDGET, COPY), "autoscaler": Autoscaler(COPY, 2, 5), **more.pop("desired", {})},
+        spec=more.pop("spec", RENAMED),
+        observed={"auxiliary_objects": (FORMERS, SCALER), **more.pop("observed", {})},
+        desired={"auxiliary_objects": (BUDGET, COPY), "autoscaler": Autoscaler(COPY, 2, 5), **(desired or {})},
         **more,
     )
 
 
-def test_what_is_beside_the_versions_is_taken_over_with_live_traffic_and_not_before():
-    def applied(state):
-        return [str(each) for each in decided(state).actions if isinstance(each, ApplyAuxiliaryObject)]
-
-    before, after = beside(candidate(1), names_=1, observed={"active_service": LET_GO}), beside(active(1))
-    assert applied(before) == []
-    assert applied(after) == [
-        "apply HorizontalPodAutoscaler web-primary -> v1 (ea1e0b8cad): live traffic goes there now",
-        "apply PodDisruptionBudget web: it goes along with live traffic, which was taken over",
-    ]
-    assert {said(each, "Conflict").status for each in (before, after)} == {False}
-
-
-def test_what_it_has_not_taken_over_is_not_deleted():
-    state = beside(
-        active(1), desired={"auxiliary_objects": (), "autoscaler": None}, record={"auxiliary_objects": (BUDGET,)}
-    )
-    assert not [each for each in decided(state).actions if isinstance(each, DeleteAuxiliaryObject)]
-
-
-OLD = DeploymentView("old-v1-0123456789", 3, OF_OLD, available=3, kind="ReplicaSet")
-"""What served under the former name."""
-DELAY = timedelta(seconds=manual().strategy.scale_down_delay_seconds)
-
-
-def adopted(view=OLD, since=DELAY, **more):
-    taken = replace(service("web", 1), before=OF_OLD)
-    routed = replace(active(1), activated_at=NOW - since, routed_at=NOW - since)
-    record = {"adopted": Adopted("", 3), **more.pop("record", {})}
-    return world(routed, spec=AGREES, observed={"active_service": taken, "deployment": view}, record=record, **more)
-
-
-STEP_BY_STEP = replace(AGREES, adopt=Adoption(scale_down=ScaleDown.PROGRESSIVELY))
-FEW = (pods(1, 3, 1),)
-"""Of three pods of ours one is available."""
-GOES = {
-    "step by step": (
-        replace(adopted(sets=FEW), spec=STEP_BY_STEP),
-        ["scale ReplicaSet old-v1-0123456789 from 3 to 2: live traffic was taken over"],
+NOTHING_IN_GIT = {"auxiliary_objects": (), "autoscaler": None}
+OF_FORMER = {
+    "go along with live traffic": (
+        beside(active(1), observed={"preview_service": PREVIEW}),
+        [
+            "apply HorizontalPodAutoscaler web-primary -> v1 (ea1e0b8cad): live traffic goes there now",
+            "apply PodDisruptionBudget web: it goes along with live traffic, which was taken over",
+        ],
     ),
-    "but for a DaemonSet, which has no steps": (
-        replace(adopted(replace(OLD, kind="DaemonSet"), sets=FEW), spec=STEP_BY_STEP),
-        [],
-    ),
-    "after the delay": (adopted(), ["scale ReplicaSet old-v1-0123456789 from 3 to 0: live traffic was taken over"]),
-    "not before": (adopted(since=DELAY - SECOND), []),
-    "not where a Service never selected it": (adopted(replace(OLD, labels=(("app", "x"),))), []),
-    "not where somebody controls it by now": (adopted(replace(OLD, controller="Deployment web")), []),
-    "not a second time": (adopted(record={"adopted": Adopted("", 3, left=True)}), []),
+    "not before": (beside(candidate(1), names_=1, observed={"active_service": BEFORE, "preview_service": PREVIEW}), []),
 }
 
 
-@pytest.mark.parametrize("name", GOES)
-def test_what_served_goes(name):
-    state, expected = GOES[name]
-    scaled = [str(each) for each in decided(state).actions if isinstance(each, ScaleDeployment)]
-    assert [each.partition(" from its pods")[0] for each in scaled] == expected
+@pytest.mark.parametrize("name", OF_FORMER)
+def test_objects_beside_the_versions_that_the_former_app_has(name):
+    state, done = OF_FORMER[name]
+    assert did(state, ApplyAuxiliaryObject, DeleteAuxiliaryObject) == done
+    said = conditions(state)
+    assert (said["Conflict"].status, said["Stalled"].status) == (False, False)
 
 
-# --- the app whose folder left ---
+RELEASED = replace(RENAMED, release=Release("old"))
+GIVEN_BACK = {"active_service": replace(service("web", 0), ours=False, unclaimed=True)}
+LEFT_ALONE = {
+    "an app without a folder, which was renamed, and renamed back": beside(
+        active(1), desired={**LEFT, "moved_to": "new"}, record={"auxiliary_objects": (BUDGET, COPY)}
+    ),
+    "one whose folder has none any more": beside(
+        active(1), desired=NOTHING_IN_GIT, record={"auxiliary_objects": (BUDGET,)}
+    ),
+    "one that was released, in whose folder none is": beside(
+        active(1),
+        spec=RELEASED,
+        desired=NOTHING_IN_GIT,
+        observed=GIVEN_BACK,
+        record={"released": True, "auxiliary_objects": (COPY,)},
+    ),
+}
 
-GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "heir": "new", "whole": False}
-LEAVES = replace(manual(), deletion_policy=DeletionPolicy.ORPHAN)
-TOLD = {"orphaned": True}
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_objects_that_the_former_app_has_are_left_alone_by(name):
+    assert did(LEFT_ALONE[name], ApplyAuxiliaryObject, DeleteAuxiliaryObject) == []
 
 
-def leaving(*versions, desired=None, spec=LEAVES, **more):
+LOOKS = {
+    "the budget is still the former one's": renamed(observed={"auxiliary_objects": (FORMERS,)}),
+    "it is somebody else's": renamed(observed={"auxiliary_objects": (AuxiliaryView(BUDGET, "X's"),)}),
+    "so is the preview Service": serving(),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_is_beside_the_versions_is_looked_at_again(name):
+    assert decided(LOOKS[name]).wake_at <= NOW + timedelta(minutes=1)
+
+
+# --- the former app ---
+
+GONE = {**LEFT, "moved_to": "new"}
+THEIRS = replace(service("web", 0), selector=(("gitops-bg.dev/app", "new"),), ours=False, owner="new's", app="new")
+OWN = service("web", 1)
+DELAY = timedelta(seconds=manual().strategy.scale_down_delay_seconds)
+SUSPENDED = replace(manual(), suspend=Suspension("x"))
+REWRITTEN = {**GONE, "history_rewritten": "f" * 40}
+
+
+def former(view=THEIRS, spec=None, desired=None, **more):
+    more.setdefault("record", {"moved_at": NOW - DELAY})
+    versions = more.pop("versions", (active(1),))
+    seen = {"active_service": view, **more.pop("observed", {})}
     wanted = GONE if desired is None else desired
-    record = {"orphaned": True, **more.pop("record", {})}
-    return world(*(versions or (active(1),)), spec=spec, desired=wanted, record=record, **more)
+    return world(*versions, spec=spec or manual(), desired=wanted, observed=seen, **more)
 
 
-def took_over(view):
-    """It took over itself a minute ago, for which its pods of before stay warm ten times as long."""
-    state = adopted(view, since=timedelta(minutes=1), desired=GONE, record={"orphaned": True})
-    lasting = replace(AGREES.strategy, scale_down_delay_seconds=600)
-    return replace(state, spec=replace(AGREES, strategy=lasting, deletion_policy=DeletionPolicy.ORPHAN))
+def delayed(**changes):
+    return replace(manual(), strategy=replace(manual().strategy, **changes))
 
 
-def test_pods_of_before_its_own_adoption_go_first_and_at_once():
-    """Nobody else would know of them, and nobody goes back to them under another name."""
-    (scaled,) = (each for each in decided(took_over(OLD)).actions if isinstance(each, ScaleDeployment))
-    assert (scaled.name, scaled.kind, scaled.replicas) == (OLD.name, "ReplicaSet", 0)
-    kept = took_over(OLD)
-    kept = replace(kept, desired=replace(kept.desired, heir=""))
-    assert not [each for each in decided(kept).actions if isinstance(each, ScaleDeployment)]
+def ends(state):
+    """Whether the app ends now: the ledger says so first."""
+    return Event.DELETED in [each.event for each in decided(state).record.ledger]
 
 
-DRAINS = replace(legacy(1), left_at=NOW - SECOND)
-ARRIVED = replace(active(2), activated_at=NOW - SECOND, routed_at=NOW - SECOND)
-SLOW = replace(LEAVES, strategy=replace(LEAVES.strategy, drain_seconds=30))
-SERVES = DeleteApp(DeletionPolicy.ORPHAN, heir="new", serving=(short(digest(1)),))
+def end_of(state):
+    """The last action, once the ledger was written."""
+    told = replace(state, record=replace(state.record, orphaned=True))
+    return next((each for each in decided(told).actions if isinstance(each, DeleteApp)), None)
+
+
+NEWEST = replace(THEIRS, selector=(("gitops-bg.dev/app", "newest"),), app="newest")
+BY_LABELS = replace(THEIRS, app="", selector=(("gitops-bg.dev/app", "web"),), owner="it is X's")
+"""Somebody's, and it selects every version of the app."""
+LED_BACK = replace(OWN, ours=False)
+UNSAID = {**GONE, "moved_to": ""}
+"""Main says no more which app it is now."""
+LOST_THEM = {"moved_to": "new", "moved_at": NOW - DELAY}
+SAID_ONCE = {"moved_to": "new"}
+NEVER_SERVED = {"versions": (candidate(1),), "record": {}}
 ENDS = {
-    "at once, but for what serves": (leaving(), [SERVES]),
-    "and what the preview shows": (
-        leaving(active(1), candidate(2), observed={"preview_service": service("web-preview", 2)}),
-        [replace(SERVES, serving=(short(digest(1)), short(digest(2))))],
+    "after its delay": (former(), NOW),
+    "not while a Service is its own": (former(OWN), None),
+    "nor where that selects nobody": (former(replace(service("web", 0), selector=(("app", "x"),))), None),
+    "not while a Service selects a version of it, with pods or without": (former(LED_BACK, sets=(pods(1, 0),)), None),
+    "not while a Service selects its pods": (former(LED_BACK), None),
+    "not while a Service selects its pods by other labels": (former(BY_LABELS), None),
+    "nor where its last pods are going": (former(BY_LABELS, sets=(pods(1, 0, pods=1),)), None),
+    "where such a Service has nobody to select": (former(BY_LABELS, sets=(pods(1, 0),)), NOW),
+    "where such a Service selects other pods": (former(replace(BY_LABELS, selector=(("app", "cart"),))), NOW),
+    "where such a Service selects nobody": (former(replace(BY_LABELS, selector=())), NOW),
+    "not while one of two Services selects its pods": (
+        former(
+            spec=delayed(more_active_services=("admin",)),
+            observed={"more_active_services": (replace(service("admin", 1), ours=False),)},
+        ),
+        None,
     ),
-    "not before it has told Git": (leaving(record={"orphaned": False}), []),
-    "not while live traffic moves": (
-        leaving(active(1), candidate(2), record={"switch": Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)}),
-        [],
+    "where its Service is gone": (former(None), NOW),
+    "after its delay, where main does not say any more which app it is": (
+        former(desired=UNSAID, record=LOST_THEM),
+        NOW,
     ),
-    "not while requests may reach the version before": (leaving(DRAINS, ARRIVED, spec=SLOW), []),
-    "not while it is suspended": (leaving(spec=replace(LEAVES, suspend=Suspension("x"))), []),
-    "not while pods of before its own adoption are there": (took_over(OLD), []),
-    "but they are gone": (took_over(replace(OLD, gone=True)), [SERVES]),
-    "or are not its own to scale": (took_over(replace(OLD, controller="Deployment web")), [SERVES]),
-    "or may not be read": (took_over(replace(OLD, trouble="not allowed")), [SERVES]),
-    "without an heir nothing goes with it": (
-        leaving(DRAINS, ARRIVED, spec=SLOW, desired={**GONE, "heir": ""}),
-        [DeleteApp(DeletionPolicy.ORPHAN)],
+    "likewise, where that one has another name": (former(NEWEST, desired=UNSAID, record=LOST_THEM), NOW),
+    "not while a Service was led back to it by hand": (former(LED_BACK, desired=UNSAID, record=LOST_THEM), None),
+    "not where main says no more what it is, and it serves": (former(OWN, desired=UNSAID, record=SAID_ONCE), None),
+    "not where it lost nothing yet, and main says no more what it is": (
+        former(None, desired=UNSAID, record=SAID_ONCE),
+        None,
     ),
+    "at once, where it never served and main says no more what it is": (
+        former(versions=(candidate(1),), desired=UNSAID, record=SAID_ONCE),
+        NOW,
+    ),
+    "not before it was seen that it lost them": (former(record={}), NOW + DELAY),
+    "at once where it never served": (former(**NEVER_SERVED), NOW),
+    "with a delay of never": (
+        former(spec=delayed(scale_down_delay_seconds=None), record={"moved_at": EARLIER + 3550 * SECOND}),
+        EARLIER + 4150 * SECOND,
+    ),
+    "with a longer drain": (
+        former(spec=delayed(scale_down_delay_seconds=0, drain_seconds=7), record={"moved_at": NOW}),
+        NOW + 7 * SECOND,
+    ),
+    "not while it is suspended": (former(spec=SUSPENDED), None),
+    "not by an accident of main": (former(desired=REWRITTEN), None),
 }
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_an_app_that_has_an_heir_ends(name):
-    state, expected = ENDS[name]
-    assert [each for each in decided(state).actions if isinstance(each, DeleteApp)] == expected
+def test_it_ends(name):
+    state, moment = ENDS[name]
+    wakes = decided(state).wake_at
+    assert ends(state) is (moment == NOW)
+    if moment == NOW:
+        assert end_of(state).moved_to
+    elif moment is not None:
+        assert wakes == moment
 
 
-def test_its_ledger_and_its_condition_name_the_heir():
-    state = leaving(record={"orphaned": False})
-    assert decided(state).record.ledger[-1].reason == "the app new takes over what it has, as it is"
-    assert said(state, "FolderInMain").message == "the app's folder has left main; it ends: the app new takes over"
+@pytest.mark.parametrize("policy", DeletionPolicy)
+def test_main_that_says_no_more_what_it_is_ends_no_app_that_serves_whatever_its_policy(policy):
+    """Between two moves, or where somebody took the line out: the folder did not leave so that the app ends."""
+    spec = replace(manual(), deletion_policy=policy, adopt=Adoption("d"))
+    state = former(OWN, spec=spec, desired=UNSAID, record=SAID_ONCE)
+    assert did(state, DeleteApp, ScaleReplicaSet, HandBack) == []
+    told = [(each.event, each.reason) for each in decided(state).record.ledger]
+    assert told == [(Event.ORPHANED, "the app's folder has left main, it was to be the app new; it keeps serving")]
+    assert conditions(state)["FolderInMain"].message == (
+        "the app's folder has left main; it keeps serving: it was to be the app new, and nothing in main says so any "
+        "more; put its folder back, or write adopt: {app: web} into the app that it is now"
+    )
 
 
-def test_one_that_serves_on_looks_for_an_heir():
-    kept = leaving(spec=manual(), desired={**GONE, "heir": ""})
-    assert decided(kept).wake_at <= NOW + timedelta(minutes=1)
+@pytest.mark.parametrize("policy", DeletionPolicy)
+def test_the_name_counts_and_not_the_policy(policy):
+    spec = replace(manual(), deletion_policy=policy, adopt=Adoption("d"))
+    state = former(spec=spec, record={"moved_at": EARLIER, "auxiliary_objects": (BUDGET,)})
+    assert decided(state).record.release == ""
+    told = [(each.event, each.reason) for each in decided(state).record.ledger]
+    assert told == [(Event.DELETED, "it is the app new now, which has its Services")]
+    assert end_of(state) == DeleteApp(auxiliary_objects=(BUDGET,), moved_to="new")
+
+
+WHICH = {
+    "the one that has its Service": (former(NEWEST), "newest"),
+    "else the one that main says": (former(None), "new"),
+    "else the one that main said": (
+        former(None, versions=(candidate(1),), desired=UNSAID, record={"moved_to": "said"}),
+        "said",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHICH)
+def test_it_names(name):
+    state, app = WHICH[name]
+    assert end_of(state).moved_to == app
+
+
+REMEMBERED = {
+    "its name, while it serves": (former(OWN, record={}), "new", None),
+    "its last name": (former(OWN, record={"moved_to": "typo"}), "new", None),
+    "the moment that it lost its Services": (former(record={}), "new", NOW),
+    "that moment, and no later one": (former(record={"moved_at": EARLIER + SECOND}), "new", EARLIER + SECOND),
+    "the moment, where the one that main said has the Service": (
+        former(desired=UNSAID, record=SAID_ONCE),
+        "new",
+        NOW,
+    ),
+    "or another one": (former(NEWEST, desired=UNSAID, record=SAID_ONCE), "new", NOW),
+    "no moment, where nobody has it": (former(None, desired=UNSAID, record=SAID_ONCE), "new", None),
+    "no moment, where it never served": (former(**NEVER_SERVED), "new", None),
+    "no moment any more, once a Service leads here again": (former(LED_BACK, record=LOST_THEM), "new", None),
+    "nothing, where main never said what it is": (former(desired=UNSAID, record={}), "", None),
+    "nothing, while it is suspended": (former(spec=SUSPENDED, record={}), "", None),
+    "nothing any more, with its folder back": (former(OWN, desired={}, record=LOST_THEM), "", None),
+    "nothing any more, with its folder back before it lost anything": (
+        former(OWN, desired={}, record=SAID_ONCE),
+        "",
+        None,
+    ),
+    "all of it, while main cannot be read": (
+        former(desired={"knowledge": Knowledge.OLDER}, record=LOST_THEM),
+        "new",
+        NOW - DELAY,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMEMBERED)
+def test_it_remembers(name):
+    state, moved_to, moved_at = REMEMBERED[name]
+    record = decided(state).record
+    assert (record.moved_to, record.moved_at) == (moved_to, moved_at)
+
+
+def test_with_its_folder_back_it_serves_on_or_begins_again_where_it_had_lost_its_services():
+    assert decided(former(OWN, desired={}, record=SAID_ONCE)).record.routing.traffic == digest(1)
+    assert decided(former(desired={}, record={"moved_at": EARLIER})).record.routing.traffic == ""
+
+
+def test_until_it_ends_it_says_so_and_is_in_no_conflict():
+    state = former(record={"moved_at": NOW})
+    assert conditions(state)["FolderInMain"].message == (
+        "the app's folder has left main; it ends: the app new, which it is now, has its Services; its pods stay warm "
+        "for a while"
+    )
+    assert conflict(state) == ""
+    assert decided(state).record.ledger == ()
+
+
+ROUTE = AuxiliaryObject("HTTPRoute", "web")
+WAITS, THERE, UNROUTED = Successor(wants_route=True), Successor(wants_route=True, has_route=True), Successor(False)
+
+
+def routed(then=WAITS, view=THEIRS, route=None, **more):
+    """The former app with its route, which still leads requests to the Services."""
+    record = {**LOST_THEM, "auxiliary_objects": (ROUTE, BUDGET), **more.pop("record", {})}
+    beside = (route or AuxiliaryView(ROUTE),)
+    return former(view, record=record, observed={"auxiliary_objects": beside, "successor": then}, **more)
+
+
+IS_ITS_OWN = "delete HTTPRoute web: the app new, which it is now, has a route of its own"
+ROUTES = {
+    "the new name has none yet": (routed(), False, []),
+    "nobody knows whether it has": (routed(None), False, []),
+    "the new name has one: that of before goes first": (routed(THERE), False, [IS_ITS_OWN]),
+    "it goes while the pods are still warm": (routed(THERE, record={"moved_at": NOW}), False, [IS_ITS_OWN]),
+    "it went": (routed(THERE, route=AuxiliaryView(ROUTE, deleting=True)), True, []),
+    "it is somebody else's": (routed(route=AuxiliaryView(ROUTE, owner="it is X's")), True, []),
+    "the new name wants none: that of before goes with the app": (routed(UNROUTED), True, []),
+    "likewise while its pods are warm": (routed(UNROUTED, record={"moved_at": NOW}), False, []),
+    "it cannot be read": (routed(THERE, route=AuxiliaryView(ROUTE, trouble="no answer")), False, []),
+    "the app serves still": (routed(THERE, view=OWN), False, []),
+    "main lost its history": (routed(THERE, desired=REWRITTEN), False, []),
+    "the app never served under this name": (
+        routed(THERE, versions=(candidate(1),), record={"moved_at": None}),
+        False,
+        [IS_ITS_OWN],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_its_route(name):
+    state, over, done = ROUTES[name]
+    assert did(state, ApplyAuxiliaryObject, DeleteAuxiliaryObject) == done
+    assert end_of(state) == (DeleteApp(auxiliary_objects=(BUDGET,), moved_to="new") if over else None)
+
+
+def test_what_it_waits_for_is_said_and_looked_at_again():
+    assert conditions(routed())["FolderInMain"].message == (
+        "the app's folder has left main; the app new, which it is now, has its Services; its route leads to them until "
+        "that one has its own"
+    )
+    assert decided(routed()).wake_at <= NOW + timedelta(minutes=1)
+
+
+TAKEN_BUDGET = AuxiliaryView(BUDGET, "PodDisruptionBudget shop/web is controlled by BlueGreenDeployment new")
+WARM = {"moved_at": NOW}
+LOST = {
+    "a Service that the new name has": (former(record=WARM), ""),
+    "one that the new name gave back, and nobody has": (
+        former(replace(THEIRS, app="", selector=(("app", "old"),), unclaimed=True), record=WARM),
+        "",
+    ),
+    "one that somebody else has": (
+        former(replace(THEIRS, app="", selector=(), owner="it is X's"), record=WARM),
+        "",
+    ),
+    "the preview Service, which goes along": (
+        former(record={**LOST_THEM, **WARM}, observed={"preview_service": replace(THEIRS, name="web-preview")}),
+        "",
+    ),
+    "what is beside the versions": (
+        former(record={**WARM, "auxiliary_objects": (BUDGET,)}, observed={"auxiliary_objects": (TAKEN_BUDGET,)}),
+        "",
+    ),
+    "a Service that is gone": (former(None, record=WARM, observed={"preview_service": None}), ""),
+    "but for a Service that leads to it still, and whose labels somebody took": (
+        former(replace(LED_BACK, owner="it is X's")),
+        "it is X's",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_it_wants_nothing_back_that_it_lost(name):
+    """Found so: whoever replaced the Service raced with the former app, which made it for its old version."""
+    state, whose = LOST[name]
+    assert conflict(state) == whose
+    assert written(state) == []
+    assert did(state, ApplyAuxiliaryObject) == []

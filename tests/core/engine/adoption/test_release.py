@@ -21,7 +21,7 @@ from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, Selecte
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Adoption, Suspension
 from tests.core.engine.adoption.builders import APP_WEB, DEPLOYMENT, HELD, OURS, RELEASED, THEIRS, TWO, releasing, up
 from tests.core.worlds import NOW, conditions, decided, did, digest, given, service, size_after
 
@@ -91,6 +91,7 @@ def selecting_pods(*apps, **more):
     return releasing(replace(OURS, selected=SelectedPods(apps)), **more)
 
 
+RENAMED = replace(RELEASED, adopt=Adoption(app="pay"))
 WAITS = {
     "pods of the Deployment": (
         releasing(deployment=replace(DEPLOYMENT, available=2)),
@@ -122,8 +123,19 @@ WAITS = {
         releasing(names_=3, sets=(up(1), up(2), up(3, available=2))),
         "live traffic moves between versions",
     ),
+    "the end of the app that it was before, whose pods its Service would select": (
+        selecting_pods("pay", spec=RENAMED),
+        "Service web would select pods of app pay, until pay, which this app was before, has ended",
+    ),
+    "the end of the one that it was before that": (
+        selecting_pods("first", spec=replace(RELEASED, adopt=Adoption(app="pay", formers=("first",)))),
+        "Service web would select pods of app first, until first, which this app was before, has ended",
+    ),
     "pods of other apps to go": (selecting_pods("cart", "pay"), "Service web would select pods of the apps cart, pay"),
-    "pods of one app": (selecting_pods("cart"), "Service web would select pods of app cart"),
+    "pods of an app that it never was": (
+        selecting_pods("cart", spec=RENAMED),
+        "Service web would select pods of app cart",
+    ),
     "pods of an app, where it no longer says what it was adopted from": (
         selecting_pods("cart", spec=replace(RELEASED, adopt=None)),
         "Service web would select pods of app cart",

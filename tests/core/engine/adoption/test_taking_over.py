@@ -400,7 +400,7 @@ SAID = {
     "another name": (
         after(adopted=Adopted("web-older")),
         (True, "OtherDeployment"),
-        "live traffic was taken over from Deployment web-older, not from Deployment web-old",
+        "live traffic was taken over from Deployment web-older, not from web-old",
         "",
     ),
 }

@@ -270,6 +270,42 @@ def test_revert_to_target_gives_each_endpoint_back_and_leaves_the_budget(either:
     assert web.ledger_events()[-2:] == ["released", "deleted"]
 
 
+def test_a_release_under_a_new_name_waits_for_the_end_of_the_former_app(either: Scenario) -> None:
+    """Its warm pods carry the labels that the Service gets back: they served before, and nobody gives them traffic."""
+    web = adopted(either)
+    shop = web.rename("shop")
+    shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the app has its new name")
+    eventually(lambda: _stand_ins(either) == 0, what="the labels are back")
+    shop.spec["release"] = {"deployment": "old"}
+    with endpoints_of(either, "web") as seen:
+        shop.configure()
+        said = "Service web would select pods of app web, until web, which this app was before, has ended"
+        shop.wait(lambda: shop.condition("Released")["message"] == said, "it says what it waits for")
+        either.wait_idle()
+        assert all(map(is_of_shop, behind(either, "web")))
+        assert len([each for each in names_of_pods(either) if is_ours(each)]) == 2, "the former app is warm"
+        either.advance(301)
+
+        def is_back() -> bool:
+            either.advance(5)
+            return bool(shop.record.released)
+
+        eventually(is_back, what="live traffic is back")
+        eventually(lambda: seen and len(seen[-1]) == 2 and not any(map(is_of_shop, seen[-1])), what="the slices follow")
+        assert all(seen), "some pods are ready at every moment"
+        assert all(len(set(map(is_of_shop, each))) == 1 for each in seen), "either those of the app, or the old ones"
+        assert not [each for each in seen if any(map(is_ours, each))], "none of the former app"
+    assert either.live(names.PLURAL, "web") is None
+
+
+def is_of_shop(pod: str) -> bool:
+    return pod.startswith("shop-v1-")
+
+
+def names_of_pods(world: Scenario) -> list[str]:
+    return [each["metadata"]["name"] for each in world.cluster.list(pods(world.namespace))]
+
+
 def test_everything_that_is_in_the_way_is_said_at_once_and_nothing_is_taken(either: Scenario) -> None:
     live(either)
     controller = {"apiVersion": "v1", "kind": "ConfigMap", "name": "boss", "uid": "1", "controller": True}

@@ -280,7 +280,7 @@ BESIDE = ((HPA, COPY), (BUDGET, "web"), ("ConfigMap", "flags"))
 def test_they_go_along_with_live_traffic_where_their_app_gets_another_name(
     cluster: TestCluster, tmp_path: Path
 ) -> None:
-    """The autoscaler scales what serves, and nobody is in conflict, while what served before is warm."""
+    """The autoscaler scales what serves, and nobody is in conflict, while the former app is warm."""
     with scenario(cluster, tmp_path) as world:
         web = world.app()
         evictions = {**budget(), "apiVersion": cluster.preferred("policy")}
@@ -298,14 +298,16 @@ def test_they_go_along_with_live_traffic_where_their_app_gets_another_name(
 
         with conditions_of(world, "Conflict", "Stalled") as seen:
             shop = web.rename("shop")
-            shop.wait(lambda: shop.condition("Adopting")["reason"] == "OldPodsStay", "the Service is taken over")
+            shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the Service is taken over")
             shop.wait(are_of_shop, "so are they")
             world.wait_idle()
+            assert world.live(names.PLURAL, "web"), "the former app is warm"
             (serving,) = shop.versions().values()
             assert live(shop, HPA, COPY)["spec"]["scaleTargetRef"]["name"] == serving.name
-            assert shop.phase() == "Healthy"
-            assert world.live(names.PLURAL, "web") is None
+            assert (shop.phase(), web.phase()) == ("Healthy", "Progressing"), "the former app ends by itself"
+            assert web.condition("FolderInMain")["reason"] == "Leaving"
             world.advance(301)
-            shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the pods of before are gone")
+            shop.wait(lambda: world.live(names.PLURAL, "web") is None, "the former app is gone")
+            shop.wait(lambda: not web.versions(), "and its pods")
             assert [live(shop, *each)["metadata"]["uid"] for each in BESIDE] == before
         assert not seen

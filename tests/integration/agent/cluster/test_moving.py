@@ -1,4 +1,4 @@
-"""`adopt: {}` covers what an app has that left main, and nothing of one that is there (decision 70)."""
+"""`adopt: {app: FORMER}` covers what an app has that left main, and nothing of one that is there (decision 70)."""
 
 from gitops_bg.core import names
 from tests.support.scenario import App
@@ -15,7 +15,7 @@ def beside(web: App) -> App:
     """Another app that says it is `web`, and names its Services."""
     shop = web.scenario.app("shop")
     shop.strategy = {"activeService": "web", "previewService": "web-preview"} | shop.strategy
-    shop.spec["adopt"] = {}
+    shop.spec["adopt"] = {"app": "web"}
     shop.add("v9")
     return shop
 
@@ -45,7 +45,7 @@ def test_an_app_takes_no_traffic_from_one_whose_folder_is_in_main(web: App) -> N
     turn(web)
 
     assert (whose(web), whose(web, "web-preview")) == ("web", "web")
-    assert "main must have no folder of" in shop.wait_condition("Adopting")["message"]
+    assert "remove the folder of" in shop.wait_condition("Adopting")["message"]
     assert shop.condition("Adopting")["reason"] == "Conflict"
     web.promote("v2")
 

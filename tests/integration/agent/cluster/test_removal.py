@@ -130,7 +130,7 @@ def test_many_apps_that_leave_in_one_commit_are_all_kept(world: Scenario) -> Non
 
 
 def test_an_app_is_kept_while_a_new_folder_that_may_be_it_cannot_be_read(web: App) -> None:
-    """Somebody renames the folder, and makes a mistake in its file: nobody knows whether it says `adopt`."""
+    """Somebody renames the folder, and makes a mistake in its file: nobody knows whether it says `adopt.app`."""
     world, shop = web.scenario, web.scenario.app("shop")
     web.spec["deletionPolicy"] = "delete"
     web.configure()
@@ -139,15 +139,32 @@ def test_an_app_is_kept_while_a_new_folder_that_may_be_it_cannot_be_read(web: Ap
     world.publish("Rename web, nearly", {web.folder: None, **files})
     web.wait_told("orphaned")
     said = web.condition("FolderInMain")["message"]
-    assert said.endswith(
-        f"it keeps serving: {shop.folder} cannot be read, and may be this app under another name (adopt)"
-    )
+    assert said.endswith(f"it keeps serving: {shop.folder} cannot be read, and may say that it is this app (adopt.app)")
     world.restart(fresh_mirror=True)
     world.wait_idle()
     assert web.live_tag() == "v1"
 
     world.publish("It is another one", {f"{shop.folder}/app.yaml": shop.app_yaml()})
     eventually(lambda: world.advance(3600) or _is_gone(web), what="what its policy says happens now")
+
+
+def test_an_app_is_kept_while_the_folder_of_its_former_name_is_back_and_cannot_be_read(web: App) -> None:
+    """Somebody takes a move back, and makes a mistake in the file: nobody knows whether it has the app's Service."""
+    world = web.scenario
+    web.strategy["scaleDownDelaySeconds"] = 3600
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    world.wait_idle()
+    shop = web.rename("shop")
+    shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
+    world.wait_idle()
+    assert web.record.moved_at, "the former app is warm still"
+
+    world.publish("Nearly take it back", {shop.folder: None, f"{web.folder}/app.yaml": "spec: ["})
+    shop.wait_told("orphaned")
+    assert f"{web.folder} cannot be read" in shop.condition("FolderInMain")["message"]
+    service = world.cluster.get(f"{services(world.namespace)}/web")
+    assert service["spec"]["selector"]["gitops-bg.dev/app"] == "shop"
 
 
 def test_two_apps_may_always_leave_and_a_neighbour_that_serves_and_is_broken_keeps_nobody(world: Scenario) -> None:

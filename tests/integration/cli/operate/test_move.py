@@ -49,23 +49,27 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     assert said["changed"] == sorted(f"{shop.folder}/{name}" for name in named)
 
     shown = cli("move", str(web.key), str(shop.key), "--checkout", str(tree))
-    assert f"{web.key}, whose folder is gone, lets go of its Services" in " ".join(shown.split())
+    assert f"{web.key} serves on" in shown
     assert not (tree / web.folder).exists()
     after = files_below(tree / shop.folder)
     former = {name.rpartition("/")[2] for name in before if f"/{web.name}/" in f"/{name}"}
     assert after.keys() == former >= {"budget.yaml", "flags.yaml", *named}
     assert yaml.safe_load(after["hpa.yaml"])["spec"]["scaleTargetRef"]["name"] == "shop"
     app = yaml.safe_load(after["app.yaml"])
-    assert (app["metadata"]["name"], app["spec"]["adopt"]) == ("shop", {"scaleDown": "onSuccess"})
+    assert (app["metadata"]["name"], app["spec"]["adopt"]) == ("shop", {"app": "web"})
     assert "restartAt" not in app["spec"]
     assert app["spec"]["strategy"]["blueGreen"]["activeService"] == "web"
+
+    both = f"{shop.key} takes over from web itself: if that is not pushed yet, move web to "
+    for to, is_said in (("store", True), (web.name, False)):
+        again = cli("move", str(shop.key), f"{world.namespace}/{to}", "--checkout", str(tree), "--dry-run")
+        assert (both in " ".join(again.split())) is is_said, "under its former name nothing serves but itself"
 
     (tree / "policies" / "note.yaml").unlink()
     world.remote.run("add", "--all", "apps")
     world.remote.commit("Rename web")
     world.push()
-    shop.wait(lambda: shop.condition("Adopting")["reason"] == "OldPodsStay", "the Service is taken over")
-    assert world.live(names.PLURAL, "web") is None
+    shop.wait(lambda: shop.condition("Adopting")["reason"] == "Adopted", "the Service is taken over")
 
     def whose(kind: str, name: str) -> str:
         return str(live(shop, kind, name)["metadata"]["labels"].get(names.APP))
@@ -74,17 +78,19 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
     shop.wait(lambda: {whose(*each) for each in beside} == {"shop"}, "what is beside it goes along")
     world.wait_idle()
     cli("status", str(shop.key), code=0)
+    ends = cli("status", str(web.key), "--no-watch", code=7)
+    assert "Progressing: the app's folder has left main; it ends: the app shop" in ends, "its pods are warm for a while"
 
     def is_over() -> bool:
         world.advance(WARM + 1)
-        return shop.condition("Adopting")["reason"] == "Adopted"
+        return world.live(names.PLURAL, "web") is None
 
-    eventually(is_over, what="the pods of before are gone")
+    eventually(is_over, what="the former app is gone")
     assert shop.versions()["v2"].available == 2
     assert shop.condition("Conflict")["status"] == "False"
 
     asked = " ".join(cli("release", str(shop.key), code=2).split())
-    assert f"{shop.key} has its Services from no Deployment: to which one? --deployment NAME" in asked
+    assert f"{shop.key} has its Services from the app web: to which Deployment? --deployment NAME" in asked
     refused = cli("release", str(shop.key), "--deployment", "old", code=1)
     assert f"Deployment {world.namespace}/old: does not exist" in refused
 

@@ -11,7 +11,9 @@ import pytest
 from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteApp, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.observed import AuxiliaryView, Successor
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import BlueGreen
 from gitops_bg.spec.manifests.app_route import route_of
@@ -19,7 +21,7 @@ from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.cluster.gateway_api import broken_rules, grpc_definition, install_grpc_routes
 from tests.support.cluster.paths import collection
-from tests.support.cluster.rawapi import Json
+from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.waiting import eventually
 
 V1, V2 = snapshot("v1"), snapshot("v2")
@@ -197,3 +199,74 @@ def test_a_grpc_route_breaks_no_rule_of_its_published_definition(scene: Scene, p
     assert broken_rules(body["spec"], definition) == []
     twice = [*body["spec"]["parentRefs"], *body["spec"]["parentRefs"]]
     assert broken_rules(body["spec"] | {"parentRefs": twice}, definition), "the rules are asked"
+
+
+@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)  # of HTTPRoutes the sandbox's own Gateway speaks
+@pytest.mark.parametrize(
+    ("status", "generation", "refused"), [("False", 0, True), ("True", 0, False), ("False", -1, False)]
+)
+def test_what_a_gateway_says_of_it_is_known(
+    scene: Scene, protocol: str, status: str, generation: int, refused: bool
+) -> None:
+    apply(scene, protocol)
+    body = scene.cluster.find(path(scene, protocol))
+    assert body is not None
+    condition = {
+        "type": "Accepted",
+        "status": status,
+        "reason": "NotAllowedByListeners",
+        "message": "no listener takes it",
+        "observedGeneration": body["metadata"]["generation"] + generation,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    parent = {"parentRef": {"name": "public"}, "controllerName": "example.com/gateway", "conditions": [condition]}
+    body["status"] = {"parents": [parent]}
+    assert scene.cluster.request("PUT", f"{path(scene, protocol)}/status", body)[0] == 200
+    view = seen(scene, protocol)
+    assert view is not None
+    sentence = f"a Gateway refuses {KINDS[protocol]} {scene.app.namespace}/web: NotAllowedByListeners: no listener"
+    assert view.refused.startswith(sentence) is refused
+
+
+def taken(scene: Scene, at: str, taken: bool) -> None:
+    """The Gateway says of the route at this path whether it took it."""
+    said = "True" if taken else "False"
+    conditions = [
+        {
+            "type": kind,
+            "status": said,
+            "reason": "Told",
+            "message": "",
+            "observedGeneration": 9,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        for kind in ("Accepted", "ResolvedRefs")
+    ]
+    parent = {"parentRef": {"name": "public"}, "controllerName": "example.com/gateway", "conditions": conditions}
+    scene.cluster.patch(f"{at}/status", {"status": {"parents": [parent]}}, MERGE)
+
+
+@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)  # of HTTPRoutes the sandbox's own Gateway speaks
+def test_an_app_of_another_name_has_a_route_once_the_gateway_has_taken_it(scene: Scene, protocol: str) -> None:
+    apply(scene, protocol)
+    former = Record(moved_to="shop", auxiliary_objects=(route_in(protocol),))
+    successor = lambda: scene.observe(written(scene, protocol), former).successor  # noqa: E731
+    assert successor() == Successor(wants_route=True), "nobody knows what it wants"
+    new = replace(scene, app=AppKey(scene.app.namespace, "shop"))
+    new.do(ApplyApp())
+    assert successor() == Successor(wants_route=False)
+    folder = written(new, protocol)
+    new.do(ApplyApp(), config=folder)
+    assert successor() == Successor(wants_route=True)
+    assert folder.auxiliary_objects.route is not None
+    new.do(ApplyAuxiliaryObject(folder.auxiliary_objects.route.live, "told to"), config=folder)
+    assert successor() == Successor(wants_route=True, has_route=True), "no Gateway says anything"
+    taken(scene, path(scene, protocol), True)
+    assert successor() == Successor(wants_route=True), "it has taken the former one only"
+    own = path(scene, protocol).removesuffix("web") + "shop"
+    taken(scene, own, False)
+    assert successor() == Successor(wants_route=True), "it refuses the new one"
+    taken(scene, own, True)
+    assert successor() == Successor(wants_route=True, has_route=True)
+    assert scene.observe(written(scene, protocol), replace(former, moved_to="")).successor is None
+    assert scene.observe(written(scene, protocol), replace(former, auxiliary_objects=())).successor is None
