@@ -26,9 +26,7 @@ def running() -> Iterator[BackgroundScheduler]:
     made = scheduler()
     made.start()
     yield made
-    eventually(
-        lambda: not made.get_jobs(), what="APScheduler has forgotten what has run"
-    )  # It cannot once it is stopped.
+    eventually(lambda: not made.get_jobs(), what="it has forgotten what has run: it cannot once it is stopped")
     made.shutdown()
 
 

@@ -43,11 +43,12 @@ def answered_always(load: Load) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("reports", [True, False])
 def test_a_folder_with_another_name_keeps_its_users_and_its_promotions_count(
-    cluster: SandboxCluster, tmp_path: Path
+    cluster: SandboxCluster, tmp_path: Path, reports: bool
 ) -> None:
-    """The Gateway reports nothing of its routes, as some never do."""
-    cluster.sandbox.gateways.reports_status = False
+    """Also behind a Gateway that never says anything of its routes."""
+    cluster.sandbox.gateways.reports_status = reports
     with used(cluster, tmp_path) as (store, load):
         with load.running():
             load.expect({("/cart", ""): "cart-v1"})

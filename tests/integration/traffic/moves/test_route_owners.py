@@ -21,7 +21,8 @@ PUBLIC = {"parentRefs": [{"name": "public"}]}
 
 def used(cluster: GatewayCluster, world: Scenario) -> Load:
     """Users of `/`, all of whom are answered; nobody asks yet."""
-    load = Load(cluster.gateway_url(world.namespace, "public"), [("/", "")])
+    url = cluster.gateway_url(world.namespace, "public")
+    load = Load(url, [("/", "")], follows=cluster.name == "traefik")
     load.until_answered()
     return load
 
@@ -72,29 +73,29 @@ def test_requests_that_get_another_owner_again_and_again_keep_their_users(
         store.wait("v1A")
         load = used(gateway, world)
         with load.running():
-            load.settle_on({("/", ""): "cart-v1"})
+            load.expect({("/", ""): "cart-v1"})
             files = {**mall.group(), **mall.version("v1", basket="/")}
             world.publish("Another group does it now", {store.folder: None, **files})
             eventually(lambda: not store.status(), what="the group has ended")
             only_route(world, "mall")
-            load.settle_on({("/", ""): "basket-v1"})
+            load.expect({("/", ""): "basket-v1"})
             mall.wait("v1A")
 
             groups = len(load.answers)
             world.publish("The group is one app now", {mall.folder: None, **folder_of(web)})
             web.wait_live("v1")
             only_route(world, "web")
-            load.settle_on({("/", ""): "web"})
+            load.expect({("/", ""): "web"})
             web.wait_phase("Healthy")
             web.promote("v2")
             web.wait_phase("Healthy")
-            load.settle_on({("/", ""): "web"})
+            load.expect({("/", ""): "web"})
             assert mall.status(), "the group is kept, and only its route has gone"
 
             world.publish("Another app does it now", {web.folder: None, **folder_of(shop)})
             shop.wait_live("v1")
             only_route(world, "shop")
-            load.settle_on({("/", ""): "shop"})
+            load.expect({("/", ""): "shop"})
             shop.wait_phase("Healthy")
             eventually(lambda: world.live("bluegreendeployments", "web") is None, what="the former app is gone")
             no_request_failed(load.answers[groups:])
@@ -103,10 +104,10 @@ def test_requests_that_get_another_owner_again_and_again_keep_their_users(
             world.publish("The app is a group now", {shop.folder: None, **files})
             eventually(lambda: market.stages() == "v1A v2C", what="the group is there")
             only_route(world, "market")
-            load.settle_on({("/", ""): "cart-v1"})
+            load.expect({("/", ""): "cart-v1"})
             market.wait("v1A v2C")
             market.activate("v2")
             market.wait("v1L v2A")
-            load.settle_on({("/", ""): "cart-v2"})
+            load.expect({("/", ""): "cart-v2"})
             assert world.live("bluegreendeployments", "shop"), "the app is kept, and only its route has gone"
         no_request_failed(load.answers, gateway)
