@@ -39,7 +39,7 @@ from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Look, Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
 from gitops_bg.agent.reconcile.urgency import Urgency, is_to_move_traffic, urgency_of
-from gitops_bg.agent.runtime.alarms import Alarms, scheduler
+from gitops_bg.agent.runtime.alarms import Alarms, AlarmScheduler
 from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import quietly
@@ -107,7 +107,7 @@ class Agent:
         self._crash: BaseException | None = None
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
-        self._scheduler = scheduler()
+        self._scheduler = AlarmScheduler()
         self._alarms = Alarms(self._scheduler)
         self._timers = Timers(self._alarms, clock, self._wake_app)
         self._clock_watch = ClockWatch(clock, self._steady, self._clock_was_set, self._crashed)

@@ -49,13 +49,27 @@ class Scheduler(Protocol):
         """Add or replace a job."""
 
 
-def scheduler() -> BackgroundScheduler:
+class AlarmScheduler(BackgroundScheduler):  # type: ignore[misc] # APScheduler has no types.
     """The scheduler for `Alarms`: late jobs run as well, and those that come due during a call of theirs."""
-    return BackgroundScheduler(
-        timezone=SteadyTime(SteadyClock()),
-        executors={"default": ThreadPoolExecutor(2)},
-        job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": _MOST_INSTANCES},
-    )
+
+    def __init__(self) -> None:
+        self._calls = ThreadPoolExecutor(2)
+        super().__init__(
+            timezone=SteadyTime(SteadyClock()),
+            executors={"default": self._calls},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": _MOST_INSTANCES},
+        )
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Begin no more calls, and wait for those under way.
+
+        APScheduler waits for them with the lock in hand that `add_job` takes: a call that sets an alarm never ended.
+        And it cannot forget, once it is stopped, a job that it is just beginning.
+        """
+        self.pause()
+        self.get_jobs()  # Returns once every job that is being begun has begun; a paused scheduler begins no other.
+        super().shutdown(wait=False)
+        self._calls.shutdown(wait)
 
 
 class Alarms:

@@ -14,7 +14,7 @@ from apscheduler.schedulers import base
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from gitops_bg.agent.runtime import alarms
-from gitops_bg.agent.runtime.alarms import Alarms, SteadyTime, scheduler
+from gitops_bg.agent.runtime.alarms import Alarms, AlarmScheduler, SteadyTime
 from gitops_bg.agent.runtime.clocks import utc_now
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.core.model.version import AppKey
@@ -23,10 +23,9 @@ from tests.support.waiting import PATIENCE, eventually
 
 @pytest.fixture
 def running() -> Iterator[BackgroundScheduler]:
-    made = scheduler()
+    made = AlarmScheduler()
     made.start()
     yield made
-    eventually(lambda: not made.get_jobs(), what="it has forgotten what has run: it cannot once it is stopped")
     made.shutdown()
 
 
@@ -66,6 +65,25 @@ def test_an_alarm_may_set_itself_again(running: BackgroundScheduler) -> None:
     assert enough.wait(PATIENCE)
 
 
+def test_a_scheduler_ends_while_an_alarm_sets_itself_again() -> None:
+    """Found: an agent that was told to stop while its resync came due hung until it was killed."""
+    made, begun = AlarmScheduler(), threading.Event()
+    made.start()
+    subject = Alarms(made)
+
+    def ring() -> None:
+        begun.set()
+        eventually(lambda: not made.running, what="the scheduler ends")
+        subject.after(60.0, ring, "again")
+
+    subject.after(0.0, ring, "again")
+    assert begun.wait(PATIENCE)
+    ending = threading.Thread(target=made.shutdown, daemon=True)
+    ending.start()
+    ending.join(PATIENCE)
+    assert not ending.is_alive()
+
+
 @dataclass
 class MachineClock:
     """The machine's clock as APScheduler and we read it; somebody may set it."""
@@ -93,7 +111,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> MachineClock:
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_an_alarm_rings_after_its_seconds_though_the_clock_was_set(machine: MachineClock, hours: int) -> None:
-    made, rung, soon = scheduler(), list[str](), threading.Event()
+    made, rung, soon = AlarmScheduler(), list[str](), threading.Event()
     made.start()
     try:
         subject = Alarms(made)
