@@ -11,9 +11,11 @@ from datetime import datetime
 
 from gitops_bg.core.checks.contests import APP, may_repair
 from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.checks.hooks import delivery_of
 from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
+from gitops_bg.core.delivery.hooks import call_of, due
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -28,6 +30,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.decision import Decision, Named
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
@@ -39,7 +42,6 @@ from gitops_bg.core.plan.ending import end_of
 from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
 from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
-from gitops_bg.core.plan.hook_calls import calls_due
 from gitops_bg.core.plan.measurements import measurements_due
 from gitops_bg.core.plan.release import release
 from gitops_bg.core.plan.services import keep_active, keep_preview, mark_services, switch_traffic
@@ -73,7 +75,7 @@ from gitops_bg.core.transitions.traffic.release import note_release
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
 from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs
-from gitops_bg.core.transitions.verdicts.hook_gates import begin_hooks, take_hook_answers
+from gitops_bg.core.transitions.verdicts.hooks import begin_hooks, take_hook_answers
 from gitops_bg.core.transitions.verdicts.run_history import forget_runs
 from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.transitions.versions.availability import note_availability
@@ -229,7 +231,12 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         counts=counts_of(world),
         target=Named(world.target_digest, target.source.commit) if target else None,
         primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
-        calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
+        calls=_calls(world) if world.spec.strategy.hooks else (),
         measurements=measurements_due(world),
         pull=world.observed.git.pull,
     )
+
+
+def _calls(world: World) -> tuple[HookCall, ...]:
+    delivery, phase = delivery_of(world), flagger_phase(world)
+    return (*(call_of(delivery, hook, run, phase) for hook, run in due(delivery)), *deliveries_due(world))

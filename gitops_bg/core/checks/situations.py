@@ -10,7 +10,7 @@ from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import is_adopting
 from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.hooks.queries import awaits_confirmation, has_passed
+from gitops_bg.core.checks.hooks import awaits_confirmation, has_passed
 from gitops_bg.core.checks.leaving import after_leaving, stays
 from gitops_bg.core.checks.phase import (
     conflict,

@@ -7,22 +7,23 @@ what is live. The record is saved before the actions are carried out, so any of 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from gitops_bg.core.delivery import hooks
 from gitops_bg.core.groups.analysis.answers import latest_start, measurements_due
 from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
+from gitops_bg.core.groups.asking import begin_hooks, take_hook_answers
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.hooks.answers import calls_due
-from gitops_bg.core.groups.hooks.answers import moments as hook_moments
-from gitops_bg.core.groups.hooks.asking import begin_hooks, take_hook_answers
+from gitops_bg.core.groups.gating.policies import moments as policy_moments
+from gitops_bg.core.groups.gating.suspension import is_suspended, note_suspension
+from gitops_bg.core.groups.hooks import calls_due, delivery_of
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, commit_of
-from gitops_bg.core.groups.policies import moments as policy_moments
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import (
     drop_removed,
@@ -40,7 +41,6 @@ from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
-from gitops_bg.core.groups.suspension import is_suspended, note_suspension
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
     advance,
@@ -133,7 +133,7 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     since = moving.step_since if moving else left
     moments = [*policy_moments(world), *_end_of_suspension(world), *contest_moments(world)]
     moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
-    moments += hook_moments(world)
+    moments += hooks.moments(delivery_of(world))
     moments += attaching_moments(world)
     latest = latest_start(world)
     if latest is not None:

@@ -3,47 +3,20 @@
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core.groups.analysis.answers import live_version_not_being_measured, pre_promotion
-from gitops_bg.core.groups.hooks.answers import hook_gates
-from gitops_bg.core.groups.model import Endpoint, VersionStage
+from gitops_bg.core.groups.gating.members import members_available, members_healthy
+from gitops_bg.core.groups.gating.policies import policies
+from gitops_bg.core.groups.gating.suspension import not_suspended
+from gitops_bg.core.groups.hooks import hook_gates
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes
-from gitops_bg.core.groups.policies import policies
 from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.succession import left_behind
-from gitops_bg.core.groups.suspension import not_suspended
-from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.questions import answered_once
 
 Gate = Callable[[GroupWorld, str], GateResult | None]
 """None: nobody asked for it."""
-
-_MOST_NAMED = 3
-
-
-def members_healthy(world: GroupWorld, version: str) -> GateResult:
-    """Every service that the version brings runs what its folder says, at today's size: one that fails stops all. A
-    version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
-    """
-    if not any(brought_by(world, version)):
-        remedy = f"add the folder of a service to {version}/"
-        reason = f"{version} brings no service with pods, so that nothing of it can be judged"
-        return GateResult(GateKind.AVAILABILITY, open=False, reason=reason, remedy=remedy)
-    ill = [
-        f"{member_name(each.service, each.initial_version)}: {member.reason or 'is not healthy'}"
-        for each in brought_by(world, version)
-        if not (member := world.member(each.service, each.initial_version)).healthy
-    ]
-    return _availability(ill, f"every service of {version} is healthy")
-
-
-def members_available(world: GroupWorld, version: str) -> GateResult:
-    """Every service that the version brought has pods that answer; a rollback waits for no more (I1)."""
-    gone = [
-        f"{member_name(each.service, each.initial_version)} has no pod that answers"
-        for each in brought_by(world, version)
-        if not world.member(each.service, each.initial_version).available
-    ]
-    return _availability(gone, f"every service of {version} answers")
 
 
 def not_failed_before(world: GroupWorld, version: str) -> GateResult:
@@ -151,15 +124,3 @@ def gates_before_merge(world: GroupWorld, version: str) -> tuple[GateResult, ...
 
 def _asked(world: GroupWorld, version: str, gates: tuple[Gate, ...]) -> Iterator[GateResult]:
     return (result for gate in gates if (result := gate(world, version)) is not None)
-
-
-def brought_by(world: GroupWorld, version: str) -> Iterator[Endpoint]:
-    """The endpoints that serve in a version now: its own, and those that it inherited."""
-    return (each for each in world.record.state.endpoints if each.version == version)
-
-
-def _availability(wrong: list[str], right: str) -> GateResult:
-    if not wrong:
-        return GateResult(GateKind.AVAILABILITY, open=True, reason=right)
-    more = f", and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-    return GateResult(GateKind.AVAILABILITY, open=False, reason="; ".join(wrong[:_MOST_NAMED]) + more)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.analysis.verdicts import await_verdict
 from gitops_bg.core.groups.gates import gates_of
-from gitops_bg.core.groups.hooks.answers import refusal
+from gitops_bg.core.groups.hooks import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import (
     after_of,

@@ -1,6 +1,6 @@
 """Hooks: whom to ask or notify outside, what they answered, and when to call again (flagger.md §3.4).
 
-Frozen data and arithmetic on one hook; it knows no versions and no traffic (`hook_gates`, `notifications` do). Nothing
+Frozen data and arithmetic on one hook; it knows no versions and no traffic (`core.delivery` does). Nothing
 is called here: `Decision.calls` lists the calls that are due, `Observed.calls` their answers.
 """
 

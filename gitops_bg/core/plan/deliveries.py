@@ -1,7 +1,8 @@
 """The messages to send to hooks and people now."""
 
 from gitops_bg.core.checks.event_text import facts_of, links_of
-from gitops_bg.core.checks.hooks.timing import listeners, message_due_at, next_messages
+from gitops_bg.core.checks.hooks import listeners
+from gitops_bg.core.delivery.outbox import due
 from gitops_bg.core.model.hooks import (
     Alert,
     Hook,
@@ -15,9 +16,8 @@ from gitops_bg.core.world import World
 
 def deliveries_due(world: World) -> tuple[HookCall, ...]:
     """The messages to send now: the oldest of each hook."""
-    hooks = {hook.key: hook for hook in listeners(world)}
-    heads = [one for one in next_messages(world) if one.hook in hooks and not hooks[one.hook].unknown]
-    return tuple(_call(world, hooks[one.hook], one) for one in heads if message_due_at(one) <= world.now)
+    heads = due(world.record.outbox, listeners(world), world.now)
+    return tuple(_call(world, hook, one) for hook, one in heads)
 
 
 def _key(world: World, one: OutboxMessage) -> str:

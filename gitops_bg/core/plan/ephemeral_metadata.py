@@ -4,7 +4,7 @@ First the ReplicaSet's template, so that new pods have it; then the existing pod
 of a digest or a selector, and no pod is restarted for it. These actions come after all that traffic depends on.
 """
 
-from gitops_bg.core.checks.ephemeral_metadata import metadata_for
+from gitops_bg.core.checks.pods.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, SyncPodMetadata
 from gitops_bg.core.model.observed import ReplicaSetView

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.hooks.queries import describe
+from gitops_bg.core.checks.hooks import delivery_of
 from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.own_requests import first_of_others
@@ -33,6 +33,7 @@ from gitops_bg.core.checks.situations import (
     rewritten,
     standing_of,
 )
+from gitops_bg.core.delivery.hooks import describe
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
@@ -178,7 +179,7 @@ def _hooks_passed(world: World) -> Condition:
     ]
     for hook, run in shut:
         return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
-    passed = [describe(world, hook, run) for hook, run in runs if _lets_through(hook, run)]
+    passed = [describe(delivery_of(world), hook, run) for hook, run in runs if _lets_through(hook, run)]
     return Condition("HooksPassed", True, "Passed", "; ".join(passed) or "traffic has moved")
 
 
@@ -201,7 +202,7 @@ def _standing_of(run: HookRun) -> str:
 
 
 def _in_full(world: World, hook: Hook, run: HookRun) -> str:
-    sentence = describe(world, hook, run)
+    sentence = describe(delivery_of(world), hook, run)
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 

@@ -289,6 +289,26 @@ def test_a_hook_that_leaves_the_file_is_not_waited_for() -> None:
 # --- back ---
 
 
+def test_a_rollback_hook_that_refuses_is_no_news_as_for_an_app() -> None:
+    """Found: `HookRefused`, a warning, was told of each hook that saw nothing wrong."""
+    world = asked(ALARM, MAY_I, answers_with={"alarm": NO})
+    world.settle()
+    assert called(world) == ["alarm"]
+    assert GroupEvent.HOOK_REFUSED not in [event for event, _ in world.told]
+
+
+def test_a_suspended_group_begins_to_ask_nobody_as_an_app_does_and_goes_on_with_who_may_lead_back() -> None:
+    world = asked(ALARM, MAY_I, answers_with={"alarm": NO, "may-i": NO})
+    world.suspend = Suspension("incident")
+    world.settle()
+    assert called(world) == []
+    world.suspend = None
+    world.settle()
+    world.suspend = Suspension("incident")
+    world.after(30).settle()
+    assert called(world) == ["alarm", "may-i", "alarm"]
+
+
 def test_a_rollback_hook_that_accepts_before_requests_move_keeps_the_version_where_it_is() -> None:
     world = asked(ALARM, MAY_I, answers_with={"alarm": NO})
     world.settle()

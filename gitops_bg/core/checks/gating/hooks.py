@@ -4,9 +4,11 @@ None where nothing serves yet: the first deployment asks nobody. The reason of a
 """
 
 from gitops_bg.core.checks.analysis import SKIPPED
-from gitops_bg.core.checks.hooks.queries import describe, hooks_of, is_skipped, run_of
+from gitops_bg.core.checks.hooks import DeliveredApp, delivery_of
+from gitops_bg.core.delivery.delivery import Delivery
+from gitops_bg.core.delivery.hooks import hook_gate, hooks_of, is_skipped
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.hooks import Hook, HookType, satisfied
+from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
@@ -32,14 +34,13 @@ def confirm_switch(world: World, version: Version) -> tuple[GateResult, ...]:
 
 
 def _each(world: World, version: Version, *types: HookType, final: bool = False) -> tuple[GateResult, ...]:
-    if not world.spec.strategy.hooks or not world.record.routing.traffic:
+    if not world.record.routing.traffic:
         return ()
-    return tuple(_answer(world, version, hook, final=final) for hook in hooks_of(world, *types))
+    delivery = delivery_of(world)
+    return tuple(_gate(delivery, hook, version.digest, final=final) for hook in hooks_of(delivery, *types))
 
 
-def _answer(world: World, version: Version, hook: Hook, *, final: bool) -> GateResult:
-    kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
-    if is_skipped(world, version, hook.type):
-        return GateResult(kind, True, f"{hook.title}: {SKIPPED}")
-    run = run_of(world, hook, version, final=final)
-    return GateResult(kind, run is not None and satisfied(run, hook, world.now), describe(world, hook, run))
+def _gate(delivery: Delivery[DeliveredApp], hook: Hook, digest: str, *, final: bool) -> GateResult:
+    if is_skipped(delivery, digest, hook.type):
+        return GateResult(GateKind.HOOK, True, f"{hook.title}: {SKIPPED}")
+    return hook_gate(delivery, hook, digest, final=final)

@@ -57,12 +57,16 @@ def pre_promotion(world: GroupWorld, version: str) -> GateResult | None:
     plan, run = plan_of(world, PRE), run_before(world, version)
     if plan is None:
         return None
-    active = world.record.state.only(VersionStage.ACTIVE)
-    anew = f"change a file in {version}/, or set active: {active} and back"
+    anew = asked_anew(world, version)
     if run is not None:
         return verdict_of(run, f"to measure anew, {anew}", remedy=anew)
     begins = plan.unknown or "begins when every service is healthy, and nobody suspends the group"
     return GateResult(GateKind.ANALYSIS, False, f"{PRE.called}: {begins}")
+
+
+def asked_anew(world: GroupWorld, version: str) -> str:
+    """What a person does to have a version measured, or asked about, once more."""
+    return f"change a file in {version}/, or set active: {world.record.state.only(VersionStage.ACTIVE)} and back"
 
 
 def live_version_not_being_measured(world: GroupWorld, _: str) -> GateResult | None:

@@ -14,12 +14,12 @@ from gitops_bg.core.groups.analysis.answers import (
     run_before,
     version_of,
 )
-from gitops_bg.core.groups.gates import members_healthy
-from gitops_bg.core.groups.hooks.answers import have_passed
+from gitops_bg.core.groups.gating.members import members_healthy
+from gitops_bg.core.groups.gating.suspension import is_suspended
+from gitops_bg.core.groups.hooks import have_passed, rollout_of
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import MOST_RUNS
 from gitops_bg.core.model.analysis.metrics import AnalysisStage, Plan
@@ -70,13 +70,6 @@ def _first_run(world: GroupWorld, stage: AnalysisStage, version: str, fallback: 
     rollout = rollout_of(world, version)
     attempt = world.record.analyses.next_attempt(stage, rollout)
     return AnalysisRun(stage, digest_of(world, version), rollout, attempt, fallback)
-
-
-def rollout_of(world: GroupWorld, version: str) -> int:
-    """The number of a try to promote a version: that of its measurements and hooks so far, else the next."""
-    before, digest = run_before(world, version), digest_of(world, version)
-    asked = (run.rollout for run in world.record.hooks if run.digest == digest)
-    return before.rollout if before is not None else max(asked, default=world.record.rollout + 1)
 
 
 def _drop_stale(world: GroupWorld) -> GroupWorld:

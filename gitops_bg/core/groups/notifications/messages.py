@@ -5,16 +5,16 @@ Messages are part of the record that the decision saves, so a crash loses none: 
 those who listen.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitops_bg.core.checks.hooks.timing import message_due_at, message_ends_at, oldest_of_each
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
+from gitops_bg.core.delivery.outbox import due, moments, only_known, queued, settled
 from gitops_bg.core.groups.analysis.answers import version_in, version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.hooks.answers import refused_in
+from gitops_bg.core.groups.hooks import refused_in
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
@@ -27,7 +27,6 @@ from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.record import Outbox
 from gitops_bg.core.plan.deliveries import event_metadata
-from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued
 
 SUCCEEDED, FAILED = "Succeeded", "Failed"
 
@@ -67,8 +66,8 @@ def notified(
     outbox = _to_hooks(desired, before, decision, outbox, now)
     kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
     record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else ())
-    moments = [decision.wake_at, *_moments(desired, outbox, now)]
-    wake_at = min((each for each in moments if each is not None), default=None)
+    waits = [decision.wake_at, *(each for each in moments(outbox, _listeners(desired)) if each > now)]
+    wake_at = min((each for each in waits if each is not None), default=None)
     calls = (*decision.calls, *_calls(key, desired, observed, outbox, now))
     return replace(decision, record=record, calls=calls, wake_at=wake_at, events=(*decision.events, *undelivered))
 
@@ -205,17 +204,7 @@ def _delivered(
 
     No alert is told of that: it would never end.
     """
-    hooks, outbox, failed = _hooks(desired), before, dict[str, str]()
-    for one in oldest_of_each(outbox):
-        called, hook = observed.calls.get(_id(key, observed, one)), hooks.get(one.hook)
-        if called is not None and hook is not None:
-            outbox, failed[hook.key] = answered(outbox, hook, one, called)
-    for hook in _listeners(desired):
-        outbox, late = given_up(outbox, hook, now)
-        failed[hook.key] = late or failed.get(hook.key, "")
-    wrong = [(hooks[name], why) for name, why in failed.items() if why and name not in before.undelivered]
-    for hook, _ in wrong:
-        outbox = failing(outbox, hook)
+    outbox, wrong = settled(before, _listeners(desired), observed.calls, lambda one: _id(key, observed, one), now)
     events = tuple((GroupEvent.UNDELIVERED, f"{hook.title}: {why}") for hook, why in wrong)
     # While the files are broken, nobody knows whether a hook has left them.
     return (only_known(outbox, _listeners(desired)) if desired.spec is not None else outbox), events
@@ -225,9 +214,8 @@ def _calls(
     key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, outbox: Outbox, now: datetime
 ) -> tuple[HookCall, ...]:
     """Return the messages to send now: the oldest of each who listens."""
-    hooks = _hooks(desired)
-    heads = [(hook, one) for one in oldest_of_each(outbox) if (hook := hooks.get(one.hook)) and not hook.unknown]
-    return tuple(_call(key, desired, observed, hook, one) for hook, one in heads if message_due_at(one) <= now)
+    heads = due(outbox, _listeners(desired), now)
+    return tuple(_call(key, desired, observed, hook, one) for hook, one in heads)
 
 
 def _call(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, hook: Hook, one: OutboxMessage) -> HookCall:
@@ -266,18 +254,3 @@ def _listeners(desired: DesiredGroup) -> tuple[Hook, ...]:
     """Return those who are only told."""
     hooks = desired.spec.hooks if desired.spec is not None else ()
     return (*desired.alerts, *(hook for hook in hooks if hook.type in (HookType.EVENT, HookType.POST_ROLLOUT)))
-
-
-def _hooks(desired: DesiredGroup) -> Mapping[str, Hook]:
-    return {hook.key: hook for hook in _listeners(desired)}
-
-
-def _moments(desired: DesiredGroup, outbox: Outbox, now: datetime) -> Iterator[datetime]:
-    """Yield when a message is sent again, or given up."""
-    hooks = _hooks(desired)
-    for one in oldest_of_each(outbox):
-        hook = hooks.get(one.hook)
-        if hook is None:
-            continue
-        moments = (None if hook.unknown else message_due_at(one), message_ends_at(hook, one))
-        yield from (each for each in moments if each is not None and each > now)

@@ -16,13 +16,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
+from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, version_number
 from gitops_bg.core.groups.observed import LiveRoute
 from gitops_bg.core.groups.plan import carrying_routes, routes_beside
 from gitops_bg.core.groups.record import Reattachment
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.rivals import first_of_others
-from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, ParentRef, as_stored
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, given_up, rivalries
+from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes, is_written
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.defaults import led_by_default
-from gitops_bg.core.groups.suspension import is_suspended
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute, claim_of
 from gitops_bg.core.questions import answered_once

@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.event_text import sentence, subject_of
-from gitops_bg.core.checks.hooks.queries import hooks_of
-from gitops_bg.core.checks.hooks.timing import listeners, next_messages
+from gitops_bg.core.checks.hooks import listeners
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
+from gitops_bg.core.delivery.outbox import only_known, queued, settled
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.events import severity_of
-from gitops_bg.core.model.hooks import Hook, HookResponse, HookType, OutboxMessage, Severity
+from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.plan.deliveries import message_id
-from gitops_bg.core.transitions.notifications.outbox import answered, failing, given_up, only_known, queued
 from gitops_bg.core.transitions.notifications.waiting_for_people import note_awaited
 from gitops_bg.core.world import World
 
@@ -26,48 +25,23 @@ def enqueue(world: World) -> World:
     """Queue new messages, remove delivered ones, give up those that are too late."""
     if not (world.spec.strategy.hooks or world.record.outbox.messages or world.record.outbox.undelivered):
         return world
-    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_success, _queue_phase, _queue_awaited):
+    for step in (_settle, _queue_entries, _queue_success, _queue_phase, _queue_awaited):
         world = step(world)
     return world
 
 
-def _take_in(world: World) -> World:
-    answers = {called.id: called for called in world.observed.calls}
-    hooks = {hook.key: hook for hook in listeners(world)}
-    for one in next_messages(world):
-        called, hook = answers.get(message_id(world, one)), hooks.get(one.hook)
-        if called and hook:
-            world = _delivered(world, hook, one, called)
+def _settle(world: World) -> World:
+    """Take in what came back, give up what is too late, and drop what is for hooks that left the file."""
+    responses = {called.id: called for called in world.observed.calls}
+    outbox, wrong = settled(
+        world.record.outbox, listeners(world), responses, lambda one: message_id(world, one), world.now
+    )
+    outbox = only_known(outbox, listeners(world))
+    world = world if outbox == world.record.outbox else world.with_part(outbox)
+    for hook, why in wrong:
+        if not hook.mute_alert:
+            world = world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
     return world
-
-
-def _delivered(world: World, hook: Hook, one: OutboxMessage, called: HookResponse) -> World:
-    outbox, why = answered(world.record.outbox, hook, one, called)
-    world = world.with_part(outbox)
-    return _not_taken(world, hook, why) if why else world
-
-
-def _give_up(world: World) -> World:
-    for hook in listeners(world):
-        outbox, why = given_up(world.record.outbox, hook, world.now)
-        world = _not_taken(world.with_part(outbox), hook, why) if why else world
-    return world
-
-
-def _not_taken(world: World, hook: Hook, why: str) -> World:
-    """Report a failing hook once, until it accepts a message again."""
-    if hook.key in world.record.outbox.undelivered:
-        return world
-    world = world.with_part(failing(world.record.outbox, hook))
-    if hook.mute_alert:
-        return world
-    return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
-
-
-def _drop_unknown(world: World) -> World:
-    """Drop the messages of hooks that are no longer in the file."""
-    left = only_known(world.record.outbox, listeners(world))
-    return world if left == world.record.outbox else world.with_part(left)
 
 
 def _queue_entries(world: World) -> World:
@@ -84,7 +58,7 @@ def _queue_entries(world: World) -> World:
 
 def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
     severity, digest = severity_of(entry), entry.to_digest or entry.from_digest
-    for hook in hooks_of(world, HookType.EVENT):
+    for hook in listeners(world, HookType.EVENT):
         world = _queue(world, hook, phase, digest, _sentence(entry), severity)
     for hook in _alerted(world, severity):
         world = _queue(world, hook, phase, subject_of(entry), sentence(world, entry), severity)
@@ -113,7 +87,7 @@ def _has_settled(world: World, digest: str) -> bool:
 
 def _queue_outcome(world: World, outcome: str, digest: str) -> World:
     """Queue how a rollout ended, in Flagger's words."""
-    for hook in hooks_of(world, HookType.POST_ROLLOUT):
+    for hook in listeners(world, HookType.POST_ROLLOUT):
         world = _queue(world, hook, outcome, digest)
     return world
 
@@ -126,7 +100,7 @@ def _sentence(entry: LedgerEntry) -> str:
 def _queue_phase(world: World) -> World:
     """Queue a change of phase for event hooks."""
     phase, before = str(phase_of(world)), world.record.outbox.notified_phase
-    hooks = tuple(hooks_of(world, HookType.EVENT))
+    hooks = tuple(listeners(world, HookType.EVENT))
     if not hooks or phase == before:
         return world
     version = world.incoming or world.candidate or world.active
@@ -150,7 +124,7 @@ def _queue_awaited(world: World) -> World:
 
 
 def _alerted(world: World, severity: Severity) -> Iterator[Hook]:
-    return (hook for hook in hooks_of(world, HookType.ALERT) if severity.reaches(hook.severity))
+    return (hook for hook in listeners(world, HookType.ALERT) if severity.reaches(hook.severity))
 
 
 def _queue(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.analysis import has_passed_analysis
-from gitops_bg.core.checks.hooks.queries import has_passed
+from gitops_bg.core.checks.hooks import has_passed
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import PreviewSwitch

@@ -7,7 +7,7 @@ a retry answers with a new run. Nothing is measured here: `Decision.measurements
 from dataclasses import replace
 
 from gitops_bg.core.checks.analysis import POST, PRE, is_in_preview, is_shown, plan_of
-from gitops_bg.core.checks.hooks.queries import has_passed
+from gitops_bg.core.checks.hooks import has_passed
 from gitops_bg.core.checks.pods.draining import arrived_at
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, anew, begin, take, why

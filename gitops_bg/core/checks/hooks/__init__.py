@@ -1,1 +1,0 @@
-"""Hooks: which are called now, with what, and when again."""

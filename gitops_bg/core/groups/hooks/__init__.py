@@ -1,1 +1,0 @@
-"""What hooks of group.yaml are asked, what they answered, and what follows from that."""
