@@ -95,6 +95,15 @@ def test_what_is_not_taken_is_given_up_at_the_deadline_and_not_a_moment_later():
     assert (called(sim), sim.events().count("hook-undelivered")) == ([], 1)
 
 
+@pytest.mark.parametrize(("said", "why"), [("", ""), ("come back at noon", "; at last: come back at noon")])
+def test_a_message_whose_next_try_would_be_too_late_is_given_up_with_what_its_hook_said_last(said, why):
+    sim = pushed(hook(POST_ROLLOUT, deadline=600))
+    sim.later(seconds=600 - 0.5)
+    answer(sim, {"post-rollout": (503, said)})
+    (entry,) = [each for each in sim.entries() if each.event is Event.HOOK_UNDELIVERED]
+    assert entry.reason == f"post-rollout hook post-rollout: no answer within 600 s{why}"
+
+
 def test_every_hook_is_called_when_another_fails_and_one_that_left_the_file_is_forgotten():
     sim = pushed(hook(POST_ROLLOUT, name="one"), hook(POST_ROLLOUT, name="two"), hook(POST_ROLLOUT, name="goes"))
     assert called(sim) == ["one", "two", "goes"]

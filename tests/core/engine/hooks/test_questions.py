@@ -41,6 +41,9 @@ CONFIRMED = manual(preview_service=None, hooks=(hook(PRE_ROLLOUT), hook(CONFIRM_
 GOES = HookRun("pre-rollout", PRE_ROLLOUT, digest(2), 2, NOW, accepted=1, answer=Answer.ACCEPTED)
 PASSED = {"hooks": (GOES,)}
 MISSING = (pods(1), pods(2, 3, 2))
+OF_3 = replace(GOES, digest=digest(3), rollout=3)
+JUDGES = {"analysis": (AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW),)}
+JUDGED = replace(CONFIRMED, strategy=replace(CONFIRMED.strategy, post_promotion_analysis=ONCE))
 ASKED_NOW = {
     "nobody before its pods are available": (world(active(1), rising(2), sets=MISSING, spec=CONFIRMED), []),
     "first those that try it": (world(active(1), candidate(2), spec=CONFIRMED), ["pre-rollout"]),
@@ -54,6 +57,10 @@ ASKED_NOW = {
     ),
     "not while pods are missing that it needs": (
         world(active(1), candidate(2), names_=2, spec=CONFIRMED, sets=MISSING, record=PASSED),
+        ["pre-rollout"],
+    ),
+    "not while something else keeps traffic": (
+        world(legacy(1), active(2), candidate(3), names_=3, spec=JUDGED, record={"hooks": (OF_3,), **JUDGES}),
         ["pre-rollout"],
     ),
     "nobody while the app is suspended": (
@@ -103,9 +110,6 @@ def test_what_was_asked_at_the_last_moment_is_forgotten_where_traffic_does_not_m
     assert (FINAL in decided(state).record.hook_state.runs) is kept
 
 
-OF_3 = replace(GOES, digest=digest(3), rollout=3)
-JUDGES = {"analysis": (AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW),)}
-JUDGED = replace(CONFIRMED, strategy=replace(CONFIRMED.strategy, post_promotion_analysis=ONCE))
 SHOWN = {
     "the last that were asked, though nothing is on its way": (
         world(active(1), candidate(2, retiring=True), wants=1, spec=CONFIRMED, record=PASSED),
@@ -302,6 +306,29 @@ def test_checks_of_a_version_are_not_asked_while_the_preview_shows_another_nor_i
     name(sim, "1")
     name(sim, "2")
     assert sim.live == "1"
+
+
+def test_a_check_that_lost_its_preview_counts_from_zero_once_it_is_back():
+    sim = pushed(hook(PRE_ROLLOUT, failure_limit=1, interval=30), spec=manual())
+    answer(sim, {str(PRE_ROLLOUT): 409})
+    name(sim, "9")
+    name(sim, "1")
+    assert (sim.shown, called(sim)) == ("2", [str(PRE_ROLLOUT)])
+    answer(sim, {str(PRE_ROLLOUT): 409})
+    assert "✖1 of 1" in next(reason for reason in shut(sim) if reason.startswith("pre-rollout"))
+
+
+def test_a_load_test_that_has_said_yes_goes_on_beside_the_analysis_only_while_the_preview_shows_its_version():
+    spec = manual(pre_promotion_analysis=ONCE)
+    sim = pushed(hook(ROLLOUT, interval=30), spec=spec)
+    answer(sim, {str(ROLLOUT): 200})
+    wait(sim, seconds=30)
+    assert called(sim) == [str(ROLLOUT)]
+    sim.late_endpoints.add("web-preview")
+    name(sim, "9")
+    wait(sim, seconds=30)
+    assert sim.shown == "9"
+    assert {sim.tag(each.checksum) for each in sim.decide().calls} <= {"9"}
 
 
 def test_a_version_that_is_being_promoted_keeps_the_preview_until_its_checks_are_done():
