@@ -10,12 +10,14 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
+from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.bare_values import with_bare_values
 from gitops_bg.cli.options.option_groups import with_option_groups
 from gitops_bg.cli.options.quick_values import quick
 
-_ROOM = "gitops_bg.cli.commands"
+_ROOM, _WORDS = "gitops_bg.cli.commands", "gitops_bg.words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Verb:
     place: str
     """``module`` below `gitops_bg.cli.commands`; ``module:function`` unless the function is called as the verb."""
     says: str
+    of_group: str = ""
+    """The place of the function that does the same for a release group; empty where there is none."""
 
     def load(self) -> Any:
         """Import and return the function of the verb."""
@@ -43,6 +47,37 @@ class _QuickCommand(TyperCommand):
         return [quick(each) for each in super().get_params(ctx)]
 
 
+class _OfEitherKind(_QuickCommand):
+    """A verb that somebody may ask about a release group: it is one where no app has the name."""
+
+    of_group: Verb
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words of the command, and keep them."""
+        ctx.meta[_WORDS] = list(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb about the app, or else about the group of the name. Raises what the former said where there is
+        neither.
+        """
+        words = ctx.meta[_WORDS]
+        try:
+            return super().invoke(ctx)
+        except ObjectNotFound as missing:
+            try:
+                return self._about_group(ctx, words)
+            except ObjectNotFound:
+                raise missing from None
+            except TyperException as error:
+                raise ObjectNotFound(f"{missing}; of a release group: {error.format_message()}") from None
+
+    def _about_group(self, ctx: Any, words: list[str]) -> Any:
+        command = LazyCommand(self.of_group).loaded()
+        with command.make_context(ctx.info_name, words, parent=ctx.parent) as inner:
+            return command.invoke(inner)
+
+
 class LazyCommand(TyperCommand):
     """A verb that is not imported yet: what lists show of it."""
 
@@ -52,9 +87,13 @@ class LazyCommand(TyperCommand):
 
     def loaded(self) -> Any:
         """Return the command itself, with its options."""
-        alone = typer.Typer(add_completion=False)
-        alone.command(self._verb.name, cls=_QuickCommand)(with_option_groups(self._verb.load()))
-        return typer.main.get_command(alone)
+        alone, of_group = typer.Typer(add_completion=False), self._verb.of_group
+        cls = _OfEitherKind if of_group else _QuickCommand
+        alone.command(self._verb.name, cls=cls)(with_option_groups(self._verb.load()))
+        command = typer.main.get_command(alone)
+        if isinstance(command, _OfEitherKind):
+            command.of_group = Verb(self._verb.name, of_group, self._verb.says)
+        return command
 
 
 class LazyGroup(TyperGroup):

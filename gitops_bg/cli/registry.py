@@ -65,8 +65,9 @@ VERBS = {
             "get",
             "inspect.get",
             "List apps, or show one as a tree: its versions, their pods, their measurements, and what it waits for.",
+            "group.get",
         ),
-        Verb("tree", "inspect.tree", "Show one app as a tree: the same as `get APP`."),
+        Verb("tree", "inspect.tree", "Show one app as a tree: the same as `get APP`.", "group.tree"),
         Verb(
             "status",
             "inspect.status",
@@ -76,21 +77,25 @@ VERBS = {
             "explain",
             "inspect.explain",
             "Explain what an app waits for: each gate, open or shut, why, until when, and what to do.",
+            "group.explain",
         ),
         Verb(
             "plan",
             "inspect.plan",
             "Show what would be done now, changing nothing: neither the cluster nor Git.",
+            "group.plan",
         ),
         Verb(
             "diff",
             "inspect.diff",
             "Compare what the target asks for, or another version, with what is live; exit 1 where they differ.",
+            "group.diff",
         ),
         Verb(
             "history",
             "inspect.history",
             "Show the history of an app: what, when, from which version to which, by whom, why.",
+            "group.history",
         ),
     ),
     DECIDE: (
@@ -105,12 +110,14 @@ VERBS = {
             "operate.promote",
             "Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull "
             "requests.",
+            "group.change",
         ),
         Verb(
             "rollback",
             "operate.rollback",
             "Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull "
             "requests.",
+            "group.change",
         ),
         Verb(
             "undo",

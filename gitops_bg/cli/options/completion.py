@@ -22,6 +22,11 @@ def groups(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return completions.groups(_typed(ctx), incomplete)
 
 
+def apps_and_groups(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return both, for verbs that are about either."""
+    return [*apps(ctx, incomplete), *groups(ctx, incomplete)]
+
+
 def versions(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the versions of the app that was named, each with what it is."""
     from gitops_bg.cli.session import completions

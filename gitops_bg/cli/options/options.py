@@ -348,6 +348,16 @@ App = Annotated[
     str,
     typer.Argument(parser=an_app, metavar="APP", help=NAME, show_default=False, autocompletion=completion.apps),
 ]
+AppOrGroup = Annotated[
+    str,
+    typer.Argument(
+        parser=an_app,
+        metavar="APP",
+        help="NAME or NAMESPACE/NAME, of an app or a release group.",
+        show_default=False,
+        autocompletion=completion.apps_and_groups,
+    ),
+]
 Apps = Annotated[
     list[str],
     typer.Argument(parser=an_app, metavar="APP...", help=NAME, show_default=False, autocompletion=completion.apps),

@@ -67,6 +67,8 @@ DRY_RUNS = (
 )  # fmt: skip
 """The verbs that print one shape with ``--dry-run``; `abort`, `move` and `adopt` have shapes of their own."""
 _VERBS |= {verb: _VERBS[verb] | changes.DryRunJson for verb in DRY_RUNS}
+_VERBS |= {verb: said | _VERBS[f"group {verb}"] for verb, said in _VERBS.items() if f"group {verb}" in _VERBS}
+# A verb that is asked about a release group prints what the verb of groups prints.
 
 ERROR, NOTE = "error", "note"
 PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: changes.ErrorJson, NOTE: changes.NoteJson}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.integration.cli.conftest import AUTHOR, Cli
@@ -51,6 +53,37 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     store.world.wake()
     store.wait("v1A")
     assert store.world.remote.show("main", f"{store.folder}/v2/cart/target.yaml") is None
+
+
+def test_the_verbs_of_apps_are_about_a_group_where_it_has_the_name(cli: Cli, store: Store) -> None:
+    store.begin()
+    store.world.wait_idle()
+    name = f"{store.world.namespace}/store"
+    (shown,) = cli.json("get", name)["groups"]
+    assert (shown["active"], shown["candidates"]) == ("v1", ["v2"])
+    for verb in ("tree", "explain", "plan", "diff"):
+        said, by_group = (re.sub(r" +\d+s\b", "", cli(*words, name)) for words in ((verb,), ("group", verb)))
+        assert said == by_group, verb
+    assert cli.json("promote", name, "-m", "looked at it")["version"] == "v2", "the only candidate"
+    assert store.world.remote.log()[0].subject == "store: promote v2"
+    store.world.wake()
+    store.wait("v1L v2A")
+    assert "has no version to promote" in cli("promote", name, code=1)
+    assert "main asks for v1" in cli("rollback", name)
+    store.world.wake()
+    store.wait("v1A v2C")
+    store.wait_for_ledger("RollbackFinished")
+    assert cli("history", name, "--limit", "1") == cli("group", "history", name, "--limit", "1")
+    assert "main asks for v2" in cli("promote", name, "--to", "2")
+
+
+def test_a_name_of_neither_kind_is_said_to_be_no_app(cli: Cli, store: Store) -> None:
+    store.begin()
+    missing = f"{store.world.namespace}/nothing"
+    for verb in ("get", "explain", "diff", "promote", "rollback"):
+        assert f"app {missing}" in cli(verb, missing, code=5), verb
+    said = cli("promote", f"{store.world.namespace}/store", "--full", code=5)
+    assert "of a release group: No such option: --full" in said
 
 
 def test_where_main_takes_no_commit_the_branch_of_the_group_has_it_and_its_merge_promotes(

@@ -48,3 +48,25 @@ Version = Annotated[
         parser=a_version, metavar="VERSION", help="Such as v2, or 2.", autocompletion=completion.group_versions
     ),
 ]
+_ONE = "Such as v2, or 2; none: the only one that may be meant."
+OneVersion = Annotated[
+    str,
+    typer.Argument(parser=a_version_or_none, metavar="[VERSION]", help=_ONE, autocompletion=completion.group_versions),
+]
+ToVersion = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        parser=a_version_or_none,
+        metavar="VERSION",
+        help="The same, as for an app.",
+        autocompletion=completion.group_versions,
+    ),
+]
+
+
+def one_version(argument: str, option: str) -> str:
+    """Return the version that was named in either way, or empty. Raises `UsageError` where both name one."""
+    if argument and option and argument != option:
+        raise UsageError(f"is it {argument} or {option}?")
+    return argument or option

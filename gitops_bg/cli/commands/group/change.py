@@ -4,16 +4,17 @@ Where main takes no commit from the user, it is on the group's branch, to be mer
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from gitops_bg.cli.clone.user_git import author
-from gitops_bg.cli.commands.group.arguments import Group, Version
+from gitops_bg.cli.commands.group.arguments import Group, OneVersion, ToVersion, Version, one_version
 from gitops_bg.cli.edits.commits import Change, say_what_would_change
 from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import OK, REFUSED
-from gitops_bg.cli.options.options import AppOptions, AuthorOptions
+from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.location import group_named
@@ -35,18 +36,18 @@ from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 
 
-def promote(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
+def promote(group: Group, at: AppOptions, commit: CommitOptions, version: OneVersion = "", to: ToVersion = "") -> int:
     """Promote a version of a group: one commit that names it `active`, for all its services together.
 
-    What is no candidate is refused before the commit. Where main takes none from you, it is on the branch of the group,
-    to be merged; exit 3.
+    Without VERSION it is the only candidate. What is no candidate is refused before the commit. Where main takes none
+    from you, it is on the branch of the group, to be merged; exit 3.
 
     Example: gitops-bg group promote shop/store v2
     """
-    return _activate(at, person, group, version, "promote", demand_promotable)
+    return _activate(at, commit, group, one_version(version, to), _PROMOTE)
 
 
-def rollback(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
+def rollback(group: Group, at: AppOptions, commit: CommitOptions, version: OneVersion = "", to: ToVersion = "") -> int:
     """Roll a group back: one commit that names the version before `active` again.
 
     A version that no rollback leads to is refused before the commit. Where main takes none from you, it is on the
@@ -54,7 +55,7 @@ def rollback(group: Group, version: Version, at: AppOptions, person: AuthorOptio
 
     Example: gitops-bg group rollback shop/store v1
     """
-    return _activate(at, person, group, version, "roll back to", demand_way_back)
+    return _activate(at, commit, group, one_version(version, to), _ROLL_BACK)
 
 
 def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
@@ -82,36 +83,58 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
 
-_Demand = Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
+@dataclass(frozen=True, slots=True)
+class _Move:
+    says: str
+    """The verb in the subject of the commit."""
+    demand: Callable[[GroupKey, DesiredGroup, GroupRecord, str], None]
+    versions: Callable[[GroupRecord, str], tuple[str, ...]]
+    """Those that may be meant where none is named: of the record, and what group.yaml names."""
 
 
-def _activate(at: AppOptions, person: AuthorOptions, group: str, version: str, verb: str, demand: _Demand) -> int:
-    output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
+_PROMOTE = _Move("promote", demand_promotable, lambda record, _: record.state.at(VersionStage.CANDIDATE))
+_ROLL_BACK = _Move(
+    "roll back to", demand_way_back, lambda record, named: tuple(filter(None, [record.back_from(named)]))
+)
+
+
+def _activate(at: AppOptions, commit: CommitOptions, group: str, version: str, move: _Move) -> int:
+    output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
         key, _, config = _in_git(session, group)
         if config.desired.problems or config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
+        path, named = f"{group_folder(key)}/{GROUP_FILE}", config.desired.spec.active
+        record = _record(session, output, key)
+        version = version or _only(key, move.versions(record, named) if record else None, move)
         if version not in config.desired.versions:
             known = ", ".join(config.desired.versions)
             raise ObjectNotFound(f"main has no version {version} of {key}; it has {known}")
-        path, named = f"{group_folder(key)}/{GROUP_FILE}", config.desired.spec.active
-        record = _record(session, output, key)
         if record is not None and not (named == version and record.state.stage(version) in _ASKED_FOR):
-            _demand(demand, key, config.desired, record, version)
+            _demand(move, key, config.desired, record, version)
         edit = partial(with_fields, {"active": version}, named, path)
-        change = Change({path: edit}, f"{key.name}: {verb} {version}")
+        change = Change({path: edit}, f"{key.name}: {move.says} {version}", commit.message)
         proposed = _propose(session, output, key, change)
     done = f"main asks for {version} {f'by commit {proposed.commit[:10]}' if proposed.changed else 'already'}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
+
+
+def _only(group: GroupKey, versions: tuple[str, ...] | None, move: _Move) -> str:
+    """Return the version that is meant where none is named; ``versions`` is None where nobody could be asked."""
+    if versions == ():
+        raise CommandFailed(f"{group} has no version to {move.says}")
+    if versions is None or len(versions) > 1:
+        raise UsageError(f"which version of {group}? Name one: {', '.join(versions or ['v1, v2, …'])}")
+    return versions[0]
 
 
 _ASKED_FOR = (VersionStage.ACTIVE, VersionStage.CANDIDATE)
 """The stages of a version that main may name already: to ask for it again changes nothing."""
 
 
-def _demand(demand: _Demand, key: GroupKey, desired: DesiredGroup, record: GroupRecord, version: str) -> None:
+def _demand(move: _Move, key: GroupKey, desired: DesiredGroup, record: GroupRecord, version: str) -> None:
     try:
-        demand(key, desired, record, version)
+        move.demand(key, desired, record, version)
     except PromotionRejected as error:
         raise CommandFailed(f"{key}: {error}; nothing was committed") from error
 

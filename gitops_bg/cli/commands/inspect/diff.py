@@ -11,7 +11,7 @@ from gitops_bg.cli.edits.configuration_content import side_of
 from gitops_bg.cli.edits.named_version import number_named, with_template
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.options.options import App, AppOptions, version_option
+from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
@@ -25,7 +25,7 @@ from gitops_bg.spec.manifests.differences import Difference, differences
 
 
 def diff(
-    app: App,
+    app: AppOrGroup,
     at: AppOptions,
     to: Annotated[
         str,

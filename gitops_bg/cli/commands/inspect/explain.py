@@ -12,7 +12,7 @@ from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cli.edits.configuration_content import changes_to, side_of
 from gitops_bg.cli.exit_codes import NOT_SO, OK, code_of
 from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.options.options import App, AppOptions
+from gitops_bg.cli.options.options import AppOptions, AppOrGroup
 from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
@@ -62,7 +62,7 @@ class _Findings:
 
 
 def explain(
-    app: App,
+    app: AppOrGroup,
     at: AppOptions,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 unless the app is Healthy.")] = False,
 ) -> int:

@@ -28,8 +28,8 @@ def get(
         typer.Argument(
             parser=an_app_or_none,
             metavar="[APP]",
-            autocompletion=completion.apps,
-            help="NAME or NAMESPACE/NAME; none: a list of all.",
+            autocompletion=completion.apps_and_groups,
+            help="NAME or NAMESPACE/NAME, of an app or a release group; none: a list of all apps.",
         ),
     ] = "",
     watch: Watch = False,

@@ -11,7 +11,7 @@ from rich.text import Text
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
-from gitops_bg.cli.options.options import NAME, AppOptions
+from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
 from gitops_bg.cli.session.location import ALL, apps_named
 from gitops_bg.cli.session.session import Session
@@ -55,8 +55,8 @@ def history(
         typer.Argument(
             parser=an_app,
             metavar="[APP]",
-            autocompletion=completion.apps,
-            help=f"{NAME} Default, with --overrides: all apps.",
+            autocompletion=completion.apps_and_groups,
+            help="NAME or NAMESPACE/NAME, of an app or a release group. Default, with --overrides: all apps.",
         ),
     ] = None,
     overrides: Annotated[

@@ -78,7 +78,12 @@ def plan(
     proposal: ProposalOptions,
     apps: Annotated[
         list[str] | None,
-        typer.Argument(parser=an_app, metavar="[APP]...", autocompletion=completion.apps, help="Default: all apps."),
+        typer.Argument(
+            parser=an_app,
+            metavar="[APP]...",
+            autocompletion=completion.apps_and_groups,
+            help="Apps, or one release group. Default: all apps.",
+        ),
     ] = None,
 ) -> None:
     """Show what would be done now, changing nothing: neither the cluster nor Git.

@@ -1,6 +1,6 @@
 """`tree`: one app as `get APP` shows it, under Flux's name for that."""
 
-from gitops_bg.cli.options.options import App, LiveOptions
+from gitops_bg.cli.options.options import AppOrGroup, LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.app_json import json_of
 from gitops_bg.cli.views.app_view import look
@@ -9,7 +9,7 @@ from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.core.model.version import AppKey
 
 
-def tree(app: App, at: LiveOptions) -> None:
+def tree(app: AppOrGroup, at: LiveOptions) -> None:
     """Show one app as a tree: the same as `get APP`.
 
     Example: gitops-bg tree shop/web

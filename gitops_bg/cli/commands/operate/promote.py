@@ -14,7 +14,7 @@ from gitops_bg.cli.edits.named_version import number_named
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
-from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions, version_option
+from gitops_bg.cli.options.options import AppOptions, AppOrGroup, CommitOptions, WaitOptions, version_option
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
@@ -73,7 +73,7 @@ class CandidateOptions:
 
 
 def promote(
-    app: App,
+    app: AppOrGroup,
     at: AppOptions,
     commit: CommitOptions,
     waiting: WaitOptions,

@@ -18,8 +18,8 @@ from gitops_bg.cli.edits.old_primary import version_in
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import (
-    App,
     AppOptions,
+    AppOrGroup,
     ClusterOptions,
     CommitOptions,
     PatienceOptions,
@@ -70,7 +70,7 @@ class _Asked:
 
 
 def rollback(
-    app: App,
+    app: AppOrGroup,
     at: AppOptions,
     commit: CommitOptions,
     patience: PatienceOptions,
