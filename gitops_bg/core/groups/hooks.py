@@ -130,7 +130,7 @@ def rollout_of(world: GroupWorld, version: str) -> int:
     """The number of a try to promote a version: that of its measurements and hooks so far, else the next."""
     before, digest = run_before(world, version), digest_of(world, version)
     asked = (run.rollout for run in world.record.hooks if run.digest == digest)
-    return before.rollout if before is not None else max(asked, default=world.record.rollout + 1)
+    return before.rollout if before is not None else next(asked, world.record.rollout + 1)
 
 
 def refusal(world: GroupWorld, version: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -295,6 +296,23 @@ def test_a_rollback_hook_that_refuses_is_no_news_as_for_an_app() -> None:
     world.settle()
     assert called(world) == ["alarm"]
     assert GroupEvent.HOOK_REFUSED not in [event for event, _ in world.told]
+
+
+@pytest.mark.parametrize(("mute", "told"), [(False, 1), (True, 0)])
+@pytest.mark.parametrize("hook", [SMOKE, ALARM])
+def test_what_a_muted_hook_keeps_from_its_promotion_is_not_told(hook: Hook, mute: bool, told: int) -> None:
+    world = asked(replace(hook, mute_alert=mute), MAY_I, answers_with={hook.name: YES if hook is ALARM else NO})
+    assert world.settle().phase is Phase.HELD
+    assert [event for event, _ in world.told].count(GroupEvent.HOOK_REFUSED) == told
+
+
+def test_that_a_muted_hook_led_back_is_told() -> None:
+    world = asked(replace(ALARM, mute_alert=True), after_it=ONCE, answers_with={"alarm": NO})
+    world.settle()
+    world.answers_with["alarm"] = YES
+    world.after(30).settle()
+    assert world.stages == "v1A v2C"
+    assert [event for event, _ in world.told].count(GroupEvent.HOOK_REFUSED) == 1
 
 
 def test_a_suspended_group_begins_to_ask_nobody_as_an_app_does_and_goes_on_with_who_may_lead_back() -> None:
