@@ -93,6 +93,8 @@ class Wire:
         """The end."""
         pairs = list(self._open)
         self.cut()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # Closing it alone does not wake who waits for a connection.
         self._listener.close()
         for pair in pairs:
             pair.close()
