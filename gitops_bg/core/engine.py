@@ -11,7 +11,7 @@ from datetime import datetime
 
 from gitops_bg.core.checks.contests import APP, may_repair
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.hooks import delivery_of
+from gitops_bg.core.checks.hooks import round_of
 from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
@@ -238,5 +238,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
 
 
 def _calls(world: World) -> tuple[HookCall, ...]:
-    delivery, phase = delivery_of(world), flagger_phase(world)
+    delivery, phase = round_of(world), flagger_phase(world)
     return (*(call_of(delivery, hook, run, phase) for hook, run in due(delivery)), *deliveries_due(world))

@@ -6,19 +6,20 @@ from typing import TypeVar
 
 from gitops_bg.core.checks.analysis import PRE, is_shown
 from gitops_bg.core.delivery import hooks
-from gitops_bg.core.delivery.delivery import Delivery
+from gitops_bg.core.delivery.subject import HookRound
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
 LISTENING = (HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveredApp:
-    """An app as its hooks are asked about it (`core.delivery.delivery.Delivered`)."""
+class AppSubject:
+    """An app as its hooks are asked about it (`core.delivery.subject.HookSubject`)."""
 
     world: World
 
@@ -55,44 +56,43 @@ class DeliveredApp:
         return f"`gitops-bg retry {self.world.spec.app}` asks anew"
 
 
-A = TypeVar("A", bound=DeliveredApp)
+A = TypeVar("A", bound=AppSubject)
 
 
-def delivery_of(world: World) -> Delivery[DeliveredApp]:
+@answered_once
+def round_of(world: World) -> HookRound[AppSubject]:
     """The hooks of an app, as they are asked."""
-    return delivery_as(DeliveredApp(world), world)
+    return round_as(AppSubject(world), world)
 
 
-def delivery_as(app: A, world: World) -> Delivery[A]:
+def round_as(app: A, world: World) -> HookRound[A]:
     """The same for steps, which ask more (`core.transitions.verdicts.hooks`)."""
     record, analysed = world.record, world.record.run(PRE)
-    return Delivery(
-        app,
-        str(world.spec.app),
-        world.now,
-        world.spec.strategy.hooks,
-        record.hook_state.runs,
-        record.epoch,
-        paused=world.frozen,
+    return HookRound(
+        of=app,
+        key=str(world.spec.app),
+        now=world.now,
+        hooks=world.spec.strategy.hooks,
+        runs=record.hook_state.runs,
+        epoch=record.epoch,
+        frozen=world.frozen,
         resumed_at=world.resumed_at,
         measured=analysed if analysed is not None and analysed.running else None,
-        digests=tuple(version.digest for version in record.versions),
-        responses={called.id: called for called in world.observed.calls},
         open_gates=record.hook_state.open_gates,
-        promoted=world.incoming.digest if world.incoming else "",
-        unchecked=record.operator.promote_full,
+        incoming=world.incoming.digest if world.incoming else "",
+        in_full=record.operator.promote_full,
     )
 
 
 def has_passed(world: World, version: Version, *types: HookType) -> bool:
     """Whether every hook of these types has accepted a version."""
-    return hooks.has_passed(delivery_of(world), version.digest, *types)
+    return not world.spec.strategy.hooks or hooks.has_passed(round_of(world), version.digest, *types)
 
 
 def awaits_confirmation(world: World, version: Version) -> bool:
     """Whether a version must not be scaled up yet, because a confirm-rollout hook has not accepted it."""
     asks = any(hook.type is HookType.CONFIRM_ROLLOUT for hook in world.spec.strategy.hooks)
-    if not asks or not DeliveredApp(world).goes_forward(version.digest):
+    if not asks or not AppSubject(world).goes_forward(version.digest):
         return False
     return not has_passed(world, version, HookType.CONFIRM_ROLLOUT)
 

@@ -18,7 +18,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.gating.policies import moments as policy_moments
 from gitops_bg.core.groups.gating.suspension import is_suspended, note_suspension
-from gitops_bg.core.groups.hooks import calls_due, delivery_of
+from gitops_bg.core.groups.hooks import calls_due, round_of
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.notifications.messages import notified
@@ -133,7 +133,7 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     since = moving.step_since if moving else left
     moments = [*policy_moments(world), *_end_of_suspension(world), *contest_moments(world)]
     moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
-    moments += hooks.moments(delivery_of(world))
+    moments += hooks.moments(round_of(world))
     moments += attaching_moments(world)
     latest = latest_start(world)
     if latest is not None:

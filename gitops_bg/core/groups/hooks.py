@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.delivery import hooks
-from gitops_bg.core.delivery.delivery import Delivery
 from gitops_bg.core.delivery.hook_text import answer_text
 from gitops_bg.core.delivery.hooks import CONFIRM_PROMOTION, PRE_ROLLOUT, ROLLBACK, ROLLOUT, says_no
+from gitops_bg.core.delivery.subject import HookRound
 from gitops_bg.core.groups.analysis.answers import (
     asked_anew,
     digest_of,
@@ -26,14 +26,15 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.hooks import Hook, HookCall, HookRun, HookType
+from gitops_bg.core.questions import answered_once
 
 STOPPING = (PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION, ROLLBACK)
 """The types that may keep a version from its promotion."""
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveredGroup:
-    """A group as its hooks are asked about it (`core.delivery.delivery.Deciding`). Its versions have names of their
+class GroupSubject:
+    """A group as its hooks are asked about it (`core.delivery.subject.AskingSubject`). Its versions have names of their
     own, so nobody asks one and gets an answer of another; and main names a version before anybody is asked about it.
     """
 
@@ -83,47 +84,54 @@ class DeliveredGroup:
 
     def counts(self, run: HookRun) -> bool:
         """Whether a run is about the version that group.yaml names, with its present content; or about what serves."""
+        version, failed = version_of(run), self.world.record.failed
         may_lead_back = run.type is ROLLBACK and self.is_judged_live(run.digest)
-        is_asked_for = self.world.spec.active == version_of(run) or may_lead_back
-        return is_asked_for and run.digest == digest_of(self.world, version_of(run))
+        is_left = failed is not None and failed.moved and failed.target == version
+        if run.type is ROLLBACK and is_left:
+            return False  # If it stays after all, its hooks are asked anew.
+        is_asked_for = self.world.spec.active == version or may_lead_back
+        return is_asked_for and run.digest == digest_of(self.world, version)
 
     def anew(self, digest: str) -> str:
         """Another content is asked about anew, and the same one once somebody asked for another version."""
         return f"to ask anew, {asked_anew(self.world, version_in(digest))}"
 
 
-def delivery_of(world: GroupWorld) -> Delivery[DeliveredGroup]:
+@answered_once
+def round_of(world: GroupWorld) -> HookRound[GroupSubject]:
     """The hooks of a group, as they are asked."""
-    active, record = world.record.state.only(VersionStage.ACTIVE), world.record
-    measured = run_before(world, world.wanted)
-    return Delivery(
-        DeliveredGroup(world),
-        str(world.key),
-        world.now,
-        world.spec.hooks,
-        record.hooks,
-        record.epoch,
-        paused=is_suspended(world),
+    record, measured = world.record, run_before(world, world.wanted)
+    return HookRound(
+        of=GroupSubject(world),
+        key=str(world.key),
+        now=world.now,
+        hooks=world.spec.hooks,
+        runs=record.hooks,
+        epoch=record.epoch,
+        frozen=is_suspended(world),
         resumed_at=record.resumed_at,
         measured=measured if measured is not None and measured.running else None,
-        digests=tuple(digest_of(world, each) for each in dict.fromkeys((active, world.wanted)) if each),
-        responses=world.observed.calls,
     )
 
 
 def calls_due(world: GroupWorld) -> tuple[HookCall, ...]:
     """The hooks to call now, each with the version, and with the one that serves, or served before."""
-    delivery, active = delivery_of(world), world.record.state.only(VersionStage.ACTIVE)
+    asked = round_of(world)
     return tuple(
-        hooks.call_of(delivery, hook, run, "Promoting", (("version", version_of(run)), ("formerVersion", former)))
-        for hook, run in hooks.due(delivery)
-        for former in [world.fallback if delivery.of.is_judged_live(run.digest) else active]
+        hooks.call_of(asked, hook, run, "Promoting", ("version", version_of(run)), ("formerVersion", former))
+        for hook, run in hooks.due(asked)
+        for former in [_former(world, run)]
     )
+
+
+def _former(world: GroupWorld, run: HookRun) -> str:
+    serves = GroupSubject(world).is_judged_live(run.digest)
+    return world.fallback if serves else world.record.state.only(VersionStage.ACTIVE)
 
 
 def have_passed(world: GroupWorld, version: str, *types: HookType) -> bool:
     """Whether every hook of these types has accepted a version."""
-    return hooks.has_passed(delivery_of(world), digest_of(world, version), *types)
+    return not world.spec.hooks or hooks.has_passed(round_of(world), digest_of(world, version), *types)
 
 
 def rollout_of(world: GroupWorld, version: str) -> int:
@@ -153,16 +161,16 @@ def refused_in(record: GroupRecord, known: Iterable[Hook]) -> frozenset[str]:
 
 def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     """One gate for each hook that leads forward, and for each rollback hook that has called for one."""
-    delivery, digest, gates = delivery_of(world), digest_of(world, version), []
+    asked, gates = round_of(world), []
     for hook, run in _asked(world, version):
         ends = run is not None and says_no(hook, run)
         if ends or hook.type is not ROLLBACK:
             is_over = ends or (run is not None and run.expired)
             remedy = asked_anew(world, version) if is_over else ""
-            gates.append(replace(hooks.hook_gate(delivery, hook, digest), remedy=remedy))
+            gates.append(replace(hooks.hook_gate(asked, hook, run), remedy=remedy))
     return tuple(gates)
 
 
 def _asked(world: GroupWorld, version: str) -> Iterator[tuple[Hook, HookRun | None]]:
-    delivery, digest = delivery_of(world), digest_of(world, version)
-    return ((hook, hooks.run_of(delivery, hook, digest)) for hook in hooks.hooks_of(delivery, *STOPPING))
+    asked, digest = round_of(world), digest_of(world, version)
+    return ((hook, hooks.run_of(asked, hook, digest)) for hook in hooks.hooks_of(asked, *STOPPING))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.hooks import delivery_of
+from gitops_bg.core.checks.hooks import round_of
 from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.own_requests import first_of_others
@@ -179,7 +179,8 @@ def _hooks_passed(world: World) -> Condition:
     ]
     for hook, run in shut:
         return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
-    passed = [describe(delivery_of(world), hook, run) for hook, run in runs if _lets_through(hook, run)]
+    asked = round_of(world)
+    passed = [describe(asked, hook, run) for hook, run in runs if _lets_through(hook, run)]
     return Condition("HooksPassed", True, "Passed", "; ".join(passed) or "traffic has moved")
 
 
@@ -202,7 +203,7 @@ def _standing_of(run: HookRun) -> str:
 
 
 def _in_full(world: World, hook: Hook, run: HookRun) -> str:
-    sentence = describe(delivery_of(world), hook, run)
+    sentence = describe(round_of(world), hook, run)
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 

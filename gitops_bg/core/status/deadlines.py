@@ -18,7 +18,7 @@ from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.hooks import delivery_of, listeners
+from gitops_bg.core.checks.hooks import listeners, round_of
 from gitops_bg.core.checks.own_requests import has_http_route, waits_for_former
 from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
@@ -211,7 +211,7 @@ def _waits_for_the_former(world: World) -> bool:
 
 def _calls(world: World) -> Iterator[Deadline]:
     if world.spec.strategy.hooks:
-        for moment in hooks.moments(delivery_of(world)):
+        for moment in hooks.moments(round_of(world)):
             yield _hidden(GateKind.HOOK, "a hook is asked, or given up", moment)
         for moment in outbox.moments(world.record.outbox, listeners(world)):
             yield _hidden(MESSAGE, "a message is sent, or given up", moment)

@@ -315,7 +315,35 @@ def test_that_a_muted_hook_led_back_is_told() -> None:
     assert [event for event, _ in world.told].count(GroupEvent.HOOK_REFUSED) == 1
 
 
-def test_a_suspended_group_begins_to_ask_nobody_as_an_app_does_and_goes_on_with_who_may_lead_back() -> None:
+def test_what_a_hook_says_of_the_version_on_its_way_is_no_answer_about_the_one_that_serves() -> None:
+    """Found: a hook that came into the file while one version was measured and another was named asked about both by
+    one id, so that a yes about the second one took requests from the first.
+    """
+    world = asked(after_it=ONCE, answers_with={"alarm": NO})
+    world.settle()
+    world.versions["v3"], world.active, world.hooks = version("2", cart="/cart"), "v3", (ALARM,)
+    world.step()
+    assert len({call.id for call in world.decide().calls}) == 2
+
+
+def test_a_version_that_stays_though_a_hook_led_back_from_it_is_asked_about_anew() -> None:
+    """Found: an old yes led back also after Git had answered by naming another version."""
+    world = asked(ALARM, after_it=ONCE, answers_with={"alarm": NO}, takes_commits=False)
+    world.settle()
+    world.gone, world.answers_with = {"cart-v1"}, {"alarm": YES}
+    world.after(30).settle()
+    assert world.stages == "v1L v2A", "there is nothing to go back to"
+    world.versions["v3"], world.active, world.answers_with = version("2", cart="/cart"), "v3", {"alarm": NO}
+    world.settle()
+    world.gone = set()
+    world.after(30).settle()
+    assert world.stages == "v1L v2A v3C"
+    world.finds[POST] = AnalysisPhase.SUCCESSFUL
+    world.after(30).settle()
+    assert world.stages == "v1R v2L v3A"
+
+
+def test_a_suspended_group_begins_to_ask_nobody_of_what_is_on_its_way_and_goes_on_with_who_may_lead_back() -> None:
     world = asked(ALARM, MAY_I, answers_with={"alarm": NO, "may-i": NO})
     world.suspend = Suspension("incident")
     world.settle()

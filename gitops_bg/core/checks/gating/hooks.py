@@ -4,9 +4,9 @@ None where nothing serves yet: the first deployment asks nobody. The reason of a
 """
 
 from gitops_bg.core.checks.analysis import SKIPPED
-from gitops_bg.core.checks.hooks import DeliveredApp, delivery_of
-from gitops_bg.core.delivery.delivery import Delivery
-from gitops_bg.core.delivery.hooks import hook_gate, hooks_of, is_skipped
+from gitops_bg.core.checks.hooks import AppSubject, round_of
+from gitops_bg.core.delivery.hooks import hook_gate, hooks_of, is_skipped, run_of
+from gitops_bg.core.delivery.subject import HookRound
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.version import Version
@@ -34,13 +34,13 @@ def confirm_switch(world: World, version: Version) -> tuple[GateResult, ...]:
 
 
 def _each(world: World, version: Version, *types: HookType, final: bool = False) -> tuple[GateResult, ...]:
-    if not world.record.routing.traffic:
+    if not world.spec.strategy.hooks or not world.record.routing.traffic:
         return ()
-    delivery = delivery_of(world)
-    return tuple(_gate(delivery, hook, version.digest, final=final) for hook in hooks_of(delivery, *types))
+    asked = round_of(world)
+    return tuple(_gate(asked, hook, version.digest, final=final) for hook in hooks_of(asked, *types))
 
 
-def _gate(delivery: Delivery[DeliveredApp], hook: Hook, digest: str, *, final: bool) -> GateResult:
-    if is_skipped(delivery, digest, hook.type):
+def _gate(asked: HookRound[AppSubject], hook: Hook, digest: str, *, final: bool) -> GateResult:
+    if is_skipped(asked, digest, hook.type):
         return GateResult(GateKind.HOOK, True, f"{hook.title}: {SKIPPED}")
-    return hook_gate(delivery, hook, digest, final=final)
+    return hook_gate(asked, hook, run_of(asked, hook, digest, final=final))

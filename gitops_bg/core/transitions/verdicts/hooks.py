@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview
 from gitops_bg.core.checks.gates import waits_only_for_hooks
-from gitops_bg.core.checks.hooks import DeliveredApp, delivery_as, delivery_of
+from gitops_bg.core.checks.hooks import AppSubject, round_as, round_of
 from gitops_bg.core.delivery import hooks
-from gitops_bg.core.delivery.delivery import Delivery
+from gitops_bg.core.delivery.hooks import Answered
+from gitops_bg.core.delivery.subject import HookRound
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
@@ -20,24 +21,26 @@ from gitops_bg.core.world import World
 def take_hook_answers(world: World) -> World:
     """Read the answers of hooks, and act on them."""
     world = _drop_stale(world)
-    heard = hooks.heard(_deciding(world))
-    world = _with_runs(world, hooks.changed(world.record.hook_state.runs, heard))
-    for hook, before, after in heard:
-        world = _tell(world, hook, before, after)
-    for hook, _, run in heard:
-        world = _refuse(world, hook, run) if hooks.says_no(hook, run) else world
+    answered = hooks.answered_by(round_of(world), {called.id: called for called in world.observed.calls})
+    world = _with_runs(world, hooks.after(world.record.hook_state.runs, answered))
+    for each in answered:
+        world = _tell(world, each)
+    for each in answered:
+        world = _refuse(world, each.hook, each.after) if hooks.says_no(each.hook, each.after) else world
     return world
 
 
 def begin_hooks(world: World) -> World:
     """Begin to ask the hooks that are due, now that it is known which versions are available and on their way."""
     world = _drop_stale(world)
-    return _ask_people(_with_runs(world, hooks.begun(_deciding(world))))
+    for version in world.record.versions if world.spec.strategy.hooks else ():
+        world = _with_runs(world, hooks.begun(_asking(world), version.digest))
+    return _ask_people(world)
 
 
 @dataclass(frozen=True, slots=True)
-class DecidingApp(DeliveredApp):
-    """An app whose hooks begin to be asked (`core.delivery.delivery.Deciding`)."""
+class AskingApp(AppSubject):
+    """An app whose hooks begin to be asked (`core.delivery.subject.AskingSubject`)."""
 
     def is_ready(self, digest: str) -> bool:
         """Whether a version has been available."""
@@ -73,12 +76,12 @@ class DecidingApp(DeliveredApp):
         return run.rollout == newest or self.goes_forward(run.digest) or self.is_judged_live(run.digest)
 
 
-def _deciding(world: World) -> Delivery[DecidingApp]:
-    return delivery_as(DecidingApp(world), world)
+def _asking(world: World) -> HookRound[AskingApp]:
+    return round_as(AskingApp(world), world)
 
 
 def _drop_stale(world: World) -> World:
-    return _with_runs(world, hooks.counting(_deciding(world)))
+    return _with_runs(world, hooks.kept(_asking(world))) if world.record.hook_state.runs else world
 
 
 def _with_runs(world: World, runs: tuple[HookRun, ...]) -> World:
@@ -86,22 +89,23 @@ def _with_runs(world: World, runs: tuple[HookRun, ...]) -> World:
     return world if runs == state.runs else world.with_part(replace(state, runs=runs))
 
 
-def _tell(world: World, hook: Hook, before: HookRun, after: HookRun) -> World:
+def _tell(world: World, each: Answered) -> World:
     """Note the first refusal, and a deadline that has passed, in the ledger."""
+    hook, before, after = each
     version = world.record.version(after.digest)
-    if hooks.is_first_refusal(hook, before, after):
-        said = hooks.answered(delivery_of(world), hook, after)
+    if hooks.is_told_refusal(each):
+        said = hooks.answered(round_of(world), hook, after)
         world = world.noting(Event.HOOK_REFUSED, to=version, reason=said)
     if after.expired and not before.expired:
-        said = hooks.describe(delivery_of(world), hook, after)
+        said = hooks.describe(round_of(world), hook, after)
         world = world.noting(Event.HOOK_EXPIRED, to=version, reason=said)
     return world
 
 
 def _refuse(world: World, hook: Hook, run: HookRun) -> World:
     """Abort the version on its way that a hook says no to, or go back from the one that serves."""
-    app, version = DeliveredApp(world), world.record.version(run.digest)
-    reason, by = hooks.answered(delivery_of(world), hook, run), hook.title if hook.type is HookType.ROLLBACK else ""
+    app, version = AppSubject(world), world.record.version(run.digest)
+    reason, by = hooks.answered(round_of(world), hook, run), hook.title if hook.type is HookType.ROLLBACK else ""
     if version is not None and app.goes_forward(run.digest):
         return abort_rollout(world, version, cause=Cause.HOOK_REFUSED, reason=reason, by=by)
     if app.is_judged_live(run.digest):
@@ -111,10 +115,12 @@ def _refuse(world: World, hook: Hook, run: HookRun) -> World:
 
 def _ask_people(world: World) -> World:
     """Answer for manual gates according to what somebody did to them; the ledger has each that waits for people."""
-    asked = hooks.opened_by_hand(delivery_of(world))
-    world = _with_runs(world, hooks.changed(world.record.hook_state.runs, asked))
-    for hook, before, after in asked:
+    if not any(hook.manual for hook in world.spec.strategy.hooks):
+        return world
+    answered = hooks.opened_by_hand(round_of(world))
+    world = _with_runs(world, hooks.after(world.record.hook_state.runs, answered))
+    for hook, before, after in answered:
         if before.answer is None and not after.accepted and not hook.mute_alert:
-            said = hooks.answered(delivery_of(world), hook, after)
+            said = hooks.answered(round_of(world), hook, after)
             world = world.noting(Event.HOOK_REFUSED, to=world.record.version(after.digest), reason=said)
     return world

@@ -1,15 +1,17 @@
-"""What the steps of this package know of an app or a release group, and what they ask of it."""
+"""What the steps of this package know of an app or a release group, and what they ask of it.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+What is asked while hooks begin stands apart: of an app that needs its gates, which need what hooks have said so far.
+"""
+
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.hooks import Hook, HookResponse, HookRun, OpenGate
+from gitops_bg.core.model.hooks import Hook, HookRun, OpenGate
 
 
-class Delivered(Protocol):
+class HookSubject(Protocol):
     """An app or a release group: it answers in its own way, about a version by the digest that hooks are told."""
 
     def rollout(self, digest: str, /) -> int:
@@ -37,7 +39,7 @@ class Delivered(Protocol):
         ...
 
 
-class Deciding(Delivered, Protocol):
+class AskingSubject(HookSubject, Protocol):
     """The same while its hooks begin to be asked."""
 
     def is_ready(self, digest: str, /) -> bool:
@@ -61,11 +63,11 @@ class Deciding(Delivered, Protocol):
         ...
 
 
-S_co = TypeVar("S_co", bound=Delivered, covariant=True)
+S_co = TypeVar("S_co", bound=HookSubject, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery(Generic[S_co]):
+class HookRound(Generic[S_co]):
     """The hooks of an app or a release group at one moment, with what decides whether they are asked."""
 
     of: S_co
@@ -78,19 +80,17 @@ class Delivery(Generic[S_co]):
     """What they have answered, as the record has it."""
     epoch: str
     """What tells its calls from those of a record that was lost."""
-    paused: bool
+    frozen: bool
     """Nothing that leads forward goes on, as during a suspension."""
     resumed_at: datetime | None
     """When the last suspension ended: deadlines begin anew then."""
     measured: AnalysisRun | None
     """The analysis before promotion, while it runs."""
-    digests: tuple[str, ...]
-    """The versions that hooks may be asked about."""
-    responses: Mapping[str, HookResponse] = field(default_factory=dict)
-    """What has come back since the last look, by the id of the call."""
     open_gates: tuple[OpenGate, ...] = ()
     """The manual gates that somebody opened."""
-    promoted: str = ""
-    """The version that Git promoted after hooks had confirmed it: they are asked once more, at the switch."""
-    unchecked: str = ""
-    """The version whose checks somebody had skipped."""
+    incoming: str = ""
+    """The version that Git names and live traffic has not reached: `confirm-promotion` hooks are asked once more, at
+    the switch. Empty where nobody is asked twice.
+    """
+    in_full: str = ""
+    """The version that somebody promoted by `promote --full`, without its checks."""
