@@ -1,11 +1,13 @@
-"""Waits, for --wait, until live traffic has reached its target. Reads the record only; moves nothing."""
+"""Waits, for --wait, until live traffic has reached its target. Reads records only; moves nothing."""
 
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import ClusterOptions
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.watching.watch_changes import changes, until
+from gitops_bg.cli.views.watching.watch_changes import changes, group_changes, until
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.model.version import AppKey
 
 
@@ -19,3 +21,19 @@ def wait_for_traffic(session: Session, kube: ClusterOptions, app: AppKey, digest
     with changes(access(kube), app.namespace) as wait:
         if not until(arrived, wait, seconds):
             raise CommandFailed(f"{app}: traffic has not moved within {spoken(seconds)}; see `gitops-bg explain {app}`")
+
+
+def wait_for_requests(session: Session, kube: ClusterOptions, group: GroupKey, version: str, seconds: float) -> None:
+    """Return once the record says that a version of a group is active, and nothing moves any more. Raises
+    `CommandFailed` after ``seconds``.
+    """
+    live = GroupCluster(session.client, {})
+
+    def arrived() -> bool:
+        record = live.seen(group).record
+        return record.state.only(VersionStage.ACTIVE) == version and record.transition is None
+
+    with group_changes(access(kube), group.namespace) as wait:
+        if not until(arrived, wait, seconds):
+            message = f"{group}: requests have not moved to {version} within {spoken(seconds)}"
+            raise CommandFailed(f"{message}; see `gitops-bg explain {group}`")

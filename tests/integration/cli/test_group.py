@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,6 +13,24 @@ from tests.integration.cli.conftest import AUTHOR, Cli
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
+
+
+@contextmanager
+def looked_at_again_and_again(world: Scenario) -> Iterator[None]:
+    """The agent looks at Git several times a second."""
+    enough = threading.Event()
+
+    def look() -> None:
+        while not enough.wait(0.2):
+            world.wake()
+
+    looks = threading.Thread(target=look)
+    looks.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        looks.join()
 
 
 @pytest.fixture
@@ -74,7 +95,9 @@ def test_the_verbs_of_apps_are_about_a_group_where_it_has_the_name(cli: Cli, sto
     store.wait("v1A v2C")
     store.wait_for_ledger("RollbackFinished")
     assert cli("history", name, "--limit", "1") == cli("group", "history", name, "--limit", "1")
-    assert "main asks for v2" in cli("promote", name, "--to", "2")
+    with looked_at_again_and_again(store.world):
+        assert "main asks for v2" in cli("promote", name, "--to", "2", "--wait")
+    assert store.stages() == "v1L v2A"
 
 
 def test_a_name_of_neither_kind_is_said_to_be_no_app(cli: Cli, store: Store) -> None:
@@ -82,6 +105,9 @@ def test_a_name_of_neither_kind_is_said_to_be_no_app(cli: Cli, store: Store) -> 
     missing = f"{store.world.namespace}/nothing"
     for verb in ("get", "explain", "diff", "promote", "rollback"):
         assert f"app {missing}" in cli(verb, missing, code=5), verb
+    store.world.stop()
+    late = cli("promote", f"{store.world.namespace}/store", "--wait", "--timeout", "1s", code=1)
+    assert "requests have not moved to v2 within 1s" in late
     said = cli("promote", f"{store.world.namespace}/store", "--full", code=5)
     assert "of a release group: No such option: --full" in said
 

@@ -14,11 +14,12 @@ from gitops_bg.cli.edits.commits import Change, say_what_would_change
 from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import OK, REFUSED
-from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions
+from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.wait_for_traffic import wait_for_requests
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
@@ -36,7 +37,14 @@ from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 
 
-def promote(group: Group, at: AppOptions, commit: CommitOptions, version: OneVersion = "", to: ToVersion = "") -> int:
+def promote(
+    group: Group,
+    at: AppOptions,
+    commit: CommitOptions,
+    waiting: WaitOptions,
+    version: OneVersion = "",
+    to: ToVersion = "",
+) -> int:
     """Promote a version of a group: one commit that names it `active`, for all its services together.
 
     Without VERSION it is the only candidate. What is no candidate is refused before the commit. Where main takes none
@@ -44,10 +52,17 @@ def promote(group: Group, at: AppOptions, commit: CommitOptions, version: OneVer
 
     Example: gitops-bg group promote shop/store v2
     """
-    return _activate(at, commit, group, one_version(version, to), _PROMOTE)
+    return _activate(at, commit, group, one_version(version, to), _PROMOTE, waiting)
 
 
-def rollback(group: Group, at: AppOptions, commit: CommitOptions, version: OneVersion = "", to: ToVersion = "") -> int:
+def rollback(
+    group: Group,
+    at: AppOptions,
+    commit: CommitOptions,
+    waiting: WaitOptions,
+    version: OneVersion = "",
+    to: ToVersion = "",
+) -> int:
     """Roll a group back: one commit that names the version before `active` again.
 
     A version that no rollback leads to is refused before the commit. Where main takes none from you, it is on the
@@ -55,7 +70,7 @@ def rollback(group: Group, at: AppOptions, commit: CommitOptions, version: OneVe
 
     Example: gitops-bg group rollback shop/store v1
     """
-    return _activate(at, commit, group, one_version(version, to), _ROLL_BACK)
+    return _activate(at, commit, group, one_version(version, to), _ROLL_BACK, waiting)
 
 
 def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions) -> int:
@@ -98,7 +113,9 @@ _ROLL_BACK = _Move(
 )
 
 
-def _activate(at: AppOptions, commit: CommitOptions, group: str, version: str, move: _Move) -> int:
+def _activate(
+    at: AppOptions, commit: CommitOptions, group: str, version: str, move: _Move, waiting: WaitOptions
+) -> int:
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
         key, _, config = _in_git(session, group)
@@ -115,6 +132,8 @@ def _activate(at: AppOptions, commit: CommitOptions, group: str, version: str, m
         edit = partial(with_fields, {"active": version}, named, path)
         change = Change({path: edit}, f"{key.name}: {move.says} {version}", commit.message)
         proposed = _propose(session, output, key, change)
+        if waiting.wait and not proposed.branch:
+            wait_for_requests(session, at.kube, key, version, waiting.timeout)
     done = f"main asks for {version} {f'by commit {proposed.commit[:10]}' if proposed.changed else 'already'}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
