@@ -13,6 +13,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.http_routes import HttpMatch, RivalRoute, RouteClaim
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import AppConfig
 
 
 def why_awaited(
@@ -31,17 +32,28 @@ def _not_ready(
     cluster: Cluster, reading: Reading, namespace: str, own: RivalRoute, others: tuple[RivalRoute, ...]
 ) -> Iterator[str]:
     for app, entry in reading.entries.items():
-        claimed = entry.config.auxiliary_objects.route if app.namespace == namespace else None
-        if claimed is not None and _is_same(namespace, claimed.claim, own):
+        if app.namespace == namespace and _may_say(entry.config, own):
             routes = (each for each in others if each.app == names.app_label(app))
             if not (_is_taken(routes, own) and _serves(cluster, app)):
                 yield f"the app {app.name}"
     for key, config in reading.groups.items():
-        claims = _claims(config.desired) if key.namespace == namespace else ()
-        if any(_is_same(namespace, each, own) for each in claims):
+        if key.namespace != namespace:
+            continue
+        if config.desired.spec is None:
+            yield f"the release group {key.name}, whose files have a mistake,"  # Nobody knows for which requests.
+        elif any(_is_same(namespace, each, own) for each in _claims(config.desired)):
             routes = (each for each in others if each.group == names.fit(key.name))
             if not (_is_taken(routes, own) and _answers(cluster, key, config.desired)):
                 yield f"the release group {key.name}"
+
+
+def _may_say(config: AppConfig, own: RivalRoute) -> bool:
+    """Whether an app says the requests of a route, or may: of a target with a mistake nobody knows where they go."""
+    claimed = config.auxiliary_objects.route
+    if claimed is not None:
+        return _is_same(config.app.namespace, claimed.claim, own)
+    blue_green = (config.body.get("strategy") or {}).get("blueGreen") or {}
+    return config.target is None and bool(blue_green.get("routes"))
 
 
 def _serves(cluster: Cluster, app: AppKey) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.digest import short
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 
@@ -137,6 +137,35 @@ def test_a_route_of_that_name_that_is_not_ours_stays_and_is_in_nobodys_way(route
     routed.wait_phase("Healthy")
     routed.scenario.settle()
     assert route(routed) is not None
+
+
+@pytest.mark.parametrize("heir", ["an app", "a release group"])
+def test_who_may_answer_its_requests_by_files_with_a_mistake_is_waited_for(routed: App, heir: str) -> None:
+    """Found: an app with `deletionPolicy: delete` ended at once, because nobody knew which requests a broken target of
+    the app in its place is for.
+    """
+    world = routed.scenario
+    open_gateway(world.cluster, world.namespace)
+    routed.spec["deletionPolicy"] = "delete"
+    routed.configure()
+    world.settle()
+    if heir == "an app":
+        front = world.app("front")
+        front.strategy["routes"] = dict(ROUTES)
+        mistake = {f"{front.folder}/target.yaml": front.target_yaml("v1").replace("replicas:", "replicaz:")}
+        files: dict[str, str | None] = {f"{front.folder}/app.yaml": front.app_yaml(), **mistake}
+    else:
+        files = {f"groups/{world.namespace}/front/group.yaml": "spec: {active: v1, gatewayy: {}}\n"}
+    world.publish("front takes the place of web", {routed.folder: None, **files})
+    world.settle()
+    world.advance(61)
+    world.settle()
+    assert world.live("bluegreendeployments", "web") is not None
+    assert "front" in routed.condition("FolderInMain")["message"]
+    world.publish("front was a mistake", dict.fromkeys(files))
+    world.settle()
+    world.advance(61)
+    routed.wait(lambda: world.live("bluegreendeployments", "web") is None, "nobody is waited for any more")
 
 
 def test_without_the_gateway_api_the_app_runs_and_says_what_is_missing(
