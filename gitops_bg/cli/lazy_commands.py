@@ -73,8 +73,10 @@ class _OfEitherKind(_QuickCommand):
                 raise ObjectNotFound(f"{missing}; of a release group: {error.format_message()}") from None
 
     def _about_group(self, ctx: Any, words: list[str]) -> Any:
+        from gitops_bg.cli.views.output import notes_held_back
+
         command = LazyCommand(self.of_group).loaded()
-        with command.make_context(ctx.info_name, words, parent=ctx.parent) as inner:
+        with notes_held_back(ObjectNotFound), command.make_context(ctx.info_name, words, parent=ctx.parent) as inner:
             return command.invoke(inner)
 
 

@@ -3,7 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -61,6 +64,25 @@ def _between_words(renderable: RenderableType) -> RenderableType:
         return renderable
     words = renderable.plain.lstrip(" ")
     return paragraph(renderable[len(renderable.plain) - len(words) :], len(renderable.plain) - len(words))
+
+
+_HELD: ContextVar[list[Callable[[], None]] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def notes_held_back(unless: type[Exception]) -> Iterator[None]:
+    """Print the notes of what is tried here once it is over; none where it ends by an error of this kind."""
+    held: list[Callable[[], None]] = []
+    token = _HELD.set(held)
+    try:
+        yield
+    except unless:
+        held.clear()
+        raise
+    finally:
+        _HELD.reset(token)
+        for say in held:
+            say()
 
 
 class Output:
@@ -126,6 +148,13 @@ class Output:
 
     def note(self, text: object) -> None:
         """Print one line beside the result, on stderr; for programs an object ``note``."""
+        held = _HELD.get()
+        if held is None:
+            self._note(text)
+        else:
+            held.append(partial(self._note, text))
+
+    def _note(self, text: object) -> None:
         if self.json:
             sys.stderr.write(json.dumps({"note": clean(str(text))}, ensure_ascii=False) + "\n")
             return
