@@ -57,6 +57,19 @@ class Gitea:
             raise Refused(f"{method} {path}: {reply.status} {reply.data}")
         return reply.data
 
+    def merge(self, pull: str, how: str, user: str) -> None:
+        """Press the button of a pull request (the path of it), as often as Gitea asks to: it answers 405 until it has
+        looked whether that is possible. One that was merged while the answer was an error is merged.
+        """
+
+        def is_done() -> bool:
+            answer = self.ask("POST", f"{pull}/merge", {"Do": how}, user=user)
+            if answer.status != 200:
+                assert self.call("GET", pull, user=user)["merged"], answer
+            return True
+
+        eventually(is_done, what=f"{how} is done")
+
     def ask(self, method: str, path: str, body: Any = None, *, user: str) -> Reply:
         basic = base64.b64encode(f"{user}:{password(user)}".encode()).decode()
         request = urllib.request.Request(

@@ -303,8 +303,7 @@ class GiteaWorld(World):
 
     def merge(self, number: int, who: str, how: str) -> None:
         do = {"ff": "fast-forward-only"}.get(how, how)
-        path = f"{self.repository_path}/pulls/{number}/merge"
-        eventually(lambda: self.gitea.ask("POST", path, {"Do": do}, user=who).status == 200, what=f"{how} is done")
+        self.gitea.merge(f"{self.repository_path}/pulls/{number}", do, who)
 
     def comments(self, number: int) -> list[str]:
         return [comment["body"] for comment in self._call("GET", f"/issues/{number}/comments")]
