@@ -15,6 +15,10 @@ class ObjectNotFound(GitopsBgError):
     reason = "ObjectNotFound"
 
 
+class NameNotFound(ObjectNotFound):
+    """No app, or no release group, has the name: perhaps one of the other kind has."""
+
+
 class UsageError(GitopsBgError):
     """A required option or argument is missing or invalid."""
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.errors import NameNotFound
 from gitops_bg.cli.options.bare_values import with_bare_values
 from gitops_bg.cli.options.option_groups import with_option_groups
 from gitops_bg.cli.options.quick_values import quick
@@ -64,19 +64,19 @@ class _OfEitherKind(_QuickCommand):
         words = ctx.meta[_WORDS]
         try:
             return super().invoke(ctx)
-        except ObjectNotFound as missing:
+        except NameNotFound as missing:
             try:
                 return self._about_group(ctx, words)
-            except ObjectNotFound:
+            except NameNotFound:
                 raise missing from None
             except TyperException as error:
-                raise ObjectNotFound(f"{missing}; of a release group: {error.format_message()}") from None
+                raise NameNotFound(f"{missing}; of a release group: {error.format_message()}") from None
 
     def _about_group(self, ctx: Any, words: list[str]) -> Any:
         from gitops_bg.cli.views.output import notes_held_back
 
         command = LazyCommand(self.of_group).loaded()
-        with notes_held_back(ObjectNotFound), command.make_context(ctx.info_name, words, parent=ctx.parent) as inner:
+        with notes_held_back(NameNotFound), command.make_context(ctx.info_name, words, parent=ctx.parent) as inner:
             return command.invoke(inner)
 
 

@@ -15,6 +15,9 @@ from gitops_bg.core.model.http_routes import HttpMatch, RivalRoute, RouteClaim
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
+_NOT_YET = "is to answer its requests, and does not do so yet"
+_UNKNOWN = "may be to answer its requests: its files have a mistake, so nobody knows which ones it is for"
+
 
 def why_awaited(
     cluster: Cluster, reading: Reading, namespace: str, own: Iterable[RivalRoute], others: Iterable[RivalRoute]
@@ -23,9 +26,7 @@ def why_awaited(
     is waited for. ``own`` and ``others`` are the live HTTPRoutes of the namespace.
     """
     rest = tuple(others)
-    heirs = (heir for each in own for heir in _not_ready(cluster, reading, namespace, each, rest))
-    heir = next(heirs, "")
-    return f"{heir}, which is to answer its requests, does not do so yet" if heir else ""
+    return next((heir for each in own for heir in _not_ready(cluster, reading, namespace, each, rest)), "")
 
 
 def _not_ready(
@@ -35,16 +36,16 @@ def _not_ready(
         if app.namespace == namespace and _may_say(entry.config, own):
             routes = (each for each in others if each.app == names.app_label(app))
             if not (_is_taken(routes, own) and _serves(cluster, app)):
-                yield f"the app {app.name}"
+                yield f"the app {app.name} {_UNKNOWN if entry.config.target is None else _NOT_YET}"
     for key, config in reading.groups.items():
         if key.namespace != namespace:
             continue
         if config.desired.spec is None:
-            yield f"the release group {key.name}, whose files have a mistake,"  # Nobody knows for which requests.
+            yield f"the release group {key.name} {_UNKNOWN}"
         elif any(_is_same(namespace, each, own) for each in _claims(config.desired)):
             routes = (each for each in others if each.group == names.fit(key.name))
             if not (_is_taken(routes, own) and _answers(cluster, key, config.desired)):
-                yield f"the release group {key.name}"
+                yield f"the release group {key.name} {_NOT_YET}"
 
 
 def _may_say(config: AppConfig, own: RivalRoute) -> bool:

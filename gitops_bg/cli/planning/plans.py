@@ -10,7 +10,7 @@ from datetime import datetime
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.planning.planned import Planned, PlannedApp
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
@@ -115,9 +115,10 @@ def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None,
 
 def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:
     found = sorted(app for app in known if name in (app.name, str(app)))
-    if len(found) != 1:
-        which = f": {', '.join(map(str, found))}" if found else ""
-        raise ObjectNotFound(f"{'no' if not found else 'more than one'} app is called {name}{which}")
+    if not found:
+        raise NameNotFound(f"no app is called {name}")
+    if len(found) > 1:
+        raise ObjectNotFound(f"more than one app is called {name}: {', '.join(map(str, found))}")
     return found[0]
 
 

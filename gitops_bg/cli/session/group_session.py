@@ -4,7 +4,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.facts import gather
 from gitops_bg.agent.reconcile.peer_facts import note_peers
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.errors import NamespaceMissing
@@ -23,7 +23,7 @@ def group_in_git(session: Session, name: str, namespace: str = "") -> GroupKey:
     found = [key for key in there if key.name == name and namespace in ("", key.namespace)]
     if not found:
         known = f"; it has {', '.join(map(str, there))}" if there else ""
-        raise ObjectNotFound(f"main has no group {f'{namespace}/' if namespace else ''}{name}{known}")
+        raise NameNotFound(f"main has no group {f'{namespace}/' if namespace else ''}{name}{known}")
     if len(found) > 1:
         raise UsageError(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
     return found[0]

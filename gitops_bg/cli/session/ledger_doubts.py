@@ -6,7 +6,7 @@ Who the agent is, is a setting of the repository (``commitAuthor``), which agent
 from collections.abc import Sequence
 from typing import TypeVar
 
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.version import AppKey
@@ -17,7 +17,9 @@ _Entry = TypeVar("_Entry")
 
 
 def demanded(repository: Repository, about: AppKey | GroupKey, entries: Sequence[_Entry]) -> Sequence[_Entry]:
-    """Return the entries. Raises `ObjectNotFound` with the reason where there are none."""
+    """Return the entries. Raises `ObjectNotFound` with the reason where there are none; `NameNotFound` where main does
+    not have it either.
+    """
     if entries:
         return entries
     branch = repository.settings.state_branch
@@ -26,7 +28,9 @@ def demanded(repository: Repository, about: AppKey | GroupKey, entries: Sequence
         raise ObjectNotFound(f"the ledger {branch} has nothing of {about} by the agent: {doubt}; {_REMEDY}")
     others = [each for each in repository.clusters() if each != repository.settings.cluster]
     known = f"; there are ledgers of {', '.join(others)} (--cluster)" if others else ""
-    raise ObjectNotFound(f"the ledger {branch} knows nothing of {about}{known}")
+    is_there = about in repository.apps() or about in repository.groups()
+    error = ObjectNotFound if is_there else NameNotFound
+    raise error(f"the ledger {branch} knows nothing of {about}{known}")
 
 
 def tell_doubts(repository: Repository, output: Output, *about: AppKey | GroupKey) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.errors import NameNotFound, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, PlaceOptions
 from gitops_bg.cluster.api.access import Access
@@ -87,7 +87,7 @@ class LiveSession:
         if len(found) > 1:
             raise UsageError(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
         if not found:
-            raise ObjectNotFound(f"there is no app {name}; `gitops-bg get` lists those that run")
+            raise NameNotFound(f"there is no app {name}; `gitops-bg get` lists those that run")
         return found[0]
 
     def lacks_namespace(self, name: str) -> bool:

@@ -15,7 +15,7 @@ from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
 from gitops_bg.cli.clone.said_once import with_said_once
 from gitops_bg.cli.clone.user_credentials import with_users_git
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.errors import NameNotFound, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.session.connect import open_repository
 from gitops_bg.cli.session.live_session import LiveSession
@@ -150,7 +150,7 @@ class Session(LiveSession):
         """Return the app of this name; main must have it."""
         app = self.app(name)
         if app not in self.repository.apps():
-            raise ObjectNotFound(f"main has no app {app}; it would be in apps/{app}/")
+            raise NameNotFound(f"main has no app {app}; it would be in apps/{app}/")
         return app
 
     def app_file(self, app: AppKey) -> str:
@@ -165,7 +165,7 @@ class Session(LiveSession):
         """Return all facts about an app now. Raises ``ObjectNotFound``."""
         facts = gather(self.catalog([app.namespace]), self.cluster, app, self.now)
         if facts is None:
-            raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
+            raise NameNotFound(f"neither main nor the cluster has an app {app}")
         facts = self.as_the_agent_knows(facts, self.cluster.manifest(app))
         return self._knowing_peers(facts) if wants_peers(facts) else facts
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.errors import NameNotFound
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.app_row import Row, row_of
 from gitops_bg.cli.views.pods import Pod, pods_of
@@ -81,7 +81,7 @@ def look(session: LiveSession, app: AppKey) -> AppView:
     """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
     body = session.client.get(APPS, app.namespace, app.name)
     if body is None:
-        raise ObjectNotFound(f"the cluster runs no app {app}")
+        raise NameNotFound(f"the cluster runs no app {app}")
     record, config = session.cluster.record(app), app_config_from_live(app, body)
     observed = session.cluster.observe(app, config, record)
     on_every_node = any(each.on_every_node for each in record.versions)

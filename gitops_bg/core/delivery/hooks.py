@@ -100,7 +100,7 @@ def is_told_refusal(answered: Answered) -> bool:
 
 
 def _is_over(asked: Round, hook: Hook, run: HookRun) -> bool:
-    """Whether a hook that says no has been heard; of what serves still it is asked on, until that is left."""
+    """Whether a hook that says no is asked no more. About the version that serves it is asked until that is left."""
     return says_no(hook, run) and not asked.of.is_judged_live(run.digest)
 
 

@@ -100,6 +100,21 @@ def test_the_verbs_of_apps_are_about_a_group_where_it_has_the_name(cli: Cli, sto
     assert store.stages() == "v1L v2A"
 
 
+def test_an_app_of_the_same_name_is_meant_and_what_it_lacks_is_looked_for_in_no_group(cli: Cli, store: Store) -> None:
+    store.begin()
+    name, remote = f"{store.world.namespace}/store", store.world.remote
+    assert "main has no version v9 of" in cli("promote", name, "--to", "v9", code=5)
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.world.app("store").deploy("one")
+    store.world.wait_idle()
+    head = remote.head()
+    lacking = cli("rollback", name, "--to", "some-tag", code=5)
+    assert "some-tag" in lacking
+    assert "release group" not in lacking
+    assert remote.head() == head
+
+
 def test_a_name_of_neither_kind_is_said_to_be_no_app(cli: Cli, store: Store) -> None:
     store.begin()
     missing = f"{store.world.namespace}/nothing"

@@ -1,6 +1,6 @@
 """The live ReleaseGroups that a person means, with their names. Only reads."""
 
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.errors import NameNotFound, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
@@ -14,7 +14,7 @@ def live_groups(client: Client, namespace: str, name: str) -> list[Object]:
     bodies = client.list(RELEASE_GROUPS, in_name or namespace)
     found = [body for body in bodies if not name or body["metadata"]["name"] == name]
     if name and not found:
-        raise ObjectNotFound(f"the cluster has no group {name}")
+        raise NameNotFound(f"the cluster has no group {name}")
     if name and len(found) > 1:
         raise UsageError(f"{name} is ambiguous; name one of them in full: NAMESPACE/{name}")
     return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
