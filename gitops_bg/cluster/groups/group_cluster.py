@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.execution.intents import Intents
@@ -21,6 +22,7 @@ from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.cluster.observation.gateways import is_reported, taken, unresolved
+from gitops_bg.cluster.observation.reader import foreign_slices
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import pull_in
 from gitops_bg.core import names
@@ -64,6 +66,7 @@ class GroupCluster:
         self._client = client
         self._annotations = dict(annotations)
         self._intents = Intents()
+        self._slice_kind = EndpointSliceVersion(client)
 
     def seen(self, group: GroupKey) -> SeenGroup:
         """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
@@ -150,6 +153,8 @@ class GroupCluster:
             case ApplyGroup():
                 return self._apply_group(group, spec)
             case ApplyRoute():
+                for move in sorted(action.moves):
+                    self._demand_pods(group, *move)
                 live = self._own(HTTP_ROUTES, group, action.route.name)
                 return self._apply(HTTP_ROUTES, http_route(group.namespace, group_labels(group), action.route), live)
             case DeleteRoute():
@@ -204,10 +209,20 @@ class GroupCluster:
         member = self._client.get(SERVICES, group.namespace, action.member)
         if member is None:
             raise WorldChanged(f"Service {group.namespace}/{action.member} is gone")
+        self._demand_pods(group, {action.expected} - {""}, {action.member})
         before = ((live or {}).get("metadata", {}).get("labels") or {}).get(names.MEMBER, "")
         if action.expected and before != names.fit(action.expected):
             raise WorldChanged(f"Service {group.namespace}/{action.service} does not follow {action.expected} any more")
         return self._point(stable_service(group, action.service, member), live)
+
+    def _demand_pods(self, group: GroupKey, leaves: Collection[str], to: Collection[str]) -> None:
+        """Check I1 live: raise ``WorldChanged`` where requests would leave members that answer for ones that do not."""
+        if not any(self._answers(group, each) for each in to) and any(self._answers(group, each) for each in leaves):
+            raise WorldChanged(f"Service {group.namespace}/{min(to)} has no pod that answers, and {min(leaves)} has")
+
+    def _answers(self, group: GroupKey, member: str) -> bool:
+        """Whether the Service of a member has a ready endpoint, read live."""
+        return any(each.ready for each in foreign_slices(self._client, self._slice_kind(), group.namespace, member))
 
     # --- objects ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
@@ -19,11 +20,21 @@ class ApplyGroup:
         return "apply the ReleaseGroup as Git describes it"
 
 
+class Move(NamedTuple):
+    """Requests without the version's header move from some members to others; all of them are members of the group."""
+
+    leaves: frozenset[str]
+    to: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyRoute:
-    """Create an HTTPRoute, or make it say exactly this."""
+    """Create an HTTPRoute, or make it say exactly this, as long as none of ``moves`` leaves pods that answer for none
+    (I1).
+    """
 
     route: HttpRoute
+    moves: frozenset[Move] = frozenset()
 
     def __str__(self) -> str:
         return f"write HTTPRoute {self.route.name}"
@@ -47,6 +58,8 @@ class DeleteRoute:
 @dataclass(frozen=True, slots=True)
 class FollowMember:
     """Have a stable Service select what the Service of a member selects, with its ports; create it where it is missing.
+
+    Not where callers would leave pods that answer for none (I1).
 
     ``expected`` is the member that it follows now; empty: it does not exist, or follows none.
     """

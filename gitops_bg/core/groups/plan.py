@@ -3,7 +3,7 @@
 The group never touches a pod: it writes HTTPRoutes, and the Services with the services' own names.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
@@ -13,6 +13,7 @@ from gitops_bg.core.groups.decision import (
     DeleteService,
     FollowMember,
     GroupAction,
+    Move,
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
@@ -122,17 +123,23 @@ def without_pods(world: GroupWorld) -> str:
     """The member without a pod that answers to which a step would lead requests without the header, away from one that
     has pods; empty where there is none. Then the step waits, routes and Services alike (I1).
     """
+    moves = moves_by(world, wanted_routes(world))
+    lost = (to for leaves, to in moves if not any(map(world.answers, to)) and any(map(world.answers, leaves)))
+    return next((min(to) for to in lost), "")
+
+
+def moves_by(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Move]:
+    """How these routes move requests without the header. At rest none move to another service (`GroupWorld.held_back`):
+    all else is repaired, whatever has no pods.
+    """
     if world.record.transition is None:
-        return ""  # At rest no request moves to another service (`GroupWorld.held_back`); all else is repaired.
+        return
     live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
     now = led_by_default(live, world.gateway)
-    for request, to in led_by_default(wanted_routes(world), world.gateway).items():
-        if any(map(world.answers, to)):
-            continue
+    for request, to in led_by_default(routes, world.gateway).items():
         losing = [now[request]] if request in now else [by for old, by in now.items() if takes_requests(request, old)]
-        if any(world.answers(each) for by in losing for each in by):
-            return min(to)
-    return ""
+        if leaves := frozenset[str]().union(*losing) - to:
+            yield Move(leaves, to)
 
 
 def unresolved(world: GroupWorld) -> Iterator[tuple[str, str]]:
@@ -180,11 +187,10 @@ def commit_of(world: GroupWorld) -> CommitActive | None:
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
     """New HTTPRoutes first, alone: where paths move into them, the old ones give these up in a later pass."""
     wanted, live = wanted_routes(world), world.observed.routes
-    new = tuple(ApplyRoute(route) for route in wanted if route.name not in live)
-    if new:
-        return new
-    changed = (route for route in wanted if live[route.name].route != as_stored(route) and not live[route.name].foreign)
-    return tuple(map(ApplyRoute, changed))
+    new = [route for route in wanted if route.name not in live]
+    differs = (route for route in wanted if route.name in live and live[route.name].route != as_stored(route))
+    written = new or [route for route in differs if not live[route.name].foreign]
+    return tuple(ApplyRoute(route, frozenset(moves_by(world, [route]))) for route in written)
 
 
 def _follow(world: GroupWorld) -> Iterator[GroupAction]:

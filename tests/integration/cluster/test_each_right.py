@@ -175,6 +175,7 @@ def release_groups(scene: Scene) -> None:
     spec = {"selector": {"app": "cart"}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}
     admin_made = {"metadata": {"name": "cart-v1"}, "spec": spec}
     scene.cluster.create(f"/api/v1/namespaces/{key.namespace}/services", admin_made)
+    scene.cluster.add_ready_endpoint(key.namespace, "cart-v1")
     subject.carry_out(key, SPEC, ApplyGroup())
     subject.observe(key, subject.seen(key), SPEC, {}, [key])
     decision = GroupDecision((), GroupRecord(group("v1A", "cart@v1")), Phase.HEALTHY, ())

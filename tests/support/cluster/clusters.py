@@ -149,6 +149,14 @@ class TestCluster(RawApi):
             for address in endpoint["addresses"]
         }
 
+    def add_ready_endpoint(self, namespace: str, service: str, pod: Json | None = None) -> str:
+        """Have a Service lead to a ready pod that no controller knows; returns the path of its EndpointSlice."""
+        endpoint = {"addresses": ["10.0.0.1"], "conditions": {"ready": True}, **({"targetRef": pod} if pod else {})}
+        metadata = {"name": f"{service}-by-hand", "labels": {"kubernetes.io/service-name": service}}
+        path = self.endpoint_slices(namespace)
+        self.create(path, {"metadata": metadata, "addressType": "IPv4", "endpoints": [endpoint], "ports": []})
+        return f"{path}/{service}-by-hand"
+
     def watch_until(self, path: str, predicate: Callable[[list[Json]], bool], timeout: float = PATIENCE) -> list[Json]:
         """Follow a collection until its objects (by name, sorted) fulfil the predicate; returns them then."""
         first = self.get(path)

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.groups.decision import ApplyRoute
 from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.defaults import led_by_default
@@ -119,6 +120,31 @@ def test_the_way_back_out_of_a_switch_waits_for_pods_to_go_to(why: str) -> None:
     world.gone = set()
     world.settle()
     assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
+
+
+def moves(world: World) -> set[tuple[str, str]]:
+    """The moves of requests for which pods are looked at once more before the routes of a step are written."""
+    routes = (each for each in world.decide().actions if isinstance(each, ApplyRoute))
+    return {(min(move.leaves), min(move.to)) for route in routes for move in route.moves}
+
+
+def test_the_routes_of_a_step_say_which_requests_they_move() -> None:
+    """What is known of pods is late: they may have failed since (`integration/cluster/groups/test_group_cluster`)."""
+    world = switching(written=False)
+    assert moves(world) == {("cart-v1", "cart-v2")}, "auth stays where it is, and nobody had /new"
+    world = switching(written=True)
+    world.active = "v1"
+    with suppress(Died):
+        world.step(1)
+    assert moves(world) == {("cart-v2", "cart-v1")}, "so does the way back"
+
+
+def test_a_repair_looks_at_no_pods() -> None:
+    """At rest no request moves to another service, and one whose pods fail must not keep the others from a repair."""
+    world = store()
+    world.settle()
+    world.routes.clear()
+    assert (len(world.decide().actions), moves(world)) == (1, set())
 
 
 def test_services_wait_with_the_routes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -39,16 +38,6 @@ def lead(scene: Scene, labels: dict[str, str], name: str = "web") -> None:
     scene.cluster.patch(f"{services(scene.app.namespace)}/{name}", change, JSON_PATCH)
 
 
-def late_slice(scene: Scene, pod: dict[str, Any]) -> str:
-    """The path of an EndpointSlice of the Service with a ready pod of before: its controller is late to change it."""
-    version = scene.cluster.get("/apis/discovery.k8s.io")["preferredVersion"]["groupVersion"]
-    path = f"/apis/{version}/namespaces/{scene.app.namespace}/endpointslices"
-    endpoint = {"addresses": ["10.0.0.1"], "conditions": {"ready": True}, "targetRef": pod}
-    metadata = {"name": "web-late", "labels": {"kubernetes.io/service-name": "web"}}
-    scene.cluster.create(path, {"metadata": metadata, "addressType": "IPv4", "endpoints": [endpoint], "ports": []})
-    return f"{path}/web-late"
-
-
 def test_it_does_not_end_while_a_request_may_reach_it(scene: Scene) -> None:
     scene.serve(ONE)
     for labels in (scene.selector(ONE), {APP: "web"}, {"team": "shop"}):
@@ -57,7 +46,8 @@ def test_it_does_not_end_while_a_request_may_reach_it(scene: Scene) -> None:
             scene.do(ENDS)
     lead(scene, selector(renamed(scene).app, ONE.digest))
     name = replica_set_name(scene.app, 1, ONE.digest)
-    late = late_slice(scene, {"kind": "Pod", "name": f"{name}-abcde", "uid": "5eed"})
+    pod = {"kind": "Pod", "name": f"{name}-abcde", "uid": "5eed"}
+    late = scene.cluster.add_ready_endpoint(scene.app.namespace, "web", pod)  # Its controller is late to change it.
     with pytest.raises(WorldChanged, match=f"the endpoints of the active Service web still lead to {name}"):
         scene.do(ENDS)
     scene.cluster.delete(late)

@@ -26,6 +26,7 @@ from gitops_bg.core.groups.decision import (
     DeleteService,
     FollowMember,
     GroupDecision,
+    Move,
 )
 from gitops_bg.core.groups.model import GroupGateway, GroupKey, TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
@@ -82,7 +83,8 @@ class Store:
         return self.subject.observe(self.key, self.subject.seen(self.key), SPEC, {})
 
     def service(self, name: str, **changes: Any) -> dict[str, Any]:
-        """Create the Service of a member, as its app's engine does."""
+        """Create the Service of a member, as its app's engine does, with a pod that answers."""
+        self.cluster.add_ready_endpoint(self.key.namespace, name)
         spec = {"selector": {"app": name}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}], **changes}
         body = {"metadata": {"name": name}, "spec": spec}
         return self.cluster.create(f"/api/v1/namespaces/{self.key.namespace}/services", body)
@@ -114,7 +116,8 @@ def test_the_group_has_an_object_with_the_spec_of_git(store: Store) -> None:
 def test_a_record_comes_back_as_it_was_and_the_older_of_two_decisions_loses(store: Store) -> None:
     store.do(ApplyGroup())
     moving = Transition(TransitionKind.PROMOTION, "v1", "v2", TransitionStep.SWITCH, NOW, NOW, 1)
-    record = GroupRecord(group("v1A v2C", "a@v1 a@v2"), moving, ("v0",), NOW, (DeletedVersion("v3", "abc"),))
+    state, deleted = group("v1A v2C", "a@v1 a@v2"), (DeletedVersion("v3", "abc"),)
+    record = GroupRecord(state, moving, ("v0",), NOW, "v0", deleted)
     conditions = (Condition("Ready", False, "Promoting", "on its way"),)
     decision = GroupDecision((), record, Phase.PROMOTING, conditions)
     before = store.subject.seen(store.key)
@@ -365,6 +368,30 @@ def test_a_service_that_follows_another_member_than_expected_is_not_moved(store:
         store.do(FollowMember("cart", "cart-v2", "cart-v3"))
     store.do(DeleteService("cart"))
     assert store.observed().services == {}
+
+
+MOVES = ApplyRoute(ROUTE, frozenset({Move(frozenset({"cart-v1"}), frozenset({"cart-v2"}))}))
+
+
+@pytest.mark.parametrize("action", [FollowMember("cart", "cart-v2", "cart-v1"), MOVES], ids=str)
+def test_no_request_leaves_pods_for_a_member_whose_pods_failed_since_it_was_decided(store: Store, action: Any) -> None:
+    """I1, read live: what a watch tells of pods is late (pitfalls.md)."""
+    store.service("cart-v1")
+    store.service("cart-v2")
+    store.do(ApplyGroup(), FollowMember("cart", "cart-v1"))
+
+    def ready(member: str, *, is_ready: bool) -> None:
+        path = f"{store.cluster.endpoint_slices(store.key.namespace)}/{member}-by-hand"
+        endpoint = {"addresses": ["10.0.0.1"], "conditions": {"ready": is_ready}}
+        store.cluster.patch(path, {"endpoints": [endpoint]})
+
+    ready("cart-v2", is_ready=False)
+    with pytest.raises(WorldChanged, match="cart-v2 has no pod that answers, and cart-v1 has"):
+        store.do(action)
+    assert (store.observed().services["cart"].member, store.observed().routes) == ("cart-v1", {})
+    ready("cart-v1", is_ready=False)
+    store.do(action)  # Nothing is lost where nobody answers.
+    assert store.observed().services["cart"].member == "cart-v2" or store.observed().routes
 
 
 def test_a_service_of_somebody_else_is_left_alone(store: Store) -> None:
