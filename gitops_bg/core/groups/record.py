@@ -134,7 +134,9 @@ class GroupRecord:
     leaving: tuple[str, ...] = ()
     """Versions that the last transition archived or deleted, as long as routes may still lead to them."""
     left_at: datetime | None = None
-    """When the last transition ended; None once nothing leads to ``leaving`` any more."""
+    """When the last transition ended; None once nothing leads to ``leaving``, or to ``left``, any more."""
+    left: str = ""
+    """The version that requests left then: by a move, or because a promotion was taken back once they had moved."""
     deleted: tuple[DeletedVersion, ...] = ()
     failed: FailedTransition | None = None
     moves: tuple[GroupMove, ...] = ()

@@ -91,10 +91,10 @@ def _is_on_the_move(world: GroupWorld, version: str) -> bool:
 
     A Gateway that has not taken the last move yet still leads requests to the version that was left.
     """
-    record, moving = world.record, world.record.transition
-    if record.left_at is not None and record.moves and record.moves[-1].source == version:
+    moving = world.record.transition
+    if version in (world.record.left, world.fallback):
         return True
-    return version == world.fallback or (moving is not None and version in (moving.source, moving.target))
+    return moving is not None and version in (moving.source, moving.target)
 
 
 def _may_leave(world: GroupWorld, part: Part) -> bool:

@@ -38,6 +38,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
         transition=was.transition,
         leaving=was.leaving,
         left_at=was.left_at,
+        left=was.left,
         deleted=was.deleted,
         failed=was.failed,
         moves=was.moves,

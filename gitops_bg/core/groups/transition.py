@@ -43,7 +43,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     """
     state, moving, wanted = world.record.state, world.record.transition, world.wanted
     if moving is not None and moving.withdrawn:
-        return _taken_up(world, moving) if wanted == moving.target else world
+        return _taken_up(world, moving) if wanted == moving.target else _passed_by(world, moving)
     if moving is not None:
         return _withdrawn(world, moving, f"group.yaml asks for {wanted}") if wanted != moving.target else world
     stage = state.stage(wanted)
@@ -75,6 +75,30 @@ def _taken_up(world: GroupWorld, moving: Transition) -> GroupWorld:
     return world.with_record(transition=on)
 
 
+def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
+    """Roll back at once where Git asks for the version before the one that a move is to go back to, and that one has
+    lost its pods: requests would stay with the target as long as that is so (I6).
+    """
+    is_legacy = world.record.state.stage(world.wanted) is VersionStage.LEGACY
+    if not moving.moved or not is_legacy or is_written(world) or not without_pods(world):
+        return world
+    if not all(gate.open for gate in gates_of(world, world.wanted)):
+        return world
+    said = f"rollback from {moving.target} to {world.wanted}, past {moving.source}, which has no pods"
+    world = world.with_event(GroupEvent.ROLLBACK_STARTED, said)
+    on = replace(
+        moving,
+        kind=TransitionKind.ROLLBACK,
+        target=world.wanted,
+        step=TransitionStep.SWITCH,
+        started_at=world.now,
+        step_since=world.now,
+        withdrawn="",
+        moved=False,
+    )
+    return world.with_record(transition=on, left=moving.target)
+
+
 def _said_of(world: GroupWorld, version: str) -> str:
     """What to do about a version that is no candidate any more; empty where it has not been deleted."""
     if all(each.name != version for each in world.record.deleted):
@@ -88,12 +112,13 @@ def advance(world: GroupWorld) -> GroupWorld:
     if moving is None:
         left = world.record.left_at
         done = left is not None and is_in_place(world) and not _awaits_gateway_status(world, left)
-        return world.with_record(leaving=(), left_at=None) if done else world
+        return world.with_record(leaving=(), left_at=None, left="") if done else world
     waits = not moving.goes_back and _awaits_gateway_status(world, moving.step_since)
     if waits or not _is_taken(world, moving):
         return world
     if moving.withdrawn:
         world = world.with_event(GroupEvent.TRANSITION_WITHDRAWN, f"{moving.source} stays active: {moving.withdrawn}")
+        world = world.with_record(left_at=world.now, left=moving.target) if moving.moved else world
         return world.with_record(transition=None)
     if moving.step is TransitionStep.SWITCH:
         return _finished(world, moving)
@@ -185,7 +210,13 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
     moves = (*world.record.moves, move)[-MOST_MOVES:]
     world = world.with_record(
-        state=after, transition=None, leaving=leaving, left_at=world.now, deleted=gone, moves=moves
+        state=after,
+        transition=None,
+        leaving=leaving,
+        left_at=world.now,
+        left=moving.source,
+        deleted=gone,
+        moves=moves,
     )
     return await_verdict(world, moving.target, moving.source, moving.kind)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.record import MemberState, member_state
 from gitops_bg.core.model.conditions import Phase
-from tests.core.groups.simulation import World, store, version
+from tests.core.groups.simulation import Died, World, store, version
 
 
 def refusing(world: World) -> World:
@@ -94,6 +97,62 @@ def test_a_rollback_does_not_wait_for_a_promotion_that_the_gateway_refuses() -> 
     world.active = "v1"
     world.settle()
     assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_a_rollback_does_not_wait_for_the_pods_of_a_version_that_it_passes() -> None:
+    """Requests are with v3, whose promotion was taken back; v2 has no pods to go back to, and v1 has."""
+    world = serving_v2()
+    world.versions["v3"] = version("3", cart="/cart")
+    world.settle()
+    world.active = "v3"
+    while world.services["cart"] != "cart-v3":
+        with suppress(Died):
+            world.step(1)
+    world.gone, world.active, world.trail = {"cart-v2"}, "v1", []
+    before = world.answers()
+    world.settle()
+    assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
+    assert {seen["/cart", ""] for seen in world.trail} <= {before["/cart", ""], "cart-v1"}, "none leads to v2"
+    assert [(each.source, each.target) for each in world.record.moves][-1] == ("v2", "v1")
+
+
+@pytest.mark.parametrize("gone", [{"cart-v1", "cart-v2"}, set()], ids=["v1 has no pods", "v2 has pods again"])
+def test_a_promotion_that_is_taken_back_passes_no_version_where_it_need_not(gone: set[str]) -> None:
+    world = serving_v2()
+    world.versions["v3"] = version("3", cart="/cart")
+    world.settle()
+    world.active = "v3"
+    while world.services["cart"] != "cart-v3":
+        with suppress(Died):
+            world.step(1)
+    world.gone, world.active = gone, "v1"
+    with suppress(Died):
+        world.step(1)
+    moving = world.record.transition
+    assert moving is not None
+    assert (moving.target, bool(moving.withdrawn)) == ("v3", True)
+
+
+def test_what_requests_have_left_keeps_its_pods_until_the_gateway_has_followed() -> None:
+    """Of a promotion that was taken back once requests had begun to move, as of one that is over."""
+    world = store()
+    world.settle()
+    world.active = "v2"
+    while world.services["cart"] != "cart-v2":
+        with suppress(Died):
+            world.step(1)
+    refusing(world).active = "v1"
+    world.settle()
+    assert (world.stages, world.record.transition) == ("v1A v2C", None)
+    folder = world.versions.pop("v2")
+    world.settle()
+    assert member_state(world.record, "cart", "v2") is MemberState.CANDIDATE, "the Gateway may lead requests there"
+    world.accepts = True
+    world.settle()
+    assert world.stages == "v1A"
+    world.versions["v2"] = folder
+    world.settle()
+    assert world.stages == "v1A v2C"
 
 
 def test_a_rollback_is_not_given_up_for_good_where_something_that_can_be_mended_is_in_its_way() -> None:
