@@ -71,11 +71,12 @@ counts: .venv/.installed
 
 # What CI explores: all of depth 4, and of depth 5 as much of each seed as its share of a million states;
 # `make explore DEPTH=6 MOST=200000` goes deeper.
+comma := ,
 DEPTH ?= 5
 MOST ?= 49850
-LEAST ?= $(if $(filter 5-49850,$(DEPTH)-$(MOST)),1000000,0)
+LEAST ?= $(if $(filter 5-49850,$(DEPTH)-$(MOST)),app=1000000$(comma)group=300000)
 explore: .venv/.installed
-	$(BIN)/python -m tests.exploration --write --depth $(DEPTH) --most $(MOST) --least $(LEAST) $(EXPLORE)
+	$(BIN)/python -m tests.exploration --write --depth $(DEPTH) --most $(MOST) --least "$(LEAST)" $(EXPLORE)
 
 # The promises on more random histories than `make test` takes.
 HISTORIES ?= 200

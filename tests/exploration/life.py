@@ -18,6 +18,7 @@ from tests.exploration import promises
 from tests.exploration.moments import LONG_AGO, canonical, moved_back
 from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of
 from tests.exploration.sayings import PROMISE, still
+from tests.exploration.seed import Event
 from tests.exploration.world import (
     Agent,
     Books,
@@ -30,10 +31,6 @@ from tests.exploration.world import (
     Violation,
     is_older,
 )
-
-Event = tuple[object, ...]
-"""A name and its arguments; `story.words` says it in plain English."""
-
 
 _WAYS_ON: Mapping[Phase, Event] = {
     Phase.SUSPENDED: ("suspend",),
@@ -72,6 +69,10 @@ class Life:
         self._checked: set[State] = set()
         self._gone_back: set[tuple[int, int]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
+
+    @property
+    def asked(self) -> int:
+        return self.passes.asked
 
     # --- parts ----------------------------------------------------------------------------------------------
 

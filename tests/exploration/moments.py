@@ -25,18 +25,19 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind))
 
 
-def _mapped(value: Any, change: Callable[[datetime], datetime]) -> Any:
+def mapped(value: Any, change: Callable[[datetime], datetime]) -> Any:
+    """A value with every time in it changed."""
     if isinstance(value, datetime):
         return change(value)
     if isinstance(value, tuple):
-        new = tuple(_mapped(one, change) for one in value)
+        new = tuple(mapped(one, change) for one in value)
         return new if any(x is not y for x, y in zip(new, value, strict=True)) else value
     if is_dataclass(value) and not isinstance(value, type):
         changed = {}
         for name in _names(type(value)):
             before = getattr(value, name)
             if before is not None and not isinstance(before, str | int):
-                after = _mapped(before, change)
+                after = mapped(before, change)
                 if after is not before:
                     changed[name] = after
         return replace(value, **changed) if changed else value
@@ -49,14 +50,14 @@ def _times(part: Any) -> frozenset[datetime]:
     if isinstance(part, Version) and part.retirement and part.retirement.since:
         part = replace(part, retirement=replace(part.retirement, until=None))  # It follows from that and the spec.
     old: set[datetime] = set()
-    _mapped(part, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
+    mapped(part, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
     return frozenset(old)
 
 
 @lru_cache(maxsize=200_000)
 def _shifted(part: Any, seconds: float) -> Any:
     delta = timedelta(seconds=seconds)
-    return _mapped(part, lambda moment: moment - delta)
+    return mapped(part, lambda moment: moment - delta)
 
 
 def _read(record: Record, place: tuple[str, str]) -> Any:
@@ -106,7 +107,7 @@ def canonical(record: Record) -> Record:
     ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
     if all(moment == rank for moment, rank in ranks.items()):
         return record
-    ranked = {place: _mapped(value, lambda moment: ranks.get(moment, moment)) for place, value in timed.items()}
+    ranked = {place: mapped(value, lambda moment: ranks.get(moment, moment)) for place, value in timed.items()}
     if _VERSIONS in ranked:
         pairs = zip(record.versions, ranked[_VERSIONS], strict=True)
         ranked[_VERSIONS] = tuple(_with_deadline(before, after) for before, after in pairs)

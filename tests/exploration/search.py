@@ -3,14 +3,13 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 from gitops_bg.core import engine
-from tests.exploration.life import Event, Life
 from tests.exploration.passes import FOR_PEOPLE, light
-from tests.exploration.seeds import Seed, begin
-from tests.exploration.world import State, Violation
+from tests.exploration.seed import Event, Life, Seed, begin
+from tests.exploration.world import Violation
 
 SAMPLE = 16
 """Of the states that are reached last, one in so many is led to its end; of all others, each."""
@@ -74,12 +73,12 @@ def _explore(
         life, first = begin(seed)
     except Violation as violation:
         return Explored(seed.name, 0, 0, 0, 0, 0.0, (Story(seed.name, (), str(violation)),))
-    came: dict[State, tuple[State, Event] | None] = {first: None}
+    came: dict[Any, tuple[Any, Event] | None] = {first: None}
     stories: dict[str, Story] = {}
     steps, frontier, reached = 0, [first], 0
     last = seed.depth if depth is None else depth
     for reached in range(1, last + 1):
-        following: list[State] = []
+        following: list[Any] = []
         for state in frontier:
             for event, happen in life.following(state):
                 steps += 1
@@ -106,7 +105,7 @@ def _explore(
         if len(came) >= most or not frontier:
             break
     spent = time.process_time() - started
-    return Explored(seed.name, reached, len(came), steps, life.passes.asked, spent, tuple(stories.values()))
+    return Explored(seed.name, reached, len(came), steps, life.asked, spent, tuple(stories.values()))
 
 
 def kind_of(promise: str) -> str:
@@ -114,7 +113,7 @@ def kind_of(promise: str) -> str:
     return "".join(one for one in promise.split("(", maxsplit=1)[0] if not one.isdigit())[:60]
 
 
-def _way(came: dict[State, tuple[State, Event] | None], state: State) -> Iterator[Event]:
+def _way(came: dict[Any, tuple[Any, Event] | None], state: Any) -> Iterator[Event]:
     way: list[Event] = []
     while (step := came[state]) is not None:
         state, event = step
@@ -122,7 +121,7 @@ def _way(came: dict[State, tuple[State, Event] | None], state: State) -> Iterato
     return reversed(way)
 
 
-def replay(seed: Seed, events: tuple[Event, ...]) -> tuple[Life, State]:
+def replay(seed: Seed, events: tuple[Event, ...]) -> tuple[Life, Any]:
     """A story told again. Raises ``Violation`` where its promise is still broken."""
     life, state = begin(seed)
     for event in events:

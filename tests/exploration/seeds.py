@@ -1,28 +1,15 @@
 """The worlds that exploration begins with: each is a story of events from the empty world, and what may happen then."""
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from gitops_bg.core.model.analysis.metrics import Metric, Plan
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
-from tests.exploration.life import Event, Life, Rules
-from tests.exploration.world import State
+from tests.exploration.groups.seeds import GROUP_SEEDS
+from tests.exploration.life import Life, Rules
+from tests.exploration.seed import Event, Seed
 
 ANALYSIS = Plan((Metric("errors", "web", count=1),))
-
-
-class Seed(NamedTuple):
-    """A named beginning."""
-
-    name: str
-    rules: Rules
-    events: tuple[Event, ...]
-    depth: int
-    """How deep CI explores from it."""
-    states: int
-    """How many states that reaches at least: nine in ten of what it did."""
-
 
 S: Event = ("settle",)
 V1: tuple[Event, ...] = (("push", "1"), S)
@@ -52,13 +39,14 @@ def _seed(
     tags: tuple[str, ...] = ("1", "2", "3"),
     second: bool = False,
 ) -> Seed:
-    return Seed(name, Rules(spec or manual(), tags, frozenset(kinds.split()), second), events, depth, states)
+    rules = Rules(spec or manual(), tags, frozenset(kinds.split()), second)
+    return Seed(name, lambda: Life(rules), events, depth, states)
 
 
 IN_ANALYSIS = (*V1, ("push", "2"), *LOOKS, ("pods", "2", True), ("act", "a"), ("act", "a"))
 PROMOTED: tuple[Event, ...] = (("act", "a", "Successful"), ("put", "a"), ("act", "a"), ("act", "a"))
 
-SEEDS: tuple[Seed, ...] = (
+APP_SEEDS = (
     _seed("empty", (), "crash pods git protect ask foreign", 180, tags=("1", "2")),
     _seed("v1 live", V1, "crash pods git ask time dates", 270),
     _seed("v2 candidate ready", V2_READY, "crash pods git ask dates broken", 1560),
@@ -84,13 +72,4 @@ SEEDS: tuple[Seed, ...] = (
     _seed("a version that never comes up", (*V2, ("push", "x1"), S), TROUBLED, 1420, tags=("1", "2", "x1")),
 )
 
-
-def begin(seed: Seed) -> tuple[Life, State]:
-    """The world of a seed."""
-    life = Life(seed.rules)
-    state = life.empty()
-    for event in seed.events:
-        following = life.happen(state, event)
-        assert following is not None, f"{seed.name}: {event} cannot happen"
-        state = following
-    return life, state
+SEEDS = (*APP_SEEDS, *GROUP_SEEDS)

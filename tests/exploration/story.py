@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.exploration.life import Event
 from tests.exploration.search import Story
+from tests.exploration.seed import Event
 
 FOLDER = Path(__file__).parent / "stories"
 
@@ -27,7 +27,7 @@ _WORDS = {
     "revert_primary": "somebody reverts the last change of primary.yaml",
     "revert_target": "somebody reverts the last push of the target",
     "retry": "somebody asks for a retry of the target",
-    "suspend": "somebody suspends the app, or ends that",
+    "suspend": "somebody suspends it, or ends that",
     "break_target": "somebody pushes a target.yaml that is no YAML",
     "remove_primary": "somebody deletes primary.yaml",
     "rewind": "somebody force-pushes main without its last {0} commits",
@@ -39,6 +39,17 @@ _WORDS = {
     "lose": "somebody deletes the ReplicaSet of {0}",
     "rebuild": "the record is lost",
     "edit": "somebody edits the record, which counts as lost",
+    "name": "somebody merges active: {0}",
+    "add": "somebody pushes the folder of {0}",
+    "fix": "somebody changes the folder of {0}",
+    "remove": "somebody deletes the folder of {0}",
+    "break_group": "somebody pushes a group.yaml that is no YAML, or mends it",
+    "gateway": "from now on the Gateway {0}",
+    "catch_up": "a Gateway that is late takes what is written",
+    "come_up": "the pods of all members that run come up",
+    "follow": "somebody points the Service {0} at {1}",
+    "lose_record": "somebody deletes the ReleaseGroup, and so the record",
+    "lose_cluster": "the whole cluster is lost",
     "going": "somebody deletes the BlueGreenDeployment, which is not gone yet",
 }
 
@@ -49,6 +60,8 @@ def words(event: Event) -> str:
     match name, rest:
         case "put", [who, False]:
             return f"agent {who} pushes what it decided, and dies before it hears the answer"
+        case "act", [who, "", found]:
+            return f"agent {who} makes a pass, and hooks say {found}"
         case "act", [who, verdict]:
             return f"agent {who} makes a pass, and the analysis says {verdict}"
         case "revert_target", [True]:

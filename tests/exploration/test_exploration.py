@@ -8,7 +8,8 @@ import pytest
 
 from tests.exploration.known import known
 from tests.exploration.search import Story, explore, kind_of, replay
-from tests.exploration.seeds import SEEDS, Seed
+from tests.exploration.seed import Seed
+from tests.exploration.seeds import SEEDS
 from tests.exploration.story import Told, stories, text
 from tests.exploration.world import Violation
 

@@ -1,0 +1,1 @@
+"""Exploration of release groups: the same search over another world (`tests.exploration`)."""

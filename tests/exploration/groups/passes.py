@@ -1,0 +1,244 @@
+"""What one agent sees of a group, what the engine answers (each question is asked once), and what a write changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from gitops_bg.core.groups import decision as act
+from gitops_bg.core.groups import engine
+from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec
+from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
+from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
+from gitops_bg.core.model.http_routes import HttpRoute, as_stored
+from gitops_bg.core.model.spec import Suspension
+from tests.core.groups.simulation import STORE, version
+from tests.exploration.groups.world import Agent, Cluster, Commit, Pools
+from tests.exploration.moments import LONG_AGO, NOW, mapped
+
+RUNS = (MemberState.RUNNING, MemberState.CANDIDATE)
+FOLDERS: dict[str, dict[str, str | None]] = {
+    "v1": {"cart": "/cart", "auth": "/auth"},
+    "v2": {"cart": "/cart /new", "auth": "/auth"},
+    "v3": {"cart": "/cart"},
+}
+"""What each version brings: two services, and one that leaves the other to the version before."""
+MEMBERS = tuple(member_name(service, name) for name, services in FOLDERS.items() for service in services)
+
+
+@lru_cache
+def folder(name: str, content: int) -> DesiredVersion:
+    return version(str(content), **FOLDERS[name])
+
+
+class Outcome(NamedTuple):
+    """What the engine answered."""
+
+    record: int
+    actions: tuple[act.GroupAction, ...]
+    wake: float | None
+    commit: act.CommitActive | None
+    measures: tuple[Any, ...] = ()
+    calls: tuple[Any, ...] = ()
+    broken: str = ""
+
+
+class Said(NamedTuple):
+    """What came back from outside since the last pass: the verdict of every measurement, and what hooks found."""
+
+    verdict: str = ""
+    hooks: str = ""
+    """``Successful``: those that lead forward accept, and those that lead back refuse. ``Failed``: the reverse."""
+
+
+NOTHING = Said()
+
+
+class Passes:
+    """The engine over one group, with the memory of what it was asked."""
+
+    def __init__(self, pools: Pools, spec: GroupSpec) -> None:
+        self.pools, self.spec = pools, spec
+        self._answers: dict[tuple[object, ...], Outcome] = {}
+        self._desired: dict[Commit, DesiredGroup] = {}
+
+    @property
+    def asked(self) -> int:
+        """How often the engine was asked."""
+        return len(self._answers)
+
+    def outcome(self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1) -> Outcome:
+        """What the engine says where the agent sees this; ``pods``: the cluster whose pods its cache still shows."""
+        head = self.pools.main[agent.main][-1]
+        asked = (agent.measures, agent.calls) if said is not NOTHING else ()
+        key = (head, agent.ledger, agent.refused, cluster, record, said, asked, pods)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = self._decide(agent, cluster, record, said, pods)
+        return known
+
+    def _decide(self, agent: Agent, cluster: int, record: int, said: Said, pods: int) -> Outcome:
+        before = self.pools.record[record]
+        try:
+            answer = self.decision(agent, cluster, record, said, pods)
+        except Exception as error:  # every exception is a finding
+            return Outcome(record, (), None, None, broken=f"{type(error).__name__}: {error}")
+        wake = (answer.wake_at - NOW) / timedelta(seconds=1) if answer.wake_at else None
+        after = record if answer.record == before else self.pools.record.number(canonical(answer.record))
+        return Outcome(after, answer.actions, wake, answer.commit, answer.measurements, answer.calls)
+
+    def decision(
+        self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1
+    ) -> act.GroupDecision:
+        """The whole answer, also what is for people."""
+        desired = self.desired(self.pools.main[agent.main][-1])
+        observed = self._observed(agent, self.pools.cluster[cluster], self.pools.record[record], said, pods)
+        return engine.decide_group(STORE, desired, observed, self.pools.record[record], NOW)
+
+    def desired(self, head: Commit) -> DesiredGroup:
+        """What main says of the group."""
+        known = self._desired.get(head)
+        if known is None:
+            suspend = Suspension("a holiday") if head.suspended else None
+            spec = replace(self.spec, active=head.active, suspend=suspend)
+            problems = (Problem("group.yaml", 1, "is no YAML"),) if head.broken else ()
+            versions = {name: folder(name, content) for name, content in head.folders}
+            known = self._desired[head] = DesiredGroup(spec, versions, problems, is_last_valid=head.broken)
+        return known
+
+    def _observed(self, agent: Agent, cluster: Cluster, record: GroupRecord, said: Said, pods: int) -> ObservedGroup:
+        up = self.pools.cluster[pods].up if pods >= 0 else cluster.up
+        answers = [HookResponse(call.id, _status(call, said), NOW, "said so") for call in agent.calls if said.hooks]
+        asked = agent.measures if said.verdict else ()
+        return ObservedGroup(
+            uid=f"{cluster.life:08}" if cluster.exists else "",
+            members={name: member(name, up, record) for name in MEMBERS},
+            services={service: StableService(name, label=name) for service, name in cluster.services},
+            routes={route.name: live_route(cluster, route) for route in sorted(cluster.routes, key=_name)},
+            calls={one.id: one for one in answers},
+            measurements=tuple(MeasurementResult(one.id, AnalysisPhase(said.verdict), NOW) for one in asked),
+            commit_trouble="main is protected" if agent.refused else "",
+            commit_branch="gitops-bg/store" if agent.refused else "",
+            ledger=LedgerPosition(*agent.ledger) if agent.ledger is not None else None,
+        )
+
+
+def _status(call: HookCall, said: Said) -> int:
+    is_well = said.hooks == AnalysisPhase.SUCCESSFUL
+    return 200 if is_well is (call.hook.type is not HookType.ROLLBACK) else 403
+
+
+def _name(route: HttpRoute) -> str:
+    return route.name
+
+
+@lru_cache(maxsize=100_000)
+def _stored(route: HttpRoute) -> HttpRoute:
+    return as_stored(route)
+
+
+def live_route(cluster: Cluster, route: HttpRoute) -> LiveRoute:
+    """A route with what its Gateway says of it."""
+    is_taken = route in cluster.taken
+    accepted = {"silent": None, "refuses": is_taken, "late": is_taken or None}.get(cluster.gateway, True)
+    return LiveRoute(
+        _stored(route),
+        accepted,
+        "the certificate has expired" if accepted is False else "",
+        born=f"{cluster.routes.index(route):06}",
+        answered=cluster.gateway != "silent",
+    )
+
+
+def runs(record: GroupRecord, name: str) -> bool:
+    """Whether the record says that a member runs."""
+    service, _, initial = name.rpartition("-")
+    return member_state(record, service, initial) in RUNS
+
+
+def member(name: str, up: frozenset[str], record: GroupRecord) -> Member:
+    """A member as its agent shows it."""
+    if name not in up:
+        return Member(reason="has no available pod")
+    return Member(runs(record, name), available=True, ports=frozenset({80}))
+
+
+# --- what a write changes -----------------------------------------------------------------------------------
+
+
+def carry_out(action: act.GroupAction, cluster: Cluster) -> Cluster | None:
+    """The cluster after one write; None where the adapter finds the world changed."""
+    match action:
+        case act.ApplyRoute(_, moves) if any(leaves & cluster.up and not to & cluster.up for leaves, to in moves):
+            return None
+        case act.FollowMember(_, to, before) if before in cluster.up and to not in cluster.up:
+            return None
+        case act.ApplyGroup():
+            return cluster if cluster.exists else cluster._replace(exists=True, life=cluster.life + 1)
+        case act.ApplyRoute(route):
+            return served(_with_route(cluster, route))
+        case act.DeleteRoute(name):
+            left = tuple(one for one in cluster.routes if one.name != name)
+            return served(cluster._replace(routes=left))
+        case act.FollowMember(service, to):
+            others = [one for one in cluster.services if one[0] != service]
+            return cluster._replace(services=tuple(sorted([*others, (service, to)])))
+        case act.DeleteService(service):
+            return cluster._replace(services=tuple(one for one in cluster.services if one[0] != service))
+    raise AssertionError(f"nothing here answers {action}")
+
+
+def _with_route(cluster: Cluster, route: HttpRoute) -> Cluster:
+    if all(one.name != route.name for one in cluster.routes):
+        return cluster._replace(routes=(*cluster.routes, route))
+    return cluster._replace(routes=tuple(route if one.name == route.name else one for one in cluster.routes))
+
+
+def served(cluster: Cluster) -> Cluster:
+    """The cluster once its Gateway has followed as far as it does by itself.
+
+    What a Gateway refuses, it serves as it was before.
+    """
+    if cluster.gateway == "late":
+        return cluster
+    if cluster.gateway == "refuses":
+        names = {one.name for one in cluster.routes}
+        return cluster._replace(taken=tuple(one for one in cluster.taken if one.name in names))
+    return cluster._replace(taken=cluster.routes)
+
+
+# --- times --------------------------------------------------------------------------------------------------
+
+
+def moved_back(record: GroupRecord, seconds: float) -> GroupRecord:
+    """The record as it is so many seconds later, seen from then."""
+    delta = timedelta(seconds=seconds)
+    return canonical(mapped(record, lambda moment: moment - delta))
+
+
+def canonical(record: GroupRecord) -> GroupRecord:
+    """Equal for records that no decision tells apart: without what is for people, and of what is long ago the order."""
+    record = replace(
+        record,
+        ledger=tuple(replace(one, at=LONG_AGO, message="", commit="") for one in record.ledger),
+        moves=tuple(replace(one, at=LONG_AGO, commit="", reason="") for one in record.moves[-1:]),
+        analyses=replace(record.analyses, past=()),
+        hooks=tuple(map(_without_counts, record.hooks)),
+        state=replace(record.state, versions=tuple(replace(one, changed_at=LONG_AGO) for one in record.state.versions)),
+    )
+    old: set[datetime] = set()
+    mapped(record, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
+    ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
+    return mapped(record, lambda moment: ranks.get(moment, moment)) if ranks else record
+
+
+def _without_counts(run: HookRun) -> HookRun:
+    """A run without what is only counted, where no number of refusals ends it."""
+    return run if run.type.counts_refusals else replace(run, refused=min(run.refused, 1), accepted=min(run.accepted, 1))

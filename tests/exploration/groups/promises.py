@@ -1,0 +1,258 @@
+"""What must be so of an explored release group (versions-and-routes.md §6 to §9); a broken promise is raised.
+
+Judged by what users see: who answers each request, by the rules of the Gateway API.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gitops_bg.core.groups.decision import GroupAction, GroupDecision
+from gitops_bg.core.groups.lifecycle import promote, rollback
+from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage
+from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord, TransitionKind
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
+from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
+from tests.exploration.groups.passes import FOLDERS
+from tests.exploration.groups.world import Cluster, Commit
+from tests.exploration.moments import NOW
+from tests.exploration.world import Violation
+
+ACTIVE = VersionStage.ACTIVE
+PATHS = ("/auth", "/cart", "/new")
+NAMES = ("", *FOLDERS)
+NO_ANSWER = (NOBODY, DENIED)
+FINISHED = (GroupEvent.PROMOTION_FINISHED, GroupEvent.ROLLBACK_FINISHED)
+
+
+def broken(what: str) -> Violation:
+    return Violation(what)
+
+
+@lru_cache(maxsize=200_000)
+def answers(routes: tuple[HttpRoute, ...]) -> dict[tuple[str, str], str]:
+    """The member that answers each request, by its path and the version that its header names."""
+    ages = {route.name: age for age, route in enumerate(routes)}
+    return {
+        (path, name): answer(routes, Request(path, {"X-Version": name} if name else {}), ages)
+        for path in PATHS
+        for name in NAMES
+    }
+
+
+# --- a write ------------------------------------------------------------------------------------------------
+
+
+def written(action: GroupAction, before: Cluster, after: Cluster, record: GroupRecord) -> None:
+    """No write leads requests without a header away from pods that answer, to none (I1)."""
+    was, now = answers(before.routes), answers(after.routes)
+    for path in PATHS:
+        had, has = was[path, ""], now[path, ""]
+        if had in before.up and has not in after.up:
+            if has in NO_ANSWER and not _is_served(path, record):
+                continue  # The version that serves does not have it.
+            raise broken(
+                f"I1: {action}: {path} was answered by {had}, which has pods, and now by {has}, which has none"
+            )
+    for service, had in before.services:
+        has = dict(after.services).get(service, "")
+        if had in before.up and has not in after.up and (has or _is_a_service(service, record)):
+            raise broken(f"I1: {action}: Service {service} followed {had}, which has pods, and now {has or 'nothing'}")
+    _named(before.routes, after.routes, record)
+
+
+def followed(before: Cluster, after: Cluster, record: GroupRecord) -> None:
+    """A Gateway that follows late leads nobody to pods that the agent took away."""
+    was, now = answers(before.taken), answers(after.taken)
+    for path in PATHS:
+        had, has = was[path, ""], now[path, ""]
+        if had in before.up and has not in after.up and has not in (*after.failing, *NO_ANSWER):
+            raise broken(f"the Gateway takes what was written, and {path} goes from {had} to {has}, which has no pods")
+    _named(before.taken, after.taken, record)
+
+
+def _named(before: tuple[HttpRoute, ...], after: tuple[HttpRoute, ...], record: GroupRecord) -> None:
+    """A header that has led to the version that it names leads to no other one."""
+    was, now = answers(before), answers(after)
+    for (path, name), by in now.items():
+        is_kept = name and _states(record)[-1].stage(name) not in (None, VersionStage.ARCHIVED)
+        own = _own(name, record) if is_kept else set()
+        if was[path, name] in own and by not in (*own, *NO_ANSWER):
+            raise broken(f"a request for {path} that names {name} was answered by {was[path, name]}, and now by {by}")
+
+
+def _own(name: str, record: GroupRecord) -> set[str]:
+    """The members that serve in a version, before a move or after it."""
+    return {_member(one) for state in _states(record) for one in state.endpoints if one.version == name}
+
+
+def taken_away(cluster: Cluster, members: frozenset[str]) -> None:
+    """Members that a record stops get no requests without a header, by the Gateway's routes or a stable Service."""
+    for (path, name), by in answers(cluster.taken).items():
+        if by in members and not name:
+            raise broken(f"{by} is stopped, and the Gateway leads {path} there")
+    for service, by in cluster.services:
+        if by in members:
+            raise broken(f"{by} is stopped, and Service {service} follows it")
+
+
+def _is_served(path: str, record: GroupRecord) -> bool:
+    """Whether the version that serves has a path, and the one that is to as well."""
+    return all(any(path in _paths(_member(one)) for one in _serving(state)) for state in _states(record))
+
+
+def _is_a_service(service: str, record: GroupRecord) -> bool:
+    return all(any(one.service == service for one in _serving(state)) for state in _states(record))
+
+
+def _serving(state: GroupState) -> list:
+    active = state.only(ACTIVE)
+    return [one for one in state.endpoints if one.version == active]
+
+
+@lru_cache(maxsize=50_000)
+def _states_of(state: GroupState, target: str, archive: int) -> tuple[GroupState, ...]:
+    try:
+        is_back = state.stage(target) is VersionStage.LEGACY
+        return state, rollback(state, NOW) if is_back else promote(state, target, archive, NOW)
+    except PromotionRejected:
+        return (state,)
+
+
+def _states(record: GroupRecord) -> tuple[GroupState, ...]:
+    """The state of before a move, and the one of after it."""
+    moving = record.transition
+    return _states_of(record.state, moving.target, moving.archive_size) if moving else (record.state,)
+
+
+# --- a record that is saved ---------------------------------------------------------------------------------
+
+
+def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit) -> None:
+    """What may be decided, by the newest main that any agent has acted on."""
+    was, now = before.state.only(ACTIVE), after.state.only(ACTIVE)
+    last = max((one.sequence for one in before.ledger), default=before.sequence)
+    fresh = [one for one in after.ledger if one.sequence > last] if before.epoch else list(after.ledger)
+    finished = [(one.source, one.target) for one in fresh if one.event in FINISHED]
+    if finished != ([(was, now)] if was and was != now else []):
+        raise broken(f"I4: requests moved from {was} to {now}, and the ledger tells {finished}")
+    moving, moved = after.transition, before.transition
+    if moving is None:
+        return
+    if moving.withdrawn:
+        is_new = moved is not None and not moved.withdrawn
+        if is_new and newest.active == moving.target and moving.withdrawn.startswith("group.yaml asks"):
+            raise broken(f"{moving.withdrawn}, and the newest main that any agent has seen for {newest.active}")
+        return
+    begins = moved is None or moved.step is not moving.step or bool(moved.withdrawn)
+    if moving.kind is TransitionKind.PROMOTION and begins and moving.step is TransitionStep.SWITCH:
+        _may_be_promoted(after, moving.target, newest, known)
+    if moved is None and moving.kind is TransitionKind.ROLLBACK:
+        failed = after.failed is not None and after.failed.moved and after.failed.active == moving.target
+        if not failed and newest.active != moving.target:
+            raise broken(
+                f"it rolls back to {moving.target}, and the newest main that any agent has seen names {newest.active}"
+            )
+
+
+def _may_be_promoted(record: GroupRecord, target: str, newest: Commit, known: Commit) -> None:
+    if newest.active != target:
+        raise broken(
+            f"I3: requests move to {target}, and the newest main that any agent has seen names {newest.active}"
+        )
+    if newest.suspended or newest.broken:
+        raise broken(f"requests move to {target}, though the group is {'suspended' if newest.suspended else 'invalid'}")
+    content = f"{target}-{dict(known.folders).get(target)}"
+    for run in record.analyses.runs:
+        if run.bad and run.stage is AnalysisStage.PRE and run.digest == content:
+            raise broken(f"requests move to {target}, which failed its analysis")
+
+
+def told(ledger: GroupDocument, batch: GroupLedgerBatch, fresh: tuple[GroupLedgerEntry, ...]) -> None:
+    """I4: the ledger in Git has every entry, once."""
+    numbers = [one.sequence for one in fresh]
+    first = ledger.position.sequence + 1 if ledger.position.epoch == batch.epoch else numbers[0] if numbers else 0
+    if numbers != list(range(first, first + len(numbers))):
+        raise broken(
+            f"I4: the ledger in Git ends with {ledger.position.sequence}, and the next that it gets are {numbers}"
+        )
+
+
+# --- at rest --------------------------------------------------------------------------------------------------
+
+
+def _member(place: object) -> str:
+    return f"{place.service}-{place.initial_version}"  # type: ignore[attr-defined]
+
+
+def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: GroupDocument, answer: GroupDecision) -> None:
+    """What must be true of a group at rest whose Gateway takes all, and whose pods are well."""
+    if not record.state.versions and answer.phase is Phase.DEGRADED:
+        return  # The record is lost, and main does not have what serves: nothing is changed, and that is said.
+    at = ledger.position
+    if at.epoch == record.epoch and at.sequence != record.sequence:
+        raise broken(f"I4: {record.sequence} entries were made, and the ledger in Git ends with {at.sequence}")
+    active = record.state.only(ACTIVE)
+    if not cluster.exists or not record.state.versions:
+        raise broken("at rest there is nothing")
+    if record.transition is not None:
+        raise broken(f"it rests in the middle of a move to {record.transition.target}")
+    serving = {one.service: _member(one) for one in _serving(record.state)}
+    if dict(cluster.services) != serving:
+        raise broken(
+            f"all or none: {active} is active with {serving}, and the Services follow {dict(cluster.services)}"
+        )
+    seen = answers(cluster.taken)
+    for by in serving.values():
+        for path in _paths(by):
+            if seen[path, ""] != by:
+                raise broken(
+                    f"all or none: {active} is active, and {path} is answered by {seen[path, '']} instead of {by}"
+                )
+    for one in record.state.versions:
+        for path in PATHS if one.stage is not VersionStage.ARCHIVED else ():
+            _leads_to_what_it_names(record, seen, path, one.name)
+    _is_what_main_says(head, active, record, answer)
+
+
+def _leads_to_what_it_names(record: GroupRecord, seen: dict[tuple[str, str], str], path: str, name: str) -> None:
+    """A header reaches the version that it names, or what that one leaves to the version that serves; no other."""
+    by = seen[path, name]
+    own = {one.service: _member(one) for one in record.state.endpoints if one.version == name}
+    left = {one.service: _member(one) for one in _serving(record.state) if one.service not in own}
+    has = {to for to in own.values() if path in _paths(to)}
+    if by not in (has or {*left.values(), *NO_ANSWER}):
+        raise broken(f"a request for {path} that names {name} is answered by {by}")
+
+
+def _paths(member: str) -> list[str]:
+    service, _, name = member.rpartition("-")
+    return (FOLDERS[name][service] or "").split()
+
+
+def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: GroupDecision) -> None:
+    """The one rule: what ``group.yaml`` names serves, unless something spoke against it; and what was found bad does
+    not serve, where there is a way back.
+    """
+    bad = {run.digest.partition("-")[0] for run in record.analyses.runs if run.bad or run.paused}
+    for run in record.analyses.runs:
+        if run.bad and run.stage is AnalysisStage.POST and active == run.digest.partition("-")[0]:
+            raise broken(f"{active} failed its analysis after the promotion, and serves on")
+    if active == head.active:
+        return
+    if answer.phase is Phase.HEALTHY:
+        raise broken(f"group.yaml names {head.active}, {active} serves, and the status says {answer.phase}")
+    is_possible = record.state.stage(head.active) in (VersionStage.CANDIDATE, VersionStage.LEGACY)
+    refused = {
+        run.digest.partition("-")[0] for run in record.hooks if run.refused and run.type is not HookType.ROLLBACK
+    }
+    spoken = head.active in bad | refused or record.failed is not None
+    if is_possible and not spoken and not head.suspended and not head.broken:
+        raise broken(
+            f"the one rule: group.yaml names {head.active}, and {active} serves, though nothing speaks against it"
+        )

@@ -1,0 +1,79 @@
+"""The release groups that exploration begins with."""
+
+from dataclasses import replace
+
+from gitops_bg.core.groups.desired import GroupSpec
+from gitops_bg.core.model.analysis.metrics import Metric, Plan
+from gitops_bg.core.model.hooks import Hook, HookType
+from tests.core.groups.simulation import GATEWAY
+from tests.exploration.groups.life import Life, Rules
+from tests.exploration.seed import Event, Seed
+
+S: Event = ("settle",)
+A: Event = ("act", "a")
+GOOD: Event = ("act", "a", "Successful")
+YES: Event = ("act", "a", "", "Successful")
+V1: tuple[Event, ...] = (S,)
+V2_READY = (*V1, ("add", "v2"), S)
+NAMED = (*V2_READY, ("name", "v2"), ("fetch", "a"), A)
+"""Main names version 2, and the agent has looked at that once."""
+V2 = (*V2_READY, ("name", "v2"), S)
+BACK = (*V2, ("name", "v1"), S)
+V3_READY = (*V2, ("add", "v3"), S)
+V3_NAMED = (*V3_READY, ("name", "v3"), ("fetch", "a"), A)
+MEASURED = (*NAMED, GOOD, A, A, A)
+"""Version 2 serves, and is measured."""
+ASKED_ABOUT = (*NAMED, YES)
+"""One hook of version 2 has accepted, and the next is asked."""
+JUDGED = (*NAMED, YES, YES, A, A, A)
+"""Version 2 serves, and both its metrics and its rollback hook may lead back."""
+
+PLAIN = GroupSpec("v1", gateway=GATEWAY)
+ONCE = Plan((Metric("errors", "web", count=1),))
+ANALYSED = replace(PLAIN, pre_promotion_analysis=ONCE, post_promotion_analysis=ONCE)
+ASKED = replace(
+    PLAIN,
+    post_promotion_analysis=ONCE,
+    hooks=(
+        Hook("smoke", HookType.PRE_ROLLOUT),
+        Hook("may-i", HookType.CONFIRM_PROMOTION),
+        Hook("alarm", HookType.ROLLBACK),
+    ),
+)
+
+
+def _seed(
+    name: str,
+    events: tuple[Event, ...],
+    kinds: str,
+    states: int,
+    depth: int = 3,
+    spec: GroupSpec = PLAIN,
+    versions: tuple[str, ...] = ("v1", "v2"),
+    second: bool = False,
+) -> Seed:
+    rules = Rules(spec, versions, frozenset(kinds.split()), second)
+    return Seed(f"group: {name}", lambda: Life(rules), events, depth, states, deeper=2)
+
+
+EVERY = "pods gateway crash time fix remove suspend"
+THREE = ("v1", "v2", "v3")
+
+GROUP_SEEDS = (
+    _seed("v1 live", V1, "pods gateway crash time", 0),
+    _seed("v2 candidate ready", V2_READY, EVERY, 0),
+    _seed("v2 on its way", NAMED, "pods gateway crash time fix", 0),
+    _seed("v2 live", V2, EVERY, 0),
+    _seed("rolled back", BACK, EVERY, 0),
+    _seed("v3 inherits", V3_READY, "gateway crash time remove pods", 0, versions=THREE),
+    _seed("v3 on its way", V3_NAMED, EVERY, 0, versions=THREE),
+    _seed("suspended and broken", NAMED, "suspend broken crash time gateway", 0),
+    _seed("analysed", NAMED, "analysis crash time suspend fix protect", 0, spec=ANALYSED),
+    _seed("measured live", MEASURED, "analysis crash time protect gateway fix pods", 0, spec=ANALYSED),
+    _seed("hooks", ASKED_ABOUT, "hooks crash time suspend fix", 0, spec=ASKED),
+    _seed("judged live", JUDGED, "hooks analysis crash time protect pods", 0, spec=ASKED),
+    _seed("lost records", V2, "lost crash foreign gateway", 0),
+    _seed("a record lost on the way", NAMED, "lost crash gateway pods", 0),
+    _seed("three versions, and a record lost", V3_NAMED, "lost crash gateway remove", 0, versions=THREE),
+    _seed("a cache that lags", NAMED, "stale pods crash gateway", 0),
+)

@@ -1,0 +1,114 @@
+"""The explored world of one release group as immutable values: main, the remote, the cluster, what each agent knows.
+
+As `tests.exploration.world` for apps: equal parts are one number, and `now` is always `NOW`.
+"""
+
+from typing import NamedTuple
+
+from gitops_bg.core.groups.decision import CommitActive
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.analysis.runs import MeasurementRequest
+from gitops_bg.core.model.hooks import HookCall
+from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
+from tests.exploration.world import Pool
+
+
+class Commit(NamedTuple):
+    """Main after one commit: all of it that the engine hears of."""
+
+    active: str = "v1"
+    folders: tuple[tuple[str, int], ...] = ()
+    """The versions that have a folder, each with the number of its content."""
+    suspended: bool = False
+    broken: bool = False
+    """``group.yaml`` has a mistake: what it said before is still known."""
+    by_agent: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The versions that have a folder."""
+        return tuple(name for name, _ in self.folders)
+
+
+Main = tuple[Commit, ...]
+
+
+class Git(NamedTuple):
+    """The remote."""
+
+    main: int
+    ledger: GroupDocument = GroupDocument()
+    protected: bool = False
+    """Main refuses the agent's pushes."""
+    branch: CommitActive | None = None
+    """The commit that main refused, on a branch of its own."""
+
+
+class Cluster(NamedTuple):
+    """What is live."""
+
+    exists: bool = False
+    """The ReleaseGroup."""
+    life: int = 0
+    """How often it was made anew."""
+    routes: tuple[HttpRoute, ...] = ()
+    """The HTTPRoutes, oldest first."""
+    taken: tuple[HttpRoute, ...] = ()
+    """What the Gateway serves of them."""
+    services: tuple[tuple[str, str], ...] = ()
+    """The stable Services, each with the member that it follows."""
+    up: frozenset[str] = frozenset()
+    """The members that have pods."""
+    failing: frozenset[str] = frozenset()
+    """The members whose pods do not come up."""
+    gateway: str = "takes"
+    """``takes`` routes at once, is ``late``, ``refuses`` what is new, or is ``silent``: takes it, and never says so."""
+
+
+class Agent(NamedTuple):
+    """What an agent knows, and what it has begun."""
+
+    main: int = -1
+    """The main it has read; -1: nobody has looked yet."""
+    ledger: tuple[str, int, str, str] | None = None
+    """How far the ledger is, as it has read it."""
+    refused: bool = False
+    """Main did not take its last commit."""
+    batch: GroupLedgerBatch | None = None
+    commit: CommitActive | None = None
+    measures: tuple[MeasurementRequest, ...] = ()
+    calls: tuple[HookCall, ...] = ()
+
+
+class Books(NamedTuple):
+    """What the explorer itself remembers, to judge by; nothing of it reaches the engine."""
+
+    newest: int = -1
+    """The newest main that any agent has acted on."""
+
+
+class State(NamedTuple):
+    """One state: each part as the number of its value in its pool."""
+
+    git: int
+    cluster: int
+    record: int
+    a: int
+    b: int
+    """-1: there is one agent only."""
+    books: int
+    old: int
+    """The cluster as a cache that lags still shows its pods; -1: none lags."""
+
+
+class Pools:
+    """All parts of all states that were seen."""
+
+    def __init__(self) -> None:
+        self.main: Pool[Main] = Pool()
+        self.git: Pool[Git] = Pool()
+        self.cluster: Pool[Cluster] = Pool()
+        self.record: Pool[GroupRecord] = Pool()
+        self.agent: Pool[Agent] = Pool()
+        self.books: Pool[Books] = Pool()

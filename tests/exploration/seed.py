@@ -1,0 +1,70 @@
+"""Where an exploration begins: in a world, with a story of events from the empty one."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+Event = tuple[object, ...]
+"""A name and its arguments; `story.words` says it in plain English."""
+
+
+class Life(Protocol):
+    """A world that is explored, of an app or of a release group: its states are equal and hashable values.
+
+    Each of these raises ``Violation`` where a promise is broken.
+    """
+
+    @property
+    def asked(self) -> int:
+        """How often the engine was asked."""
+        ...
+
+    def empty(self) -> Any:
+        """The state before anything has happened."""
+        ...
+
+    def following(self, state: Any) -> Iterator[tuple[Event, Callable[[], Any]]]:
+        """Every event that may happen now, each with what gives the state after it; None: it cannot be."""
+        ...
+
+    def happen(self, state: Any, event: Event) -> Any:
+        """The state after one event; None: it cannot be."""
+        ...
+
+    def hear(self, state: Any) -> None:
+        """Check what holds at every moment."""
+        ...
+
+    def calm(self, state: Any) -> Any:
+        """Lead a state to its rest, and check what holds there."""
+        ...
+
+
+class Seed(NamedTuple):
+    """A named beginning."""
+
+    name: str
+    world: Callable[[], Life]
+    """Makes the world in which it begins (`life.Life`, `groups.life.Life`)."""
+    events: tuple[Event, ...]
+    depth: int
+    """How deep CI explores from it."""
+    states: int
+    """How many states that reaches at least: nine in ten of what it did."""
+    deeper: int = 0
+    """How many events more than others it is explored when a depth is asked for: its events are smaller."""
+
+    @property
+    def kind(self) -> str:
+        """``app`` or ``group``."""
+        return "group" if self.name.startswith("group: ") else "app"
+
+
+def begin(seed: Seed) -> tuple[Life, Any]:
+    """The world of a seed, and its first state."""
+    life = seed.world()
+    state = life.empty()
+    for event in seed.events:
+        following = life.happen(state, event)
+        assert following is not None, f"{seed.name}: {event} cannot happen"
+        state = following
+    return life, state
