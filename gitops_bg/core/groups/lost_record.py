@@ -57,6 +57,12 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
     return overtaken if agree and not is_on_its_way else frozenset()
 
 
+def reached_in_part(world: GroupWorld) -> frozenset[str]:
+    """The versions that some requests reach: of those that do not serve, the one to which they were moving."""
+    reached = {member for _, member in _followed(world)} | _led_to(world)
+    return frozenset(member.rpartition("-")[2] for member in reached)
+
+
 def _its_own(world: GroupWorld, version: str) -> frozenset[str]:
     """The services whose Service follows a version."""
     return frozenset(service for service, member in _followed(world) if member == member_name(service, version))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredService, DesiredVersion
 from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
-from gitops_bg.core.groups.lost_record import inherited, is_lost, never_promoted, newest_followed
+from gitops_bg.core.groups.lost_record import inherited, is_lost, never_promoted, newest_followed, reached_in_part
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupState,
@@ -16,7 +16,7 @@ from gitops_bg.core.groups.model import (
     VersionStage,
     version_number,
 )
-from gitops_bg.core.groups.record import DeletedVersion
+from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
@@ -161,14 +161,36 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     but for those that traffic has not moved to: the record may be lost, and services that only an older folder has must
     serve on.
     """
-    if is_lost(world):
-        world = _replayed(world)
-    world = _without_past_lateness(world)
+    was_lost = is_lost(world)
+    world = _without_past_lateness(_replayed(world) if was_lost else world)
     closed = {each.name for each in world.record.deleted} | _being_switched_to(world)
     for name in sorted(world.desired.versions, key=version_number):
         if name not in closed:
             world = _registered(world, name, world.desired.versions[name])
-    return world
+    return _taken_back(world) if was_lost else world
+
+
+def _taken_back(world: GroupWorld) -> GroupWorld:
+    """Take back the promotion during which the record was lost: requests are with its target in part, and go back to
+    pods that answer, or on, as those of any other (`transition.follow_active`).
+    """
+    state = world.record.state
+    reached = reached_in_part(world)
+    target = next((each for each in state.at(VersionStage.CANDIDATE) if each in reached), "")
+    if not target:
+        return world
+    back = Transition(
+        TransitionKind.PROMOTION,
+        state.only(VersionStage.ACTIVE),
+        target,
+        TransitionStep.PREPARE,
+        world.now,
+        world.now,
+        world.spec.archive_size,
+        withdrawn="the record was lost while requests moved",
+        moved=True,
+    )
+    return world.with_record(transition=back)
 
 
 def _without_past_lateness(world: GroupWorld) -> GroupWorld:

@@ -119,6 +119,8 @@ class World:
     services: dict[str, str] = field(default_factory=dict)
     ill: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+    """The members that had pods when the record was lost: they have them still."""
     ports: dict[str, frozenset[int]] = field(default_factory=dict)
     """Those of the Services of members, where they are not just what Git says."""
     events: list[str] = field(default_factory=list)
@@ -276,7 +278,7 @@ class World:
         runs = member_state(self.record, service, name) in (MemberState.RUNNING, MemberState.CANDIDATE)
         return Member(
             healthy=runs and app not in self.ill | self.gone,
-            available=runs and app not in self.gone,
+            available=(runs or app in self.kept) and app not in self.gone,
             reason="pods are missing" if app in self.ill | self.gone else "",
         )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.conditions import Phase
-from tests.core.groups.simulation import GATEWAY, World, store, version
+from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
 def late(**changes: object) -> World:
@@ -23,6 +24,9 @@ def late(**changes: object) -> World:
 
 def lost(world: World) -> World:
     """Somebody deleted the ReleaseGroup."""
+    world.kept = {
+        app for app, state in world.member_states().items() if state in (MemberState.RUNNING, MemberState.CANDIDATE)
+    }
     world.record, world.there, world.uid = GroupRecord(), False, "another"
     world.trail.clear()
     return world
@@ -48,6 +52,36 @@ def test_the_ledger_says_that_a_version_serves_into_which_a_service_came_late(ga
     world.unreadable = set()
     world.settle()
     assert (dict(world.services), world.stages) == before
+
+
+def switching() -> World:
+    """v2 has the requests by routes, and by one of two Services, when the record is lost, and v1 has no cart."""
+    world = store()
+    world.versions["v2"] = version("2", cart="/cart", auth="/auth")
+    world.settle()
+    world.active = "v2"
+    while world.services["auth"] != "auth-v2":
+        with suppress(Died):
+            world.step(1)
+    world.services["cart"] = "cart-v1"  # The Service is written next.
+    lost(world).gone = {"cart-v1"}
+    return world
+
+
+@pytest.mark.parametrize(("active", "end"), [("v1", "v1A v2C"), ("v2", "v1L v2A")])
+def test_requests_that_were_moving_when_the_record_was_lost_leave_pods_for_none(active: str, end: str) -> None:
+    """Found so: v1 counted as what serves, and its routes were repaired, to no pods (I1)."""
+    world = switching()
+    world.active = active
+    before = world.ask("/cart")
+    world.settle()
+    assert {seen["/cart", ""] for seen in world.trail} == {before} == {"cart-v2"}
+    if active == "v1":
+        assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1")
+        assert world.record.transition is not None, "it waits for pods to go back to"
+    world.gone = set()
+    world.settle()
+    assert (world.stages, world.ask("/cart"), world.record.transition) == (end, f"cart-{active}", None)
 
 
 def test_the_ledger_says_that_traffic_was_on_its_way_only() -> None:
