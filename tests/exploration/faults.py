@@ -17,6 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from tests.exploration.fault import Fault
+from tests.exploration.groups.faults import GROUP_FAULTS
+
 
 class Story(NamedTuple):
     """As `search.Story`, which a process that edits the core must not import first."""
@@ -31,19 +34,7 @@ ROOT = Path(__file__).parents[2]
 TOLD = Path(__file__).with_name("faults.json")
 
 
-class Fault(NamedTuple):
-    """One edit: in a module of the core, ``old`` (which is there once) becomes ``new``."""
-
-    name: str
-    module: str
-    old: str
-    new: str
-    seed: str
-    depth: int
-    """The seed and the depth that catch it."""
-
-
-FAULTS = (
+APP_FAULTS = (
     Fault(
         "a way without gates leads to what was rolled back",
         "way_back",
@@ -429,6 +420,8 @@ FAULTS = (
         3,
     ),
 )
+
+FAULTS = (*APP_FAULTS, *GROUP_FAULTS)
 
 
 class _Edited(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -17,6 +17,7 @@ from gitops_bg.core.model.spec import AppSpec
 from tests.exploration import promises
 from tests.exploration.moments import LONG_AGO, canonical, moved_back
 from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of
+from tests.exploration.rest import Resting
 from tests.exploration.sayings import PROMISE, still
 from tests.exploration.seed import Event
 from tests.exploration.world import (
@@ -57,16 +58,14 @@ def can_run(tag: str) -> bool:
     return not tag.startswith("x")
 
 
-class Life:
+class Life(Resting[State]):
     """The transitions of one seed, with what they remember."""
 
     def __init__(self, rules: Rules) -> None:
+        super().__init__()
         self.rules, self.pools = rules, Pools()
         self.passes = Passes(self.pools, rules.spec)
         self._later: dict[tuple[int, float], int] = {}
-        self._worked: dict[State, State] = {}
-        self._calm: dict[State, State] = {}
-        self._checked: set[State] = set()
         self._gone_back: set[tuple[int, int]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
 
@@ -716,13 +715,6 @@ class Life:
     def _agents(self) -> tuple[str, ...]:
         return ("a", "b") if self.rules.second else ("a",)
 
-    def work(self, state: State) -> State:
-        """Everybody gets on with it for one round: agents look, decide and push, pods come up."""
-        known = self._worked.get(state)
-        if known is None:
-            known = self._worked[state] = self._work(state)
-        return known
-
     def _work(self, state: State) -> State:
         for who in self._agents():
             for step in (self.thaw, self.fetch, self.act, self.put):
@@ -734,54 +726,22 @@ class Life:
         cluster = cluster._replace(sets=up)
         return state._replace(cluster=self.pools.cluster.number(cluster), old=0)
 
-    def settle(self, state: State, *, most: int = 40) -> State:
-        """Rounds without time, until nothing changes."""
-        for _ in range(most):
-            following = self.work(state)
-            if following == state:
-                return state
-            state = following
-        raise Violation(f"I5: it does not come to rest within {most} rounds")
-
-    def calm(self, state: State) -> State:
-        """Git answers and takes commits; rounds and time, until nothing is left to do. Checks what must be so then."""
+    def _well(self, state: State) -> State:
+        """Git answers and takes commits, and nobody deletes the app."""
         git = self.git(state)
         if not git.up or git.protected:
             state = self.with_git(state, git._replace(up=True, protected=False))
         if self.cluster(state).going:
             state = self.work(state)
             state = self.rebuild(state, True) or state
-        path = []
-        for _ in range(60):
-            known = self._calm.get(state)
-            if known is not None:
-                break
-            path.append(state)
-            following = self.work(state)
-            if following == state:
-                wake = self._outcome(state, "a").wake
-                if wake is None:
-                    known = state
-                    break
-                following = self._after(state, wake)
-            state = following
-        if known is None:
-            raise Violation("it does not come to rest, whatever the time")
-        for one in path:
-            self._calm[one] = known
-        if known not in self._checked:
-            self._check(known)
-            self._checked.add(known)
-        return known
+        return state
+
+    def _wake(self, state: State) -> float | None:
+        return self._outcome(state, "a").wake
 
     def _check(self, state: State) -> None:
         head, cluster, record = self.head(state), self.cluster(state), self.record(state)
         frozen = head.suspended or head.target == "?" or bool(self.agent(state, "a").rewritten)
-        for who in self._agents():
-            outcome = self._outcome(state, who)
-            if outcome.cluster or outcome.git or outcome.record != state.record:
-                raise Violation(f"I5: at rest it still wants {[str(one) for one in (*outcome.cluster, *outcome.git)]}")
-        self._sleeps(state)
         self._is_told_what_leads_on(state)
         promises.told_all(record, self.git(state).ledger)
         promises.rests(head, cluster, record, self.books(state), frozen=frozen, can_run=can_run)
@@ -796,7 +756,11 @@ class Life:
         self._can_go_back(state, frozen=frozen)
 
     def _sleeps(self, state: State) -> None:
-        """I5: where nothing wants to be woken, a day changes nothing."""
+        """I5: at rest nothing is wanted; and where nothing wants to be woken, a day changes nothing."""
+        for who in self._agents():
+            outcome = self._outcome(state, who)
+            if outcome.cluster or outcome.git or outcome.record != state.record:
+                raise Violation(f"I5: at rest it still wants {[str(one) for one in (*outcome.cluster, *outcome.git)]}")
         later = self._after(state, 86_400.0)
         outcome = self._outcome(later, "a")
         if outcome.cluster or outcome.git or outcome.record != later.record:

@@ -128,6 +128,7 @@ def replay(seed: Seed, events: tuple[Event, ...]) -> tuple[Life, Any]:
         following = life.happen(state, event)
         assert following is not None, f"{event} cannot happen any more: the story tells of another world"
         state = following
+        life.hear(state)
         life.calm(state)
     return life, state
 

@@ -29,6 +29,7 @@ from tests.exploration.groups.passes import (
     served,
 )
 from tests.exploration.groups.world import Agent, Books, Cluster, Commit, Git, Main, Pools, State
+from tests.exploration.rest import Resting
 from tests.exploration.seed import Event
 from tests.exploration.world import Violation
 
@@ -49,16 +50,14 @@ class Rules(NamedTuple):
     """Two agents by mistake."""
 
 
-class Life:
+class Life(Resting[State]):
     """The transitions of one seed, with what they remember."""
 
     def __init__(self, rules: Rules) -> None:
+        super().__init__()
         self.rules, self.pools = rules, Pools()
         self.passes = Passes(self.pools, rules.spec)
         self._later: dict[tuple[int, float], int] = {}
-        self._worked: dict[State, State] = {}
-        self._calm: dict[State, State] = {}
-        self._checked: set[State] = set()
         self._gone_back: set[tuple[int, int, int]] = set()
 
     @property
@@ -171,7 +170,8 @@ class Life:
         if (name in cluster.failing) is not up:
             return None
         failing = cluster.failing - {name} if up else cluster.failing | {name}
-        is_up = up and runs(self.record(state), name)
+        record = self.record(state)
+        is_up = up and (runs(record, name) or not record.state.versions)  # Where it is lost, what runs stays.
         alive = cluster.up | {name} if is_up else cluster.up - {name}
         return self.with_cluster(state, cluster._replace(failing=failing, up=alive))
 
@@ -358,13 +358,6 @@ class Life:
     def _agents(self) -> tuple[str, ...]:
         return ("a", "b") if self.rules.second else ("a",)
 
-    def work(self, state: State) -> State:
-        """Everybody gets on with it for one round: agents look, decide and push, pods come up, checks pass."""
-        known = self._worked.get(state)
-        if known is None:
-            known = self._worked[state] = self._work(state)
-        return known
-
     def _work(self, state: State) -> State:
         for who in self._agents():
             state = self.fetch(state, who)
@@ -378,17 +371,8 @@ class Life:
         state = self.catch_up(state) or state
         return state._replace(old=-1)
 
-    def settle(self, state: State, *, most: int = 40) -> State:
-        """Rounds without time, until nothing changes."""
-        for _ in range(most):
-            following = self.work(state)
-            if following == state:
-                return state
-            state = following
-        raise Violation(f"I5: it does not come to rest within {most} rounds")
-
-    def calm(self, state: State) -> State:
-        """All is well outside: rounds and time, until nothing is left to do. Checks what must be so then."""
+    def _well(self, state: State) -> State:
+        """Main takes commits, pods come up, and the Gateway takes routes."""
         cluster = self.cluster(state)
         if self.git(state).protected:
             state = self.with_git(state, protected=False)
@@ -396,32 +380,10 @@ class Life:
             state = self.with_cluster(state, cluster._replace(failing=frozenset()))
             state = self.come_up(state) or state
             state = self.gateway(state, "takes") or state
-        path, known, asks = [], None, False
-        for _ in range(80):
-            known = self._calm.get(state)
-            asks = known is None and state in path  # Nothing changes but that a hook is asked again and again.
-            known = state if asks else known
-            if known is not None:
-                break
-            path.append(state)
-            following = self.work(state)
-            if following == state:
-                wake = self._outcome(state, "a").wake
-                if wake is None:
-                    known = state
-                    break
-                following = self._after(state, wake)
-            state = following
-        if known is None:
-            raise Violation("it does not come to rest, whatever the time")
-        for one in path:
-            self._calm[one] = known
-        if known not in self._checked:
-            if not asks:
-                self._sleeps(known)
-            self._check(known)
-            self._checked.add(known)
-        return known
+        return state
+
+    def _wake(self, state: State) -> float | None:
+        return self._outcome(state, "a").wake
 
     def hear(self, state: State) -> None:
         """I6: from everywhere there is a way back, whatever a Gateway says: one movement, through no gate."""

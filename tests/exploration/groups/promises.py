@@ -10,7 +10,7 @@ from functools import lru_cache
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage
-from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord, TransitionKind
+from gitops_bg.core.groups.record import FailedTransition, GroupLedgerEntry, GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
@@ -136,8 +136,8 @@ def _states(record: GroupRecord) -> tuple[GroupState, ...]:
 def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit) -> None:
     """What may be decided, by the newest main that any agent has acted on."""
     was, now = before.state.only(ACTIVE), after.state.only(ACTIVE)
-    last = max((one.sequence for one in before.ledger), default=before.sequence)
-    fresh = [one for one in after.ledger if one.sequence > last] if before.epoch else list(after.ledger)
+    fresh = [one for one in after.ledger if one not in before.ledger]
+    _are_numbered(before, after, [one.sequence for one in fresh])
     finished = [(one.source, one.target) for one in fresh if one.event in FINISHED]
     if finished != ([(was, now)] if was and was != now else []):
         raise broken(f"I4: requests moved from {was} to {now}, and the ledger tells {finished}")
@@ -149,6 +149,7 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
         if is_new and newest.active == moving.target and moving.withdrawn.startswith("group.yaml asks"):
             raise broken(f"{moving.withdrawn}, and the newest main that any agent has seen for {newest.active}")
         return
+    _is_no_second_try(before, after.failed, moving)
     begins = moved is None or moved.step is not moving.step or bool(moved.withdrawn)
     if moving.kind is TransitionKind.PROMOTION and begins and moving.step is TransitionStep.SWITCH:
         _may_be_promoted(after, moving.target, newest, known)
@@ -158,6 +159,20 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
             raise broken(
                 f"it rolls back to {moving.target}, and the newest main that any agent has seen names {newest.active}"
             )
+
+
+def _are_numbered(before: GroupRecord, after: GroupRecord, numbers: list[int]) -> None:
+    """I4: each entry has the next number; but where Git has more than the record knew."""
+    last = before.sequence + len(numbers)
+    is_right = numbers == list(range(before.sequence + 1, last + 1)) and after.sequence == last
+    if not is_right and after.ledger_claimed == before.ledger_claimed:
+        raise broken(f"I4: the record gave out {before.sequence} numbers, and the next entries have {numbers}")
+
+
+def _is_no_second_try(before: GroupRecord, failed: FailedTransition | None, moving: Transition) -> None:
+    """What failed waits for another commit."""
+    if before.transition is None and failed is not None and not failed.moved and failed.target == moving.target:
+        raise broken(f"the promotion of {moving.target} failed, and begins again by itself")
 
 
 def _may_be_promoted(record: GroupRecord, target: str, newest: Commit, known: Commit) -> None:
@@ -197,6 +212,8 @@ def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: GroupDocu
     at = ledger.position
     if at.epoch == record.epoch and at.sequence != record.sequence:
         raise broken(f"I4: {record.sequence} entries were made, and the ledger in Git ends with {at.sequence}")
+    if record.ledger:
+        raise broken(f"I4: the ledger in Git has every entry, and the record keeps {len(record.ledger)} of them")
     active = record.state.only(ACTIVE)
     if not cluster.exists or not record.state.versions:
         raise broken("at rest there is nothing")

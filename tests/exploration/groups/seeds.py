@@ -18,6 +18,8 @@ V2_READY = (*V1, ("add", "v2"), S)
 NAMED = (*V2_READY, ("name", "v2"), ("fetch", "a"), A)
 """Main names version 2, and the agent has looked at that once."""
 V2 = (*V2_READY, ("name", "v2"), S)
+REFUSED = (*NAMED, ("gateway", "refuses"), A, ("later",), A)
+"""The Gateway does not take the routes that are to lead to version 2."""
 BACK = (*V2, ("name", "v1"), S)
 V3_READY = (*V2, ("add", "v3"), S)
 V3_NAMED = (*V3_READY, ("name", "v3"), ("fetch", "a"), A)
@@ -63,6 +65,7 @@ GROUP_SEEDS = (
     _seed("v1 live", V1, "pods gateway crash time", 0),
     _seed("v2 candidate ready", V2_READY, EVERY, 0),
     _seed("v2 on its way", NAMED, "pods gateway crash time fix", 0),
+    _seed("refused by the Gateway", REFUSED, "gateway crash time pods fix", 0),
     _seed("v2 live", V2, EVERY, 0),
     _seed("rolled back", BACK, EVERY, 0),
     _seed("v3 inherits", V3_READY, "gateway crash time remove pods", 0, versions=THREE),
