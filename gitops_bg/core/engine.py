@@ -29,7 +29,6 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.decision import Decision, Named
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
@@ -52,7 +51,7 @@ from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.transitions.git.decisions import follow_primary, hear_what_passed, note_divergence
 from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
-from gitops_bg.core.transitions.git.main import is_silent, learn
+from gitops_bg.core.transitions.git.main import learn
 from gitops_bg.core.transitions.git.merges import hear_merges
 from gitops_bg.core.transitions.git.offers import note_beside, note_offer
 from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_requests, answer_retry
@@ -141,7 +140,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
 def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, now: datetime) -> Decision:
     """Decide what to do about one app now, and what to remember. Pure; all times are UTC."""
     world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)
-    if desired.knowledge is Knowledge.OLDER:
+    if desired.main.is_older:
         return Decision(actions=(), record=record, phase=phase_of(world), look_again=True, silent=True)
     if not observed.app_uid or observed.app_foreign:
         return _answer(world, _begin(world))
@@ -151,7 +150,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
     world = learn(world, record)
     actions = _actions(world)
     check(world, actions)
-    return replace(_answer(world, actions), silent=is_silent(desired, record, world.record))
+    return replace(_answer(world, actions), silent=desired.main.is_silent(changed=world.record != record))
 
 
 def _begin(world: World) -> tuple[Action, ...]:

@@ -233,7 +233,7 @@ class World:
         """Whether main may be acted on and written to: it was read, is not older than the record's, and
         went forward.
         """
-        return self.desired.knowledge.counts and not self.desired.history_rewritten
+        return self.desired.main.moves
 
     @cached_property
     def release(self) -> Release | None:

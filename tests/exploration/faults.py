@@ -70,7 +70,7 @@ APP_FAULTS = (
     Fault(
         "older knowledge acts",
         "engine",
-        "    world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)\n    if desired.knowledge is Knowledge.OLDER:",
+        "    world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)\n    if desired.main.is_older:",
         "    world = World(spec, desired, observed, record, now)\n    if False:",
         "two agents",
         4,

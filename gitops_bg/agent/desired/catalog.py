@@ -30,7 +30,7 @@ from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
-from gitops_bg.core.model.git.main import Knowledge, Main
+from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView
@@ -162,26 +162,31 @@ class Catalog:
 
     # --- asked by workers -------------------------------------------------------------------------------------
 
-    def relation(self, reading: Reading, app: AppKey, record: Record) -> Knowledge:
-        """How main relates to the one that an app's record was decided from, and to commits that agents have lost
-        since.
+    def main_read(self, reading: Reading, who: AppOrGroup, known: Main, lost: str) -> MainRead:
+        """Main as it was read, for an app or a group whose record was decided from the main ``known``, and names a
+        ``lost`` commit or none.
         """
-        followed, reachable = reading.followed, not self.unreachable
-        if followed.lost and not self._may_report(followed, app, record):
-            return Knowledge.REWRITTEN
-        known = self._lineage.relation(followed, app, record.git.main, reachable=reachable)
-        if not (known.counts and record.git.lost) or followed.lost:
-            return known
-        lost = Main(record.git.lost, record.git.main.generation)
-        return self._lineage.relation(followed, app, lost, reachable=reachable)
+        followed, reports = reading.followed, self._rewrite_reports
+        may_report = reports.may_report(who, followed.lost, followed.polls, shown=bool(lost))
+        return MainRead(
+            Main(followed.commit, followed.generation, reading.tree(who)),
+            self._relation(followed, who, known, lost) if may_report or not followed.lost else Knowledge.REWRITTEN,
+            followed.lost if may_report else "",
+            followed.lasts and reports.stood(who, followed.polls) >= LASTING_POLLS,
+        )
 
-    def record_saved(self, app: AppKey, before: Record, after: Record) -> None:
-        """Note a saved record: if it newly names a lost main, this process reported it."""
-        if after.git.lost and not before.git.lost:
-            self._rewrite_reports.reported(app, self.rewritten, self.reading.followed.polls)
+    def _relation(self, followed: Followed, who: AppOrGroup, known: Main, lost: str) -> Knowledge:
+        """How main relates to the one that a record was decided from, and to a commit that agents have lost since."""
+        reachable = not self.unreachable
+        found = self._lineage.relation(followed, who, known, reachable=reachable)
+        if not (found.counts and lost) or followed.lost:
+            return found
+        return self._lineage.relation(followed, who, Main(lost, known.generation), reachable=reachable)
 
-    def _may_report(self, followed: Followed, app: AppKey, record: Record) -> bool:
-        return self._rewrite_reports.may_report(app, followed.lost, followed.polls, shown=bool(record.git.lost))
+    def record_saved(self, who: AppOrGroup, before: str, after: str) -> None:
+        """Note a saved record that names a lost commit ``after`` a decision: if it is new, this process reported it."""
+        if after and not before:
+            self._rewrite_reports.reported(who, self.rewritten, self.reading.followed.polls)
 
     def looks(self) -> Looks:
         """The count of looks at main, to date observations outside of Git."""
@@ -195,31 +200,29 @@ class Catalog:
         """The description of an app with the version that its ``revision`` names, if any, as its target."""
         return self._revisions.pinned(app, config, record, reading.followed.commit)
 
-    def desired(
-        self, reading: Reading, app: AppKey, config: AppConfig, record: Record, knowledge: Knowledge
-    ) -> Desired:
+    def desired(self, reading: Reading, app: AppKey, config: AppConfig, record: Record, main: MainRead) -> Desired:
         """Return what the core needs to know of the app described by ``config``; one that main lacks is not ``in_git``.
 
         The ledger is read only where there is no record (DESIGN §4.7). Until this process has read the remote, nothing
         is known of main, and nothing is concluded from that.
         """
         followed, auxiliary_objects, entry = reading.followed, config.auxiliary_objects, reading.found(app)
-        is_there = entry is not None or not knowledge.counts
+        is_there = entry is not None or not main.counts
         never_described = entry is not None and entry.config.spec is None and not record.routing.traffic
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
-            commit=followed.commit,
+            commit=main.at.commit,
             target=_document(target, reading, there=entry is not None and entry.has_target),
             primary=_document(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
             in_git=is_there,
             moved_to="" if is_there else reading.moved_to(app, record.moved_to, config.spec),
-            history_rewritten=followed.lost if self._may_report(followed, app, record) else "",
+            history_rewritten=main.lost,
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
-            history_lasts=followed.lasts and self._rewrite_reports.stood(app, followed.polls) >= LASTING_POLLS,
-            knowledge=knowledge,
-            generation=followed.generation,
-            tree=entry.tree if entry else "",
+            history_lasts=main.lasts,
+            knowledge=main.knowledge,
+            generation=main.at.generation,
+            tree=main.at.tree,
             auxiliary_objects=() if never_described else tuple(auxiliary_objects.manifests),
             autoscaler=None if never_described else auxiliary_objects.autoscaler,
             route=None if never_described else auxiliary_objects.route,

@@ -66,7 +66,7 @@ class GroupShelf:
         self._known = {group: self._shelved(group, tree, hidden, commit) for group, tree in folders.items()}
         self._valid = {group: each for group, each in self._valid.items() if group in folders}
         self._searched &= folders.keys()
-        self.view = {group: each.config for group, each in self._known.items()}
+        self.view = {group: replace(each.config, tree=folders[group]) for group, each in self._known.items()}
 
     def _shelved(self, group: GroupKey, tree: str, hidden: Hidden, commit: str) -> _Shelved:
         known, hides = self._known.get(group), hidden.above(f"{group_folder(group)}/{GROUP_FILE}")

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.status import load
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.git.main import Knowledge, Main
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.polling import Poll
@@ -68,7 +69,10 @@ class Followed:
 
 @dataclass(slots=True)
 class _Waiting:
-    """Apps whose records name a main that ours does not contain, and how often the remote was asked for it since."""
+    """Apps whose records name a main that ours does not contain, and how often the remote was asked for it since.
+
+    Groups are not among them: each poll has all of them looked at.
+    """
 
     main: Main
     apps: set[AppKey] = field(default_factory=set)
@@ -114,8 +118,8 @@ class Lineage:
 
     # --- asked by workers -------------------------------------------------------------------------------------
 
-    def relation(self, followed: Followed, app: AppKey, known: Main, *, reachable: bool) -> Knowledge:
-        """How a followed main relates to the one that an app's record was decided from."""
+    def relation(self, followed: Followed, who: AppOrGroup, known: Main, *, reachable: bool) -> Knowledge:
+        """How a followed main relates to the one that the record of an app or a group was decided from."""
         if not followed.commit:
             return Knowledge.UNKNOWN
         if followed.blind:
@@ -125,7 +129,8 @@ class Lineage:
         if known.commit in followed.contained or known.generation < followed.generation:
             return Knowledge.NEWER
         waiting = self._waiting.setdefault(known.commit, _Waiting(known))
-        waiting.apps.add(app)
+        if isinstance(who, AppKey):
+            waiting.apps.add(who)
         if waiting.polls:
             return Knowledge.REWRITTEN
         return Knowledge.OLDER if reachable else Knowledge.UNKNOWN

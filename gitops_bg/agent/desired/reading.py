@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.policy_shelf import PolicyView
 from gitops_bg.core.errors import InternalError, TookTooLong
+from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
@@ -99,6 +100,11 @@ class Reading:
     def unread(self, namespace: str) -> Iterator[AppKey]:
         """The apps of a namespace whose ``app.yaml`` cannot be read."""
         return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)
+
+    def tree(self, who: AppOrGroup) -> str:
+        """The id of the folder of an app or a group in main; empty where main has none."""
+        of = self.groups.get(who) if isinstance(who, GroupKey) else self.found(who)
+        return of.tree if of is not None else ""
 
     def found(self, app: AppKey) -> Entry | None:
         """The app as main has it, whether main counts or not."""

@@ -1,4 +1,5 @@
-"""What this process wrote about an app, and whether another process reverted it: then it waits before it writes again.
+"""What this process wrote about an app or a group, and whether another process reverted it: then it waits before it
+writes again.
 
 The wait doubles each time. So two working agents that see different things do not overwrite a status in turns. An agent
 that is alone is never contradicted, and never waits; the other agent may be gone by the next attempt.
@@ -8,14 +9,14 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.groups.branches import AppOrGroup
 
 W = TypeVar("W", bound=Hashable)
 
 
 @dataclass(slots=True)
 class Statement(Generic[W]):
-    """The last report about an app."""
+    """The last report about one of them."""
 
     reported: W
     at: float
@@ -25,7 +26,7 @@ class Statement(Generic[W]):
 
 
 class ContradictionBackoff(Generic[W]):
-    """Asked by workers, one at a time for each app. The caller chooses the unit of time: polls, seconds.
+    """Asked by workers, one at a time for each subject. The caller chooses the unit of time: polls, seconds.
 
     The first pause is ``first``, the longest ``most``.
     """
@@ -33,11 +34,11 @@ class ContradictionBackoff(Generic[W]):
     def __init__(self, first: float, most: float) -> None:
         self._first = first
         self._most = most
-        self._statements: dict[AppKey, Statement[W]] = {}
+        self._statements: dict[AppOrGroup, Statement[W]] = {}
 
-    def may_report(self, app: AppKey, what: W, now: float, *, shown: bool = False) -> bool:
+    def may_report(self, who: AppOrGroup, what: W, now: float, *, shown: bool = False) -> bool:
         """Whether ``what`` may be reported; ``shown``: it, or something like it, is visible already."""
-        word = self._statements.get(app)
+        word = self._statements.get(who)
         if word is None or word.reported != what or shown:
             return True
         if word.stands:
@@ -45,20 +46,20 @@ class ContradictionBackoff(Generic[W]):
             word.stands, word.taken_back, word.at = False, word.taken_back + 1, now + pause
         return now >= word.at
 
-    def reported(self, app: AppKey, what: W, now: float) -> None:
+    def reported(self, who: AppOrGroup, what: W, now: float) -> None:
         """Note that this process has written the report."""
-        word = self._statements.get(app)
+        word = self._statements.get(who)
         before = word.taken_back if word and word.reported == what else 0
-        self._statements[app] = Statement(what, now, taken_back=before)
+        self._statements[who] = Statement(what, now, taken_back=before)
 
-    def again(self, app: AppKey, now: float) -> float | None:
+    def again(self, who: AppOrGroup, now: float) -> float | None:
         """When a contradicted report may be made again; None where nothing waits."""
-        word = self._statements.get(app)
+        word = self._statements.get(who)
         return word.at if word and not word.stands and now < word.at else None
 
-    def drop(self, app: AppKey) -> None:
-        """Forget a deleted app."""
-        self._statements.pop(app, None)
+    def drop(self, who: AppOrGroup) -> None:
+        """Forget one that was deleted."""
+        self._statements.pop(who, None)
 
     def forget(self) -> None:
         """Forget all reports: nothing of it is to be reported any more."""

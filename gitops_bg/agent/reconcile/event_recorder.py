@@ -20,7 +20,8 @@ from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of
-from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
+from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
+from gitops_bg.core.status.conditions import SUSPENDED
 from gitops_bg.core.status.rollout_events import ended, entry_message, new_entries, rollout_events, runs, waited
 
 

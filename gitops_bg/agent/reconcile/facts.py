@@ -161,14 +161,14 @@ def _knowing(config: AppConfig, formers: tuple[str, ...], reading: Reading | Non
 
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
     """Combine main and the live state; None for an app that neither of them describes."""
-    knowledge = catalog.relation(reading, app, live.record)
-    config = _config(catalog, reading, app, live.manifest, live.record, counts=knowledge.counts)
+    main = catalog.main_read(reading, app, live.record.git.main, live.record.git.lost)
+    config = _config(catalog, reading, app, live.manifest, live.record, counts=main.counts)
     if config is not None:
-        config = _knowing(config, live.formers, reading if knowledge.counts else None)
+        config = _knowing(config, live.formers, reading if main.counts else None)
         config = _without_left(config, live.left)
     if config is None or config.spec is None:
         return None
-    desired = catalog.desired(reading, app, config, live.record, knowledge)
+    desired = catalog.desired(reading, app, config, live.record, main)
     git = catalog.git_view(reading, app, desired, live.record, live.pull)
     return Facts(
         app=app,

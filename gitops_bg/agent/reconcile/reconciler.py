@@ -198,7 +198,7 @@ class Reconciler:
             self._recorder.event(facts.app, Notice.RECORD_MADE_ANEW, _MADE_ANEW, warning=True)
             LOGGER.warning("%s", _MADE_ANEW, extra=fields(app=facts.app, reason=Notice.RECORD_MADE_ANEW))
         if saved:
-            self._catalog.record_saved(facts.app, facts.record, decision.record)
+            self._catalog.record_saved(facts.app, facts.record.git.lost, decision.record.git.lost)
             results = facts.observed.measurements
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
         if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):

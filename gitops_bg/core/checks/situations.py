@@ -9,6 +9,7 @@ from collections.abc import Callable
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import is_adopting
 from gitops_bg.core.checks.analysis import has_passed_analysis
+from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.hooks import awaits_confirmation, has_passed
 from gitops_bg.core.checks.leaving import after_leaving, stays
@@ -63,11 +64,7 @@ def _goes_back(world: World) -> str:
 
 def rewritten(world: World) -> str:
     """That main lacks what was seen in it, and what to do; empty where it has all."""
-    lost = world.record.git.lost or world.desired.history_rewritten
-    if not lost:
-        return ""
-    what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"
-    return f"{what}; push the former history back, or accept the new one: `gitops-bg accept-history`"
+    return why_rewritten(world.record.git.lost or world.desired.history_rewritten)
 
 
 def _unverified(world: World) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
@@ -223,3 +223,9 @@ class Desired:
     def seen(self) -> bool:
         """Whether main has been read."""
         return self.primary is not Missing.UNSEEN
+
+    @property
+    def main(self) -> MainRead:
+        """Main as it was read, in the words that release groups have, too."""
+        main = Main(self.commit, self.generation, self.tree)
+        return MainRead(main, self.knowledge, self.history_rewritten, self.history_lasts)

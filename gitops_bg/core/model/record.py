@@ -332,7 +332,7 @@ class SeenInGit:
     """What Git said last, and what the agent itself wrote there."""
 
     main: Main = NO_MAIN
-    """The main that this was decided from (``core.transitions.git.main``)."""
+    """The main that this was decided from (``core.model.git.main``)."""
     primary: str = ""
     """The digest of ``primary.yaml`` seen last."""
     named_before: tuple[str, ...] = ()

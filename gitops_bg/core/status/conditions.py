@@ -42,6 +42,7 @@ from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_acce
 from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike.git_reachable import git_reachable
+from gitops_bg.core.status.alike.history_rewritten import history_rewritten
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
@@ -71,10 +72,6 @@ PUSH_REFUSED = "PushRefused"
 
 MAIN_REFUSES = "MainRefuses"
 """The reason of the condition MainWritable where main takes no commit of the agent; its message says why."""
-
-
-HISTORY_REWRITTEN = "HistoryRewritten"
-"""The condition that main lacks a commit that was seen in it."""
 
 
 _REFUSED = {
@@ -116,7 +113,7 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         _main_writable(world),
         _folder_in_main(world),
         *source_verified(world.observed.git.verification),
-        _history_rewritten(world),
+        history_rewritten(rewritten(world)),
         _offer_writable(world),
         *pull_request(world),
         _ledger_writable(world),
@@ -356,9 +353,3 @@ def _folder_in_main(world: World) -> Condition:
     if said := left(world):
         return Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else LEAVING, said)
     return Condition(FOLDER_IN_MAIN, True, "InMain", "main has the folder of the app, as far as it was read")
-
-
-def _history_rewritten(world: World) -> Condition:
-    if said := rewritten(world):
-        return Condition("HistoryRewritten", True, "MainMovedBackwards", said)
-    return Condition("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
+from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
 from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
@@ -178,6 +179,13 @@ def of_both(explain: str, read_again: str) -> Meanings:
         ),
         (GIT_REACHABLE, "BranchMissing"): Meaning(
             _AS_KNOWN, REMOTE, "push back the branch that is named, or have the agent follow another one", read_again
+        ),
+        (HISTORY_REWRITTEN, "HistoryKept"): CALM,
+        (HISTORY_REWRITTEN, "MainMovedBackwards"): Meaning(
+            "stays where it is: main moves nothing, forward or back",
+            REMOTE,
+            "push the former history back; or, if it was meant, accept the new one",
+            "gitops-bg accept-history",
         ),
         (SOURCE_VERIFIED, "Verified"): CALM,
         (SOURCE_VERIFIED, "KeysUnreadable"): Meaning(
@@ -449,13 +457,6 @@ MEANINGS: Meanings = {
         PROMOTER,
         "merge the promotion branch, or let the agent push to main",
         _MERGE,
-    ),
-    ("HistoryRewritten", "HistoryKept"): CALM,
-    ("HistoryRewritten", "MainMovedBackwards"): Meaning(
-        "stays where it is: main moves nothing, forward or back",
-        REMOTE,
-        "push the former history back; or, if it was meant, accept the new one",
-        "gitops-bg accept-history",
     ),
     ("GitReachable", "Unreachable"): Meaning(
         "stays as it is; going back works without Git",

@@ -59,6 +59,8 @@ class GroupConfig:
     """The spec to apply to the live ReleaseGroup: as written, without nulls. Empty where it is not usable."""
     templates: frozenset[str] = frozenset()
     """The names of all AnalysisTemplates that it depends on, including missing ones."""
+    tree: str = ""
+    """The id of the folder in main; equal ids are equal files."""
 
 
 def load_group(

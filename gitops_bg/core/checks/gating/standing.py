@@ -3,6 +3,7 @@
 Shown only while they are shut. Those of the app accept any version, and none of them stops a rollback.
 """
 
+from gitops_bg.core.checks.git import history
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
@@ -10,8 +11,6 @@ from gitops_bg.core.world import World
 _MEND = "correct the file and push; `gitops-bg check` names every mistake"
 _LOOK = "the agent has just started and reads main; where that takes long, `kubectl logs` of the agent says why"
 _PUT_BACK = "put the folder back, as by `git revert` of the commit that removed it; it keeps serving meanwhile"
-_READ_AGAIN = "the agent tries again by itself; the condition GitReachable says what keeps it from reading main"
-_ACCEPT = "check what was rewritten, then: gitops-bg accept-history"
 
 
 def hold(world: World, version: Version) -> GateResult | None:
@@ -62,12 +61,4 @@ def folder_in_main(world: World, _: Version | None) -> GateResult | None:
 
 def history_kept(world: World, _: Version | None) -> GateResult | None:
     """Shut where main moved backwards or cannot be read: it moves nothing (decision 17)."""
-    desired = world.desired
-    if desired.history_rewritten:
-        lost = (world.record.git.lost or desired.history_rewritten)[:10]
-        reason = f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on"
-        return GateResult(GateKind.HISTORY, False, reason, remedy=_ACCEPT)
-    if not desired.knowledge.counts:
-        reason = "main, as it was seen last, cannot be read just now"
-        return GateResult(GateKind.HISTORY, False, reason, remedy=_READ_AGAIN)
-    return None
+    return history.history_kept(world.desired.main, world.record.git.lost)

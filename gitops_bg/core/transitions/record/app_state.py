@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.moving import is_stranded, successor
+from gitops_bg.core.checks.git.history import why_noted
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import DeletionPolicy
@@ -73,13 +74,11 @@ def _presence(world: World) -> World:
 
 
 def _history(world: World) -> World:
-    lost = world.record.git.lost
-    if lost == world.record.git.history or (lost and not world.desired.history_lasts):
+    git, lost = world.record.git, world.record.git.lost
+    told = world.desired.main.told_after(git.history, lost)
+    if told == git.history:
         return world
-    if not lost and not world.desired.knowledge.counts:
-        return world
-    world = world.with_part(replace(world.record.git, history=lost))
+    world = world.with_part(replace(git, history=told))
     if not lost:
         return world.noting(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
-    reason = f"main no longer contains {lost[:10]}; it moves nothing until that is back or accepted"
-    return world.noting(Event.HISTORY_REWRITTEN, commit=world.desired.commit, reason=reason)
+    return world.noting(Event.HISTORY_REWRITTEN, commit=world.desired.commit, reason=why_noted(lost))

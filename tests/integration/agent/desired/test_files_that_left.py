@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.agent.desired.promoted import AppVersions
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.main import Main, MainRead
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.repo.repository import Repository
 from tests.support.cluster.paths import services
@@ -49,7 +49,7 @@ def written(web: App) -> tuple[CommitFacts, ...]:
     reading = agent.catalog.reading
     entry = reading.entry(web.key)
     assert entry is not None
-    desired = agent.catalog.desired(reading, web.key, entry.config, web.record, Knowledge.SAME)
+    desired = agent.catalog.desired(reading, web.key, entry.config, web.record, MainRead(Main(reading.followed.commit)))
     found = AppVersions(agent.repository).of(web.key, desired, web.record).written("gitops-bg@localhost")
     assert found.commits is not None, found.why
     return found.commits

@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.git.main import Main, MainRead
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
@@ -49,7 +49,9 @@ class Worker:
         reading = self._catalog.reading
         entry = reading.entry(WEB)
         assert entry is not None
-        return self._catalog.desired(reading, WEB, entry.config, Record(), Knowledge.SAME)
+        return self._catalog.desired(
+            reading, WEB, entry.config, Record(), MainRead(Main(reading.followed.commit, 0, entry.tree))
+        )
 
 
 def _image(said: Desired) -> str:
