@@ -203,7 +203,9 @@ class Agent:
     def _group_thread(self) -> GroupThread:
         beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.forge, self.group_ledger)
         return GroupThread(
-            GroupReconciler(self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock),
+            GroupReconciler(
+                self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock, self.git.poll_soon
+            ),
             wake=self.wake_apps,
             may_write=lambda: self.leadership.holds,
             clock=self._clock,
@@ -216,7 +218,8 @@ class Agent:
             self.repository,
             pushed=self.git.poll_soon,
             changed=self._look_soon,
-            may_write=lambda: self.leadership.holds,
+            # A decision made before must not build on the present main, as with the commits of apps.
+            may_write=lambda: self.leadership.holds and not (self.catalog.rewritten or self.catalog.held),
             clock=self._steady,
             backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,
@@ -480,6 +483,8 @@ class Agent:
             with quietly(f"reading the record of {app}", app):
                 if self.catalog.cares_for(app):
                     mains.add(main_of_live(state))
+        with quietly("reading the records of release groups"):
+            mains.update(self._live_groups().mains(self.catalog.namespaces))
         return frozenset(mains)
 
     def _verified_before(self) -> VerifiedBefore:

@@ -74,6 +74,11 @@ class Store:
         path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}"
         assert self.world.cluster.request("DELETE", path)[0] == 200
 
+    def delete_routes(self) -> None:
+        """What somebody does to the HTTPRoute of the group."""
+        path = f"/apis/gateway.networking.k8s.io/v1/namespaces/{self.world.namespace}/httproutes/{self.name}"
+        assert self.world.cluster.request("DELETE", path)[0] == 200
+
     def damage_record(self) -> None:
         """What a careless person does to the status."""
         path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}/status"

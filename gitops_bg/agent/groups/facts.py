@@ -1,5 +1,6 @@
 """Gathers all that is known of one group into the arguments of `decide_group`. Only reads; decides nothing."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -7,6 +8,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.claims import without_claimed
+from gitops_bg.agent.groups.folders import UNREAD, GroupFolders
 from gitops_bg.agent.groups.members import observed_members
 from gitops_bg.agent.groups.offered import OfferedGroup, OfferedGroups
 from gitops_bg.agent.groups.policing import GroupPolicing
@@ -19,8 +21,10 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupKey, GroupState
-from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.observed import FormerGroup, ObservedGroup
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.main import MainRead
+from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig
@@ -63,7 +67,8 @@ class GroupGatherer:
     """Reads one group at a time, for the agent and for commands."""
 
     def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
-        self._branches = OfferedGroups(catalog.repository)
+        self._folders = GroupFolders(catalog.repository)
+        self._branches = OfferedGroups(catalog.repository, self._folders)
         self._looks = catalog.looks
         self._catalog = catalog
         self._cluster = cluster
@@ -71,28 +76,54 @@ class GroupGatherer:
         self._policing = GroupPolicing(catalog.policing, catalog.repository, cluster)
 
     def gather(self, reading: Reading, group: GroupKey) -> GroupFacts | None:
-        """Read everything about a group; None for one that is not in main, or where main does not count.
+        """Read everything about a group; None for one that main does not have, or nobody does where main does not
+        count.
 
         Raises the errors of ``core.errors``.
         """
-        config = None if reading.followed.blind else reading.groups.get(group)
-        if config is None:
-            return None
-        config = replace(config, desired=without_claimed(config.desired, reading, group))
         seen = self._groups.seen(group)
-        members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
-        live = self._groups.observe(group, seen, config.body, members, reading.groups)
-        live = replace(live, rivals=with_formers(live.rivals, *self._left_main(reading, group, live)))
-        observed = replace(live, verification=self._catalog.verification, **self._catalog.last_look.for_status)
+        main = self._catalog.main_read(reading, group, seen.record.main, seen.record.lost)
+        if main.counts:
+            config = reading.groups.get(group)
+            return None if config is None else self._all_of(reading, group, config, seen, main)
+        if seen.body is None or not self._groups.is_ours(seen.body):
+            return None
+        return self._as_recorded(reading, group, seen, main)
+
+    def _all_of(
+        self, reading: Reading, group: GroupKey, config: GroupConfig, seen: SeenGroup, main: MainRead
+    ) -> GroupFacts:
+        config = replace(config, desired=without_claimed(replace(config.desired, main=main), reading, group))
+        live = self._observed(reading, group, config, seen, reading.groups)
+        live = replace(live, formers=tuple(each for each in live.formers if self._knows(reading, group, each)))
+        observed = replace(live, rivals=with_formers(live.rivals, *self._left_main(reading, group, live)))
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
-        alerting = reading.alerting
-        told = alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting)
-        desired = replace(config.desired, policing=policing.members, alerts=told.hooks)
+        desired = replace(config.desired, policing=policing.members, alerts=_alerts(reading, group))
         offered = self._offered(reading, group, config.desired, seen.record.state)
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
         return GroupFacts(
             group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
         )
+
+    def _knows(self, reading: Reading, group: GroupKey, former: FormerGroup) -> bool:
+        """Whether main is no older than the one that another group was decided from: else it may be newer than main."""
+        key, record = GroupKey(group.namespace, former.name), former.record
+        return self._catalog.main_read(reading, key, record.main, record.lost).counts
+
+    def _as_recorded(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead) -> GroupFacts:
+        """The facts where main does not count: what the main of the record said of the group, as far as it can still be
+        read, and nothing that main says or lacks of anybody else.
+        """
+        config = UNREAD if main.is_older else self._folders.config(group, seen.record.main.commit)
+        config = replace(config, desired=replace(config.desired, main=main, alerts=_alerts(reading, group)))
+        return GroupFacts(group, config, config.desired, seen, self._observed(reading, group, config, seen, ()))
+
+    def _observed(
+        self, reading: Reading, group: GroupKey, config: GroupConfig, seen: SeenGroup, in_main: Collection[GroupKey]
+    ) -> ObservedGroup:
+        members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
+        live = self._groups.observe(group, seen, config.body, members, in_main)
+        return replace(live, verification=self._catalog.verification, **self._catalog.last_look.for_status)
 
     def _left_main(
         self, reading: Reading, group: GroupKey, live: ObservedGroup
@@ -118,3 +149,9 @@ class GroupGatherer:
                 log_bug(error)
             return error
         return replace(found, desired=replace(found.desired, policing=policing.members), asks=policing.asks)
+
+
+def _alerts(reading: Reading, group: GroupKey) -> tuple[Hook, ...]:
+    """Who is told of what happens to a group."""
+    alerting = reading.alerting
+    return alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting).hooks

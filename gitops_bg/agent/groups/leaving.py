@@ -14,6 +14,7 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.http_routes import RivalRoute, claim_of
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
@@ -28,12 +29,12 @@ class LeftGroups:
         self._cluster = cluster
         self._groups = groups
 
-    def look(self, reading: Reading, group: GroupKey, seen: SeenGroup, now: datetime) -> LeftGroup:
-        """All that decides about a live group that main does not have."""
+    def look(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
+        """All that decides about a live group that ``main`` does not have."""
         spec = (seen.body or {}).get("spec") or {}
         policy, suspend = said_last(spec)
         if policy is DeletionPolicy.KEEP:
-            return LeftGroup(group)
+            return LeftGroup(group, main=main)
         observed = self._groups.observe(group, seen, spec, {})
         suspended = suspend is not None and suspend.lasts(now)
         kept = "it is suspended" if suspended else self._why_kept(reading, group, seen.record, observed)
@@ -45,6 +46,7 @@ class LeftGroups:
             tuple(name for name, each in sorted(observed.routes.items()) if not each.foreign),
             tuple(name for name, each in sorted(observed.services.items()) if not each.foreign),
             tuple(app.name for app in members),
+            main,
         )
 
     def _why_kept(self, reading: Reading, group: GroupKey, record: GroupRecord, observed: ObservedGroup) -> str:

@@ -65,7 +65,7 @@ class LookResult:
 
 
 class GroupReconciler:
-    """One thread calls it. ``clock`` gives UTC."""
+    """One thread calls it. ``clock`` gives UTC, ``poll_soon`` has the remote asked."""
 
     def __init__(
         self,
@@ -75,6 +75,7 @@ class GroupReconciler:
         metrics: Metrics,
         beside: Background,
         clock: Callable[[], datetime],
+        poll_soon: Callable[[], None],
     ) -> None:
         self._catalog = catalog
         self._cluster = cluster
@@ -82,6 +83,7 @@ class GroupReconciler:
         self._metrics = metrics
         self._beside = beside
         self._clock = clock
+        self._poll_soon = poll_soon
         self._gatherer = GroupGatherer(catalog, cluster, groups)
         self._left = LeftGroups(catalog, cluster, groups)
         self._records: dict[GroupKey, GroupRecord] = {}
@@ -104,11 +106,16 @@ class GroupReconciler:
         self._beside.ledger.moved(self._catalog.ledger_at)
         return dict.fromkeys((*groups, *list(self._records)))  # Those that left main are told so.
 
+    @property
+    def knows_main(self) -> bool:
+        """Whether main was read, and counts."""
+        return self._catalog.seen and not self._catalog.reading.followed.blind
+
     def left_in_cluster(self) -> Iterable[GroupKey] | None:
-        """All live groups that main does not have: they may have left while no agent ran. None while nobody knows what
-        main has.
+        """All live groups that main does not have, as far as it was read: they may have left while no agent ran, and
+        where main does not count, what serves may have to go back. None until somebody has asked the remote.
         """
-        if not self._catalog.seen or self._catalog.reading.followed.blind:
+        if not (self._catalog.seen or self._catalog.unreachable):
             return None
         groups = self._catalog.reading.groups
         return [each for each in self._groups.live(self._catalog.namespaces) if each not in groups]
@@ -199,22 +206,37 @@ class GroupReconciler:
         now = self._clock()
         facts = self._with_answers(facts, now)
         decision = cpu_limited(f"deciding on {group}", lambda: facts.decide(now))
-        wrote = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
+        if decision.look_again:
+            self._know(group, facts.seen.record)
+            self._poll_soon()
+            return None, None, False
+        wrote = self._save(facts, decision, now)
         # What the record asks for is measured, and said, once the record is saved, so that no result counts twice.
         measured_by = self._beside.measurements.take_group(
             group, facts.observed.uid, decision.record, decision.measurements, self._clock()
         )
         self._beside.hooks.take(group, decision.calls)
-        self._beside.commits.submit(group, decision.commit)
-        self._beside.forge.take_group(facts, decision.record, now)
+        if facts.desired.main.counts:
+            self._beside.commits.submit(group, decision.commit)
+        if facts.desired.main.moves:
+            self._beside.forge.take_group(facts, decision.record, now)
         if facts.observed.uid:  # Without an object, nothing is saved.
             self._beside.ledger.submit(group, ledger_batch(decision.record))
         self._know(group, decision.record)
-        state = decision.record.state
-        active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
-        self._metrics.groups.described(group, decision.phase, active, legacy)
         self._carry_out(group, facts.observed.uid, facts.config.body, decision)
         return decision, measured_by, wrote or bool(decision.actions)
+
+    def _save(self, facts: GroupFacts, decision: GroupDecision, now: datetime) -> bool:
+        """Write the status, unless another agent knows more; return whether it was written."""
+        if decision.silent:
+            return False
+        group, state = facts.group, decision.record.state
+        active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
+        self._metrics.groups.described(group, decision.phase, active, legacy)
+        saved = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
+        if saved:
+            self._catalog.record_saved(group, facts.seen.record.lost, decision.record.lost)
+        return saved
 
     def _leave(self, group: GroupKey) -> GroupDecision | None:
         """End a group whose folder left main, if its file said so; else say that nobody decides on it any more, and
@@ -222,17 +244,20 @@ class GroupReconciler:
         a group that another agent follows by now.
         """
         reading = self._catalog.reading
-        if reading.followed.blind or group in reading.groups or not self._catalog.seen:
+        if not self.knows_main or group in reading.groups:
             return None
         seen = self._groups.seen(group)
+        main = self._catalog.main_read(reading, group, seen.record.main, seen.record.lost)
+        if not main.counts:
+            return None
         if seen.body is None or not self._groups.is_ours(seen.body):
             self._records.pop(group, None)
             self._ending.discard(group)
             return None
-        left = self._left.look(reading, group, seen, self._clock())
+        left = self._left.look(reading, group, seen, main, self._clock())
         decision = decide_left(left, seen.record)
-        self._groups.save(seen, decision, reading.followed.commit, self._clock())
-        self._know(group, seen.record)
+        self._groups.save(seen, decision, decision.record.main.commit, self._clock())
+        self._know(group, decision.record)
         if left.ends and left.leads_nowhere:
             self._ending.add(group)
         else:

@@ -59,14 +59,14 @@ class GroupThread(DueThread[GroupKey]):
         self._work_at(groups, self._clock())
 
     def _look_everywhere(self) -> None:
-        """Find the groups that left main while no agent ran, once."""
+        """Find the groups that main does not have, until they were found in a main that counts."""
         try:
-            with guarded("looking for groups that left main"):
+            with guarded("looking for groups that main does not have"):
                 left = self._reconciler.left_in_cluster()
-            self._has_looked_everywhere = left is not None
+            self._has_looked_everywhere = left is not None and self._reconciler.knows_main
             self.look_at(left or ())
         except GitopsBgError as error:
-            LOGGER.warning("groups that left main cannot be found: %s", error)
+            LOGGER.warning("groups that main does not have cannot be found: %s", error)
 
     def _work(self, group: GroupKey) -> None:
         if not self._may_write():

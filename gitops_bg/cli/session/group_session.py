@@ -33,13 +33,13 @@ def group_facts(session: Session, group: GroupKey) -> GroupFacts:
     """Return all facts about a group now. Raises `CommandFailed` where main does not count, `NamespaceMissing`."""
     if session.lacks_namespace(group.namespace):
         raise NamespaceMissing(no_namespace(group.namespace))
-    facts = _gathered(session, session.catalog([group.namespace]), group)
+    facts = _gathered(session, session.catalog([group.namespace], of_groups=True), group)
     return _knowing_peers(session, group) if facts.wants_peers else facts
 
 
 def _knowing_peers(session: Session, group: GroupKey) -> GroupFacts:
     """Return them with what policies ask about other apps: all of these are looked at, once."""
-    catalog = session.catalog()
+    catalog = session.catalog(of_groups=True)
     apps = (gather(catalog, session.cluster, app, session.now) for app in sorted(catalog.apps()))
     note_peers(catalog.board, (each for each in apps if each), session.now, session.cluster.since)
     return _gathered(session, catalog, group)
@@ -48,8 +48,8 @@ def _knowing_peers(session: Session, group: GroupKey) -> GroupFacts:
 def _gathered(session: Session, catalog: Catalog, group: GroupKey) -> GroupFacts:
     gatherer = GroupGatherer(catalog, session.cluster, GroupCluster(session.cluster.client, {}))
     facts = gatherer.gather(catalog.reading, group)
-    if facts is None:
-        lost = catalog.rewritten[:10]
+    if facts is None or (facts.desired.spec is None and not facts.desired.main.counts):
+        lost = (catalog.rewritten or (facts.seen.record.main.commit if facts else ""))[:10]
         raise CommandFailed(
             f"main no longer contains {lost}, which the cluster was decided from: nothing of {group} moves until "
             "somebody accepts that with `gitops-bg accept-history`"

@@ -23,6 +23,7 @@ from gitops_bg.cli.session.location import ALL, About, Location, assumed, demand
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.git.main import Main
@@ -138,10 +139,19 @@ class Session(LiveSession):
             self._stack.push(closing.pop_all())
             return repository
 
-    def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
-        """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones."""
+    def catalog(
+        self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None, *, of_groups: bool = False
+    ) -> Catalog:
+        """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones.
+        ``of_groups``: release groups are looked at, too.
+        """
         wanted, mains = tuple(namespaces), None if records is None else frozenset(each.git.main for each in records)
-        catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted) if mains is None else mains)
+
+        def remembered() -> frozenset[Main]:
+            known = self._remembered(wanted) if mains is None else mains
+            return known | self._remembered_of_groups(wanted) if of_groups else known
+
+        catalog = Catalog(self.repository, wanted, remembered)
         self.repository.begin_again()
         catalog.refresh()
         return catalog
@@ -198,8 +208,11 @@ class Session(LiveSession):
         return frozenset(map(main_of_live, states))
 
     def remembered(self) -> frozenset[Main]:
-        """Return the mains from which the records of all apps were decided."""
-        return self._remembered(())
+        """Return the mains from which the records of all apps and groups were decided."""
+        return self._remembered(()) | self._remembered_of_groups(())
+
+    def _remembered_of_groups(self, namespaces: tuple[str, ...]) -> frozenset[Main]:
+        return GroupCluster(self.cluster.client, {}).mains(namespaces)
 
     def _known(self) -> Iterable[AppKey]:
         return self.repository.apps() if self._git is not None else super()._known()

@@ -42,6 +42,7 @@ from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.drift import Drift
+from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
 
@@ -75,13 +76,19 @@ class GroupCluster:
 
     def live(self, namespaces: Collection[str]) -> list[GroupKey]:
         """All groups that are live in some namespaces (none: all) and ours; none where the cluster lacks the kind."""
+        found = (body["metadata"] for body in self._live(namespaces))
+        return [GroupKey(each["namespace"], each["name"]) for each in found]
+
+    def mains(self, namespaces: Collection[str]) -> frozenset[Main]:
+        """The mains that the records of these groups were decided from; those that nobody can read name none."""
+        return frozenset(_record_or_why_not(body)[0].main for body in self._live(namespaces))
+
+    def _live(self, namespaces: Collection[str]) -> Iterator[Object]:
         try:
             bodies = [body for each in namespaces or ("",) for body in self._client.list(RELEASE_GROUPS, each)]
         except NotFound:
-            return []
-        return [
-            GroupKey(body["metadata"]["namespace"], body["metadata"]["name"]) for body in bodies if self.is_ours(body)
-        ]
+            return iter(())
+        return filter(self.is_ours, bodies)
 
     def is_ours(self, body: Object) -> bool:
         """Whether the object names the repository and cluster that this agent follows."""

@@ -141,3 +141,7 @@ class GroupDecision:
     """What this decision did, each with a sentence."""
     calls: tuple[HookCall, ...] = ()
     """The hooks to ask, and the messages to send, once the record is saved; calls under way are listed again."""
+    silent: bool = False
+    """Another agent knows more: save neither the record nor the status."""
+    look_again: bool = False
+    """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""

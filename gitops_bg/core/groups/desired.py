@@ -7,6 +7,7 @@ from datetime import datetime
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.analysis.metrics import Plan
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.spec import Suspension
@@ -94,6 +95,10 @@ class DesiredGroup:
     policing: Mapping[str, MemberPolicing] = field(default_factory=dict)
     """By the name of the app, while the version that group.yaml names may be promoted; those that no policy is for
     have none.
+    """
+    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    """Main as it was read. Where it does not count, all else is what the record's main says, as far as that can still
+    be read: what serves needs its folders.
     """
 
     @property

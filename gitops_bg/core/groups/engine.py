@@ -5,6 +5,7 @@ what is live. The record is saved before the actions are carried out, so any of 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery import hooks
@@ -34,9 +35,15 @@ from gitops_bg.core.groups.registering import (
     reject_late_routes,
     reject_late_services,
 )
+from gitops_bg.core.groups.reporting.history import learnt, note_lost
 from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
 from gitops_bg.core.groups.reporting.situations import standing_of
-from gitops_bg.core.groups.reporting.status import conditions_of, conditions_of_invalid, conditions_of_lost
+from gitops_bg.core.groups.reporting.status import (
+    conditions_of,
+    conditions_of_invalid,
+    conditions_of_lost,
+    conditions_of_rewritten,
+)
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
@@ -72,7 +79,11 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     tell_of_requests,  # who left main had them
     begin_hooks,  # who is asked about what is on its way
     begin_runs,  # analyses of what is on its way, or has arrived
+    note_lost,  # that main moved backwards
 )
+
+OF_MAIN = frozenset({forget_changed, forget_answered, drop_removed, drop_services, register_versions})
+"""The steps that conclude from what main has, or lacks; none does where main does not count."""
 
 
 def decide_group(
@@ -82,9 +93,21 @@ def decide_group(
 
     A folder with a mistake changes nothing: what is live stays, and the conditions name the mistake.
     """
-    record = by_now(record, now)  # First: what is new in it afterwards is told, and a corrected time is no news.
+    if desired.main.is_older:
+        return GroupDecision((), record, Phase.WAITING, silent=True, look_again=True)
+    saved, record = record, by_now(record, now)  # First: what is new in it is told, and a corrected time is no news.
+    if desired.spec is None and not desired.main.counts:
+        return learnt(desired, saved, _at_rest(desired, observed, record))
     decision = _decided(key, desired, observed, record, now)
-    return notified(key, desired, observed, record, decision, now)
+    decision = notified(key, desired, observed, record, decision, now)
+    return decision if observed.foreign else learnt(desired, saved, decision)
+
+
+def _at_rest(desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord) -> GroupDecision:
+    """Nothing moves where main does not count and nobody can read what the record's main said: it has the routes."""
+    record = replace(record, lost=desired.main.lost_after(record.lost))
+    conditions = conditions_of_rewritten(observed, record) if record.lost else ()
+    return GroupDecision((), record, Phase.DEGRADED, conditions, silent=not conditions)
 
 
 def _decided(
@@ -102,7 +125,7 @@ def _decided(
         return GroupDecision(actions, world.record, phase, conditions_of(world), events=world.events)
     if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
-    for step in STEPS:
+    for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
         world = step(world)
     world = note_events(before, world)
     world = world.with_record(state=with_served_routes(world.state))

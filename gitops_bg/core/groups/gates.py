@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from gitops_bg.core.checks.git import history
 from gitops_bg.core.groups.analysis.answers import live_version_not_being_measured, pre_promotion
 from gitops_bg.core.groups.gating.members import members_available, members_healthy
 from gitops_bg.core.groups.gating.policies import policies
@@ -35,6 +36,11 @@ def files_valid(world: GroupWorld, version: str) -> GateResult | None:
     if not problems:
         return None
     return GateResult(GateKind.SPEC, open=False, reason=str(problems[0]), remedy=f"mend it; then {version} goes on")
+
+
+def history_kept(world: GroupWorld, _: str) -> GateResult | None:
+    """Main went forward, and was read: else it moves nothing. None where it did."""
+    return history.history_kept(world.desired.main, world.record.lost)
 
 
 def knows_routes(world: GroupWorld, version: str) -> GateResult:
@@ -83,6 +89,7 @@ def requests_ours(world: GroupWorld, version: str) -> GateResult | None:
 # What can be mended at once is said first.
 BEFORE_PROMOTION: tuple[Gate, ...] = (
     files_valid,
+    history_kept,
     not_suspended,
     knows_routes,
     services_ours,

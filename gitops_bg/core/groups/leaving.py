@@ -6,13 +6,14 @@ back. An accident ends nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupDecision
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.status.kstatus import kstatus_of
 
@@ -34,6 +35,8 @@ class LeftGroup:
     """Its own live Services with the services' own names."""
     members: tuple[str, ...] = ()
     """The live apps of its services."""
+    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    """The main that its folder left."""
 
     @property
     def ends(self) -> bool:
@@ -47,13 +50,14 @@ class LeftGroup:
 
 
 def decide_left(left: LeftGroup, record: GroupRecord) -> GroupDecision:
-    """Return what to do about the group now. Its record stays as it is: the folder may come back."""
+    """Return what to do about the group now. Its record stays as it is but for the main: the folder may come back."""
     phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
     said = f"the folder of the group left main; {_after(left, record)}"
     actions = tuple(_actions(left)) if left.ends else ()
     ended = any(isinstance(each, DeleteGroup) for each in actions)
     events = ((GroupEvent.DELETED, "the group is deleted, as its deletionPolicy says"),) if ended else ()
-    return GroupDecision(actions, record, phase, kstatus_of(phase, said), events=events)
+    left_record = replace(record, main=left.main.learnt(record.main, saved=False))
+    return GroupDecision(actions, left_record, phase, kstatus_of(phase, said), events=events)
 
 
 def _actions(left: LeftGroup) -> Iterator[GroupAction]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.history import Analyses
+from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Outbox
 
@@ -172,6 +173,12 @@ class GroupRecord:
     """The services that came into the folder of a version when that had passed, each with the version: a rollback does
     not take them in, as nobody has ever judged them.
     """
+    main: Main = NO_MAIN
+    """The main that this was decided from (`core.model.git.main`)."""
+    lost: str = ""
+    """The commit that main lacks although it was seen."""
+    history: str = ""
+    """The rewritten history that the ledger already knows of."""
 
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the

@@ -46,6 +46,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
@@ -174,6 +175,8 @@ class World:
     commits: list[CommitActive] = field(default_factory=list)
     templates: tuple[Problem, ...] = ()
     """What is wrong in analysis/."""
+    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    """Main as the agent has read it."""
 
     def observed(self) -> ObservedGroup:
         members = {
@@ -296,7 +299,12 @@ class World:
         )
         versions = {} if self.problems else dict(self.versions)
         return DesiredGroup(
-            None if self.problems else spec, versions, self.templates, alerts=self.alerts, policing=self.policing
+            None if self.problems else spec,
+            versions,
+            self.templates,
+            alerts=self.alerts,
+            policing=self.policing,
+            main=self.main,
         )
 
     def decide(self) -> GroupDecision:
@@ -312,7 +320,7 @@ class World:
     def step(self, most: int = 10_000) -> bool:
         """One pass that dies after so many writes; whether it wrote anything."""
         decision, writes = self.decide(), 0
-        if decision.record != self.record:
+        if decision.record != self.record and not decision.silent:
             self.record = decision.record
             self.events += [event for event, _ in decision.events]
             self.told += decision.events

@@ -65,7 +65,8 @@ def notified(
                 outbox = queued(outbox, hook, now, phase=decision.phase, checksum="", message=text, severity=severity)
     outbox = _to_hooks(desired, before, decision, outbox, now)
     kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
-    record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else ())
+    nobody = () if desired.main.counts else before.alerted
+    record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else nobody)
     waits = [decision.wake_at, *(each for each in moments(outbox, _listeners(desired)) if each > now)]
     wake_at = min((each for each in waits if each is not None), default=None)
     calls = (*decision.calls, *_calls(key, desired, observed, outbox, now))
@@ -154,6 +155,7 @@ _SEVERITIES = {
     GroupEvent.ANALYSIS_INCONCLUSIVE: Severity.WARN,
     GroupEvent.HOOK_REFUSED: Severity.WARN,
     GroupEvent.HOOK_EXPIRED: Severity.ERROR,
+    GroupEvent.HISTORY_REWRITTEN: Severity.ERROR,
     GroupEvent.UNDELIVERED: Severity.WARN,
 }
 
@@ -206,8 +208,9 @@ def _delivered(
     """
     outbox, wrong = settled(before, _listeners(desired), observed.calls, lambda one: _id(key, observed, one), now)
     events = tuple((GroupEvent.UNDELIVERED, f"{hook.title}: {why}") for hook, why in wrong)
-    # While the files are broken, nobody knows whether a hook has left them.
-    return (only_known(outbox, _listeners(desired)) if desired.spec is not None else outbox), events
+    # While the files are broken, or main does not count, nobody knows whether a hook has left them.
+    is_known = desired.spec is not None and desired.main.counts
+    return (only_known(outbox, _listeners(desired)) if is_known else outbox), events
 
 
 def _calls(

@@ -31,6 +31,10 @@ class GroupEvent(StrEnum):
     HOOK_REFUSED = "HookRefused"
     HOOK_EXPIRED = "HookExpired"
     """A hook gave no answer, or did not agree, in time: it is not asked any more."""
+    HISTORY_REWRITTEN = "HistoryRewritten"
+    """Main lacks what was seen in it, and has for a while: it moves nothing."""
+    HISTORY_ACCEPTED = "HistoryAccepted"
+    """Main counts again."""
     REPAIRED = "Repaired"
     """What somebody else changed of a live object of the group was put back."""
     CONTESTED = "Contested"
@@ -47,6 +51,7 @@ WARNINGS = frozenset(
         GroupEvent.ANALYSIS_FAILED,
         GroupEvent.HOOK_REFUSED,
         GroupEvent.HOOK_EXPIRED,
+        GroupEvent.HISTORY_REWRITTEN,
         GroupEvent.CONTESTED,
         GroupEvent.UNDELIVERED,
     }

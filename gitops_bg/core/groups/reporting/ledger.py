@@ -28,6 +28,8 @@ VERBS: Mapping[GroupEvent, str] = {
     GroupEvent.ANALYSIS_FAILED: "failed its analysis",
     GroupEvent.HOOK_REFUSED: "hook refused",
     GroupEvent.HOOK_EXPIRED: "hook expired",
+    GroupEvent.HISTORY_REWRITTEN: "history rewritten",
+    GroupEvent.HISTORY_ACCEPTED: "history accepted",
 }
 """The events in the ledger, each with the verb of its commit; all others are progress, about messages, or
 the end of the group, whose record is gone with it.

@@ -6,6 +6,7 @@ Nothing here decides anything.
 
 from collections.abc import Callable, Iterator
 
+from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.groups.analysis.answers import PASSED, POST, judged, live_verdict, pre_promotion
 from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.gating.members import brought_by
@@ -24,6 +25,7 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds
+from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
 from gitops_bg.core.status.kstatus import READY
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
@@ -92,6 +94,11 @@ def not_accepted(world: GroupWorld) -> str:
     others = first_of_others(world, carrying_routes(world)) or left_behind(world)
     against = why_not_attached(world) or refused_by(world) or others
     return against or ("" if lacks_pods(world) else waits_for(world))
+
+
+def rewritten(world: GroupWorld) -> str:
+    """That main lacks what was seen in it, and what to do; empty where it has all."""
+    return why_rewritten(world.record.lost or world.desired.main.lost)
 
 
 def _first(world: GroupWorld) -> str:
@@ -187,6 +194,7 @@ SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(Phase.HELD, DIVERGED, _left),
     Situation(Phase.DEGRADED, PROMOTION_REJECTED, _rejected),
     Situation(Phase.DEGRADED, ROUTES_ACCEPTED, not_accepted),
+    Situation(Phase.DEGRADED, HISTORY_REWRITTEN, rewritten),
     Situation(Phase.DEPLOYING, READY, _first),
     Situation(Phase.HELD, READY, _failed),
     Situation(Phase.PAUSED, PASSED, _judged(lambda _, run: run.paused)),

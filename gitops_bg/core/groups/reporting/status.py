@@ -1,11 +1,13 @@
 """What people and tools are told of a group: one phase, and conditions that exist from the start."""
 
+from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.analysis.answers import passed
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.situations import (
     BEING_WRITTEN,
     DIVERGED,
@@ -13,6 +15,7 @@ from gitops_bg.core.groups.reporting.situations import (
     ROUTES_ACCEPTED,
     VALID,
     not_accepted,
+    rewritten,
     standing_of,
     unanswered,
     way_back,
@@ -21,6 +24,7 @@ from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.status.alike.git_reachable import git_reachable
+from gitops_bg.core.status.alike.history_rewritten import history_rewritten
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
 
@@ -42,6 +46,7 @@ def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
         passed(world),
         _diverged(world),
         _ledger_trusted(world),
+        history_rewritten(rewritten(world)),
         _git_reachable(world.observed),
         *source_verified(world.observed.verification),
     )
@@ -73,6 +78,17 @@ def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tup
 
 def _git_reachable(observed: ObservedGroup) -> Condition:
     return git_reachable(observed.unreachable, observed.unread_reason)
+
+
+def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tuple[Condition, ...]:
+    """The conditions of a group of which nobody knows what its folder says, because main was rewritten."""
+    lost = why_rewritten(record.lost)
+    return (
+        *kstatus_of(Phase.DEGRADED, f"{lost}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
+        history_rewritten(lost),
+        _git_reachable(observed),
+        *source_verified(observed.verification),
+    )
 
 
 def conditions_of_lost(said: str) -> tuple[Condition, ...]:

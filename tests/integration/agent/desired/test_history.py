@@ -1,20 +1,22 @@
 """A main that moved backwards moves no traffic until it is back or somebody accepts it (DESIGN §4)."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.integration.agent.desired.test_files_that_left import written
+from tests.support.groups import Store
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 
 
-def _rewind(world: Scenario, commits: int = 1) -> str:
-    """Somebody pushes from a clone that is so many commits behind. Returns what main was."""
+def _rewind(world: Scenario, commits: int = 1, *, to: str = "") -> str:
+    """Somebody pushes from a clone that is so many commits behind, or at a commit. Returns what main was."""
     world.pull()
     before = world.remote.tip
-    world.remote.run("reset", "--quiet", "--hard", f"HEAD~{commits}")
+    world.remote.run("reset", "--quiet", "--hard", to or f"HEAD~{commits}")
     world.remote.force_push()
     world.wake()
     return before
@@ -49,12 +51,16 @@ def _wait_free(web: App) -> None:
 
 def _wait_told(web: App) -> None:
     """Poll until it has lasted long enough for the ledger."""
+    events = lambda: [entry["Event"] for entry in web.ledger()]  # noqa: E731
+    _polls_until(web.scenario, lambda: "history-rewritten" in events(), "the ledger says history-rewritten")
 
-    def told() -> bool:
-        web.scenario.wake()
-        return any(entry["Event"] == "history-rewritten" for entry in web.ledger())
 
-    eventually(told, what="the ledger says history-rewritten")
+def _polls_until(world: Scenario, probe: Callable[[], bool], what: str) -> None:
+    def is_so() -> bool:
+        world.wake()
+        return probe()
+
+    eventually(is_so, what=what)
 
 
 def _polls(world: Scenario, number: int) -> None:
@@ -171,6 +177,36 @@ def test_a_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_ne
     web.wait_told("history-accepted")
     world.restart(fresh_mirror=True)
     web.promote("v3")
+
+
+def test_of_a_group_a_rewind_rolls_nothing_back_until_it_is_accepted(world: Scenario) -> None:
+    """Found: a group went back at once, and again for an agent that had never seen what main was."""
+    store = Store(world)
+    store.begin()
+    world.wait_idle()
+    promotion = store.activate("v2")
+    store.wait("v1L v2A")
+    world.settle()
+
+    _rewind(world, to=f"{promotion}^")
+    eventually(lambda: store.condition("HistoryRewritten")["status"] == "True", what="the condition says so")
+    _polls(world, 5)
+    store.wait("v1L v2A", "Degraded")
+    assert "accept-history" in store.status()["message"]
+    _polls_until(world, lambda: "HistoryRewritten" in store.ledger(), "the ledger says HistoryRewritten")
+
+    world.restart()
+    store.delete_routes()
+    _polls_until(world, lambda: store.ask("/cart") == "cart-v2", "its routes are kept as the lost main says")
+    store.wait("v1L v2A", "Degraded")
+    world.restart(fresh_mirror=True)
+    _polls(world, 2)
+    store.wait("v1L v2A", "Degraded")
+
+    world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
+    store.wait("v1A v2C")
+    assert store.condition("HistoryRewritten")["status"] == "False"
+    store.wait_for_ledger("HistoryAccepted")
 
 
 def _take_out_a_secret(web: App) -> None:

@@ -1,0 +1,31 @@
+"""The main that a group was decided from, and what main has lost: the steps of an app's record, for a group's."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.git.history import why_noted
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.world import GroupWorld
+
+
+def note_lost(world: GroupWorld) -> GroupWorld:
+    """Record what main lost, and have the ledger told where that lasts, or is over."""
+    main, record = world.desired.main, world.record
+    lost = main.lost_after(record.lost)
+    told = main.told_after(record.history, lost)
+    world = world.with_record(lost=lost, history=told)
+    if told == record.history:
+        return world
+    if told:
+        return world.with_event(GroupEvent.HISTORY_REWRITTEN, why_noted(told))
+    return world.with_event(GroupEvent.HISTORY_ACCEPTED, "main counts again")
+
+
+def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) -> GroupDecision:
+    """The decision with the main that it was made from in its record, and silent where another agent knows more."""
+    main, record = desired.main, decision.record
+    is_silent = decision.silent or main.is_silent(changed=record != before)
+    known = main.learnt(record.main, saved=record != before)
+    return replace(decision, record=replace(record, main=known), silent=is_silent)
