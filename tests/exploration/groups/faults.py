@@ -30,8 +30,8 @@ GROUP_FAULTS = (
     Fault(
         "a group whose file has a mistake is promoted",
         "groups.gates",
-        "    files_valid,\n    not_suspended,",
-        "    not_suspended,",
+        "    files_valid,\n    history_kept,",
+        "    history_kept,",
         "group: suspended and broken",
         4,
     ),
