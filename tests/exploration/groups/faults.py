@@ -124,12 +124,12 @@ GROUP_FAULTS = (
         3,
     ),
     Fault(
-        "a promotion that failed is tried again for ever",
-        "groups.gates",
-        "    not_failed_before,\n",
-        "",
-        "group: refused by the Gateway",
-        5,
+        "an agent with an older main moves a group",
+        "model.git.main",
+        "        return self.knowledge is Knowledge.OLDER",
+        "        return False",
+        "group: two agents",
+        6,
     ),
     Fault(
         "a member that is not there is healthy enough",

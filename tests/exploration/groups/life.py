@@ -56,7 +56,7 @@ class Life(Resting[State]):
     def __init__(self, rules: Rules) -> None:
         super().__init__()
         self.rules, self.pools = rules, Pools()
-        self.passes = Passes(self.pools, rules.spec)
+        self.passes = Passes(self.pools, rules.spec, compares=rules.second)
         self._later: dict[tuple[int, float], int] = {}
         self._gone_back: set[tuple[int, int, int]] = set()
 
@@ -259,7 +259,8 @@ class Life(Resting[State]):
         if agent.main < 0 or (verdict and not agent.measures) or (says and not agent.calls):
             return None
         said = Said(verdict, says) if verdict or says else NOTHING
-        return self._pass(state, who, self._outcome(state, who, said))
+        outcome = self._outcome(state, who, said)
+        return self.fetch(state, who) if outcome.look_again else self._pass(state, who, outcome)
 
     def lag(self, state: State, who: str) -> State | None:
         """A pass of an agent whose cache still shows the pods of before."""
@@ -274,6 +275,8 @@ class Life(Resting[State]):
         if self.agent(state, who).main < 0:
             return None
         outcome = self._outcome(state, who)
+        if outcome.look_again:
+            return None
         most = len(outcome.actions) + (outcome.record != state.record)
         if writes >= most:
             return None
@@ -282,10 +285,10 @@ class Life(Resting[State]):
 
     def _pass(self, state: State, who: str, outcome: Outcome, writes: int = 1000) -> State:
         agent = self.agent(state, who)
-        state = self._knowing(state, agent)
         if outcome.record != state.record:
             if writes < 1:
                 return state
+            state = self._knowing(state, agent)
             state, writes = self._save(state, who, outcome), writes - 1
         state = self._write(state, outcome.actions[:writes])
         batch = ledger_batch(self.record(state))
@@ -299,7 +302,7 @@ class Life(Resting[State]):
         return self.with_agent(state, who, agent)
 
     def _knowing(self, state: State, agent: Agent) -> State:
-        """The newest main that any agent has acted on."""
+        """The newest main that a record was decided from. One that changed the folder there and back costs no write."""
         newest = self.pools.books[state.books].newest
         if newest >= 0 and len(self.pools.main[agent.main]) <= len(self.pools.main[newest]):
             return state

@@ -16,6 +16,7 @@ from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
 from gitops_bg.core.model.spec import Suspension
@@ -47,6 +48,8 @@ class Outcome(NamedTuple):
     commit: act.CommitActive | None
     measures: tuple[Any, ...] = ()
     calls: tuple[Any, ...] = ()
+    look_again: bool = False
+    """It knows an older main than the record: it is to read the remote first."""
     broken: str = ""
 
 
@@ -62,10 +65,13 @@ NOTHING = Said()
 
 
 class Passes:
-    """The engine over one group, with the memory of what it was asked."""
+    """The engine over one group, with the memory of what it was asked.
 
-    def __init__(self, pools: Pools, spec: GroupSpec) -> None:
-        self.pools, self.spec = pools, spec
+    ``compares``: agents of different knowledge are told apart by the main that the record names.
+    """
+
+    def __init__(self, pools: Pools, spec: GroupSpec, *, compares: bool) -> None:
+        self.pools, self.spec, self.compares = pools, spec, compares
         self._answers: dict[tuple[object, ...], Outcome] = {}
         self._desired: dict[Commit, DesiredGroup] = {}
 
@@ -76,9 +82,9 @@ class Passes:
 
     def outcome(self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1) -> Outcome:
         """What the engine says where the agent sees this; ``pods``: the cluster whose pods its cache still shows."""
-        head = self.pools.main[agent.main][-1]
+        head, main = self.pools.main[agent.main][-1], self._read(agent, record)
         asked = (agent.measures, agent.calls) if said is not NOTHING else ()
-        key = (head, agent.ledger, agent.refused, cluster, record, said, asked, pods)
+        key = (head, main, agent.ledger, agent.refused, cluster, record, said, asked, pods)
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = self._decide(agent, cluster, record, said, pods)
@@ -91,16 +97,27 @@ class Passes:
         except Exception as error:  # every exception is a finding
             return Outcome(record, (), None, None, broken=f"{type(error).__name__}: {error}")
         wake = (answer.wake_at - NOW) / timedelta(seconds=1) if answer.wake_at else None
-        after = record if answer.record == before else self.pools.record.number(canonical(answer.record))
-        return Outcome(after, answer.actions, wake, answer.commit, answer.measurements, answer.calls)
+        is_saved = answer.record != before and not answer.silent
+        after = self.pools.record.number(canonical(answer.record)) if is_saved else record
+        again = answer.look_again
+        return Outcome(after, answer.actions, wake, answer.commit, answer.measurements, answer.calls, again)
 
     def decision(
         self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1
     ) -> act.GroupDecision:
         """The whole answer, also what is for people."""
-        desired = self.desired(self.pools.main[agent.main][-1])
+        desired = replace(self.desired(self.pools.main[agent.main][-1]), main=self._read(agent, record))
         observed = self._observed(agent, self.pools.cluster[cluster], self.pools.record[record], said, pods)
         return engine.decide_group(STORE, desired, observed, self.pools.record[record], NOW)
+
+    def _read(self, agent: Agent, record: int) -> MainRead:
+        """Main as an agent has read it: each commit contains those before it, and none is lost."""
+        if not self.compares:
+            return MainRead()
+        main, known = self.pools.main[agent.main], self.pools.record[record].main
+        is_older = bool(known.commit) and int(known.commit) > len(main)
+        knowledge = Knowledge.OLDER if is_older else Knowledge.NEWER
+        return MainRead(Main(str(len(main)), 0, str(main[-1])), knowledge)
 
     def desired(self, head: Commit) -> DesiredGroup:
         """What main says of the group."""

@@ -134,7 +134,7 @@ def _states(record: GroupRecord) -> tuple[GroupState, ...]:
 
 
 def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit) -> None:
-    """What may be decided, by the newest main that any agent has acted on."""
+    """What may be decided, by the newest main that a record was decided from."""
     was, now = before.state.only(ACTIVE), after.state.only(ACTIVE)
     fresh = [one for one in after.ledger if one not in before.ledger]
     _are_numbered(before, after, [one.sequence for one in fresh])
@@ -147,7 +147,7 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
     if moving.withdrawn:
         is_new = moved is not None and not moved.withdrawn
         if is_new and newest.active == moving.target and moving.withdrawn.startswith("group.yaml asks"):
-            raise broken(f"{moving.withdrawn}, and the newest main that any agent has seen for {newest.active}")
+            raise broken(f"{moving.withdrawn}, and the newest main that was decided from for {newest.active}")
         return
     _is_no_second_try(before, after.failed, moving)
     begins = moved is None or moved.step is not moving.step or bool(moved.withdrawn)
@@ -157,7 +157,7 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
         failed = after.failed is not None and after.failed.moved and after.failed.active == moving.target
         if not failed and newest.active != moving.target:
             raise broken(
-                f"it rolls back to {moving.target}, and the newest main that any agent has seen names {newest.active}"
+                f"it rolls back to {moving.target}, and the newest main that was decided from names {newest.active}"
             )
 
 
@@ -177,9 +177,7 @@ def _is_no_second_try(before: GroupRecord, failed: FailedTransition | None, movi
 
 def _may_be_promoted(record: GroupRecord, target: str, newest: Commit, known: Commit) -> None:
     if newest.active != target:
-        raise broken(
-            f"I3: requests move to {target}, and the newest main that any agent has seen names {newest.active}"
-        )
+        raise broken(f"I3: requests move to {target}, and the newest main that was decided from names {newest.active}")
     if newest.suspended or newest.broken:
         raise broken(f"requests move to {target}, though the group is {'suspended' if newest.suspended else 'invalid'}")
     content = f"{target}-{dict(known.folders).get(target)}"

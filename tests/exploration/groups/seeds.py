@@ -78,5 +78,7 @@ GROUP_SEEDS = (
     _seed("lost records", V2, "lost crash foreign gateway", 0),
     _seed("a record lost on the way", NAMED, "lost crash gateway pods", 0),
     _seed("three versions, and a record lost", V3_NAMED, "lost crash gateway remove", 0, versions=THREE),
+    _seed("two agents", V2_READY, "crash fix", 0, second=True),
+    _seed("two agents, v2 live", V2, "crash suspend", 0, second=True),
     _seed("a cache that lags", NAMED, "stale pods crash gateway", 0),
 )

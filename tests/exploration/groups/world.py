@@ -85,7 +85,7 @@ class Books(NamedTuple):
     """What the explorer itself remembers, to judge by; nothing of it reaches the engine."""
 
     newest: int = -1
-    """The newest main that any agent has acted on."""
+    """The newest main that a record was decided from."""
 
 
 class State(NamedTuple):
