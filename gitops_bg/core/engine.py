@@ -11,11 +11,11 @@ from datetime import datetime
 
 from gitops_bg.core.checks.contests import APP, may_repair
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.hooks import round_of
 from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
-from gitops_bg.core.delivery.hooks import call_of, due
+from gitops_bg.core.checks.subject import round_of
+from gitops_bg.core.delivery import analyses, hooks
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -41,7 +41,6 @@ from gitops_bg.core.plan.ending import end_of
 from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
 from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
-from gitops_bg.core.plan.measurements import measurements_due
 from gitops_bg.core.plan.release import release
 from gitops_bg.core.plan.services import keep_active, keep_preview, mark_services, switch_traffic
 from gitops_bg.core.plan.workloads import by_priority, grow, shrink
@@ -73,9 +72,8 @@ from gitops_bg.core.transitions.traffic.promote_full import end_full
 from gitops_bg.core.transitions.traffic.release import note_release
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
-from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs
+from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs, forget_runs
 from gitops_bg.core.transitions.verdicts.hooks import begin_hooks, take_hook_answers
-from gitops_bg.core.transitions.verdicts.run_history import forget_runs
 from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.transitions.versions.availability import note_availability
 from gitops_bg.core.transitions.versions.restart import note_restart
@@ -231,11 +229,11 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         target=Named(world.target_digest, target.source.commit) if target else None,
         primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
         calls=_calls(world) if world.spec.strategy.hooks else (),
-        measurements=measurements_due(world),
+        measurements=analyses.due(round_of(world)) if world.record.analyses.runs else (),
         pull=world.observed.git.pull,
     )
 
 
 def _calls(world: World) -> tuple[HookCall, ...]:
-    delivery, phase = round_of(world), flagger_phase(world)
-    return (*(call_of(delivery, hook, run, phase) for hook, run in due(delivery)), *deliveries_due(world))
+    asked, phase = round_of(world), flagger_phase(world)
+    return (*(hooks.call_of(asked, hook, run, phase) for hook, run in hooks.due(asked)), *deliveries_due(world))

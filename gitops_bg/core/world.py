@@ -181,7 +181,7 @@ class World:
         active, run = self.active, self.record.run(AnalysisStage.POST)
         if active is None:
             return False
-        judged = run is not None and run.digest == active.digest and (run.running or run.paused)
+        judged = run is not None and run.digest == active.digest and run.open
         return judged or active.stabilization is not None
 
     # --- what stops whom ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.checks.hooks import awaits_confirmation
+from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from gitops_bg.core import engine, names
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.subject import round_of
+from gitops_bg.core.delivery.analyses import due
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
@@ -43,10 +45,9 @@ from gitops_bg.core.model.observed import (
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Retry, Suspension
 from gitops_bg.core.model.version import Snapshot, Source
-from gitops_bg.core.plan.measurements import measurements_due
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
-from gitops_bg.core.transitions.verdicts.run_history import forget_runs
+from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
@@ -95,7 +96,7 @@ FOR_PEOPLE = (note_rollouts, forget_runs)
 
 def light(world: World, actions: tuple[act.Action, ...]) -> Decision:
     """The answer without what is only for people: conditions, phase, waits, counts. A fifth of all time."""
-    return Decision(actions, world.record, Phase.HEALTHY, wake_at=wake_at(world), measurements=measurements_due(world))
+    return Decision(actions, world.record, Phase.HEALTHY, wake_at=wake_at(world), measurements=due(round_of(world)))
 
 
 class Passes:

@@ -8,10 +8,10 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.reporting.analysis_status import facts_of, newest_first
 from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of, pull_request
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.analysis.answers import version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupMove, GroupRecord, Transition
+from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import Problem

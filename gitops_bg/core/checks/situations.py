@@ -8,10 +8,8 @@ from collections.abc import Callable
 
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.adoption.taking_over import is_adopting
-from gitops_bg.core.checks.analysis import has_passed_analysis
 from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.hooks import awaits_confirmation, has_passed
 from gitops_bg.core.checks.leaving import after_leaving, stays
 from gitops_bg.core.checks.phase import (
     conflict,
@@ -25,6 +23,7 @@ from gitops_bg.core.checks.phase import (
 from gitops_bg.core.checks.pods.restart import restart_story
 from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
+from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.conditions import Phase
@@ -161,7 +160,7 @@ def _unchecked(world: World) -> str:
 def _is_checked(world: World, candidate: Version) -> bool:
     """Whether a candidate has passed its analysis and the hooks beside it; only then does it wait for a person."""
     hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
-    return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
+    return has_passed_analysis(world, candidate) and has_passed_hooks(world, candidate, *hooks)
 
 
 def _not_offered(world: World) -> str:

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitops_bg.core.delivery.hook_text import answer_text, what_next
-from gitops_bg.core.delivery.subject import AskingSubject, HookRound, HookSubject
+from gitops_bg.core.delivery.subject import AskingSubject, Round, Subject
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import (
     Answer,
@@ -48,8 +49,6 @@ _PHASES = {
 }
 """Flagger's name of the phase in which it calls hooks of a type."""
 
-Round = HookRound[HookSubject]
-
 
 class Answered(NamedTuple):
     """A hook, and its run before and after a look."""
@@ -62,26 +61,26 @@ class Answered(NamedTuple):
 # --- what they have answered ---
 
 
-def hooks_of(asked: Round, *types: HookType) -> Iterator[Hook]:
+def hooks_of(asked: Round[Subject], *types: HookType) -> Iterator[Hook]:
     """The hooks of these types, in the order of the file."""
     return (hook for hook in asked.hooks if hook.type in types)
 
 
-def run_of(asked: Round, hook: Hook, digest: str, *, final: bool = False) -> HookRun | None:
+def run_of(asked: Round[Subject], hook: Hook, digest: str, *, final: bool = False) -> HookRun | None:
     """What a hook has answered for the present try of a version so far."""
     wanted = (hook.name, hook.type, digest, asked.of.rollout(digest), final)
-    runs = (run for run in asked.runs if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted)
+    runs = (run for run in asked.hook_runs if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted)
     return next(runs, None)
 
 
-def has_passed(asked: Round, digest: str, *types: HookType) -> bool:
+def has_passed(asked: Round[Subject], digest: str, *types: HookType) -> bool:
     """Whether every hook of these types has accepted a version."""
     hooks = [hook for hook in hooks_of(asked, *types) if not is_skipped(asked, digest, hook.type)]
     runs = ((hook, run_of(asked, hook, digest)) for hook in hooks)
     return all(run is not None and has_accepted(run, hook) for hook, run in runs)
 
 
-def is_skipped(asked: Round, digest: str, kind: HookType) -> bool:
+def is_skipped(asked: Round[Subject], digest: str, kind: HookType) -> bool:
     """Whether hooks of a type are skipped for a version: the checks are, but not the gates that people open."""
     return kind.counts_refusals and asked.in_full == digest
 
@@ -99,7 +98,7 @@ def is_told_refusal(answered: Answered) -> bool:
     return before.refused == 0 < after.refused and hook.type is not ROLLBACK and not hook.mute_alert
 
 
-def _is_over(asked: Round, hook: Hook, run: HookRun) -> bool:
+def _is_over(asked: Round[Subject], hook: Hook, run: HookRun) -> bool:
     """Whether a hook that says no is asked no more. About the version that serves it is asked until that is left."""
     return says_no(hook, run) and not asked.of.is_judged_live(run.digest)
 
@@ -107,14 +106,14 @@ def _is_over(asked: Round, hook: Hook, run: HookRun) -> bool:
 # --- steps: the runs before, and those after ---
 
 
-def answered_by(asked: Round, responses: Mapping[str, HookResponse]) -> tuple[Answered, ...]:
+def answered_by(asked: Round[Subject], responses: Mapping[str, HookResponse]) -> tuple[Answered, ...]:
     """The runs that go on, with what came back, by the id of the call. Deadlines are applied, also those that somebody
     has just changed.
     """
     return tuple(Answered(hook, run, _heard(asked, hook, run, responses)) for hook, run in asked_about(asked))
 
 
-def _heard(asked: Round, hook: Hook, run: HookRun, responses: Mapping[str, HookResponse]) -> HookRun:
+def _heard(asked: Round[Subject], hook: Hook, run: HookRun, responses: Mapping[str, HookResponse]) -> HookRun:
     called = responses.get(id_of(run, asked.epoch))
     if called is not None and not _is_over(asked, hook, run):
         run = take(run, hook, called)
@@ -122,7 +121,7 @@ def _heard(asked: Round, hook: Hook, run: HookRun, responses: Mapping[str, HookR
     return replace(run, expired=ends is not None and asked.now >= ends)
 
 
-def begun(asked: HookRound[AskingSubject], digest: str) -> tuple[HookRun, ...]:
+def begun(asked: Round[AskingSubject], digest: str) -> tuple[HookRun, ...]:
     """The runs with those that begin about a version: each hook is asked as soon as those before it have accepted."""
     new, final = [], asked.incoming == digest
     for kind in _kinds(asked, digest):
@@ -130,10 +129,10 @@ def begun(asked: HookRound[AskingSubject], digest: str) -> tuple[HookRun, ...]:
         for hook in hooks_of(asked, kind):
             if run_of(asked, hook, digest, final=of_switch) is None and _may_begin(asked, digest, kind):
                 new.append(HookRun(hook.name, kind, digest, asked.of.rollout(digest), asked.now, of_switch))
-    return (*asked.runs, *new)
+    return (*asked.hook_runs, *new)
 
 
-def _kinds(asked: Round, digest: str) -> tuple[HookType, ...]:
+def _kinds(asked: Round[Subject], digest: str) -> tuple[HookType, ...]:
     """What is asked: whether to go back from what serves, while it is judged; and all of what is on its way, unless
     that is frozen.
     """
@@ -142,7 +141,7 @@ def _kinds(asked: Round, digest: str) -> tuple[HookType, ...]:
     return IN_ORDER if asked.of.goes_forward(digest) and not asked.frozen else ()
 
 
-def _may_begin(asked: HookRound[AskingSubject], digest: str, kind: HookType) -> bool:
+def _may_begin(asked: Round[AskingSubject], digest: str, kind: HookType) -> bool:
     if kind in (CONFIRM_ROLLOUT, ROLLBACK):
         return True
     if not asked.of.is_ready(digest) or is_skipped(asked, digest, kind):
@@ -152,33 +151,33 @@ def _may_begin(asked: HookRound[AskingSubject], digest: str, kind: HookType) -> 
         return asked.of.is_in_preview(digest) and has_passed(asked, digest, *before)
     if asked.incoming == digest:
         return asked.of.waits_only_for_hooks()
-    return has_passed(asked, digest, PRE_ROLLOUT, ROLLOUT) and asked.of.has_passed_analysis(digest)
+    return has_passed(asked, digest, PRE_ROLLOUT, ROLLOUT) and asked.has_passed_analysis(digest)
 
 
-def opened_by_hand(asked: Round) -> tuple[Answered, ...]:
+def opened_by_hand(asked: Round[Subject]) -> tuple[Answered, ...]:
     """The runs of manual gates, with what people did to them."""
     return tuple(Answered(hook, run, _by_hand(asked, run)) for hook, run in asked_about(asked) if hook.manual)
 
 
-def _by_hand(asked: Round, run: HookRun) -> HookRun:
+def _by_hand(asked: Round[Subject], run: HookRun) -> HookRun:
     is_open = _open_gate(asked, run.hook) is not None
     since = asked.now if run.answer is Answer.ACCEPTED and not is_open else run.since
     answer = Answer.ACCEPTED if is_open else Answer.REFUSED
     return replace(run, answer=answer, accepted=max(run.accepted, int(is_open)), since=since)
 
 
-def _open_gate(asked: Round, name: str) -> OpenGate | None:
+def _open_gate(asked: Round[Subject], name: str) -> OpenGate | None:
     return next((gate for gate in asked.open_gates if gate.name == name), None)
 
 
-def kept(asked: HookRound[AskingSubject]) -> tuple[HookRun, ...]:
+def kept(asked: Round[AskingSubject]) -> tuple[HookRun, ...]:
     """The runs without those about something else, and of hooks that left the file; the last ones stay to be shown."""
     known = {(hook.name, hook.type): hook for hook in asked.hooks}
-    runs = ((known.get((run.hook, run.type)), run) for run in asked.runs)
+    runs = ((known.get((run.hook, run.type)), run) for run in asked.hook_runs)
     return tuple(run for hook, run in runs if hook is not None and _counts(asked, hook, run))
 
 
-def _counts(asked: HookRound[AskingSubject], hook: Hook, run: HookRun) -> bool:
+def _counts(asked: Round[AskingSubject], hook: Hook, run: HookRun) -> bool:
     if run.type in THROUGH_PREVIEW and not has_accepted(run, hook) and not asked.of.is_shown(run.digest):
         return False  # Another version answers now: it is asked anew, once that is over.
     return asked.of.counts(run)
@@ -193,16 +192,16 @@ def after(runs: tuple[HookRun, ...], answered: Iterable[Answered]) -> tuple[Hook
 # --- whom to call, and when ---
 
 
-def asked_about(asked: Round) -> Iterator[tuple[Hook, HookRun]]:
+def asked_about(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
     """The runs that go on: a suspension stops those that lead forward, never those that may lead back."""
     hooks = {(hook.name, hook.type): hook for hook in asked.hooks}
-    for run in asked.runs:
+    for run in asked.hook_runs:
         hook = hooks.get((run.hook, run.type))
         if hook is not None and _goes_on(asked, run):
             yield hook, run
 
 
-def _goes_on(asked: Round, run: HookRun) -> bool:
+def _goes_on(asked: Round[Subject], run: HookRun) -> bool:
     if run.type is ROLLBACK:
         return asked.of.goes_forward(run.digest) or asked.of.is_judged_live(run.digest)
     is_asked_again = run.type is CONFIRM_PROMOTION and not run.final and asked.incoming == run.digest
@@ -213,14 +212,14 @@ def _goes_on(asked: Round, run: HookRun) -> bool:
     return asked.of.goes_forward(run.digest) and not asked.frozen
 
 
-def next_call(asked: Round, hook: Hook, run: HookRun) -> datetime | None:
+def next_call(asked: Round[Subject], hook: Hook, run: HookRun) -> datetime | None:
     """When a hook is called next; a rollout hook is called as long as the analysis beside it runs."""
-    beside = asked.measured
-    is_measured = beside is not None and (beside.digest, beside.rollout) == (run.digest, run.rollout)
+    beside = asked.analyses.run(AnalysisStage.PRE)
+    is_measured = beside is not None and beside.running and (beside.digest, beside.rollout) == (run.digest, run.rollout)
     return due_at(run, hook, goes_on=hook.type is ROLLOUT and is_measured)
 
 
-def moments(asked: Round) -> Iterator[datetime]:
+def moments(asked: Round[Subject]) -> Iterator[datetime]:
     """When a call becomes due, or the deadline of a hook ends."""
     for hook, run in asked_about(asked):
         ends = None if run.expired else expires_at(run, hook, asked.resumed_at)
@@ -228,7 +227,7 @@ def moments(asked: Round) -> Iterator[datetime]:
             yield from filter(None, (next_call(asked, hook, run), ends))
 
 
-def due(asked: Round) -> Iterator[tuple[Hook, HookRun]]:
+def due(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
     """The hooks to call now."""
     for hook, run in asked_about(asked):
         moment = None if _is_over(asked, hook, run) else next_call(asked, hook, run)
@@ -236,7 +235,7 @@ def due(asked: Round) -> Iterator[tuple[Hook, HookRun]]:
             yield hook, run
 
 
-def call_of(asked: Round, hook: Hook, run: HookRun, phase: str, *metadata: tuple[str, str]) -> HookCall:
+def call_of(asked: Round[Subject], hook: Hook, run: HookRun, phase: str, *metadata: tuple[str, str]) -> HookCall:
     """The call of a hook; ``phase`` is what rollback hooks are told, in Flagger's words."""
     named = "Promoting" if run.final else _PHASES.get(run.type, phase)
     return HookCall(id_of(run, asked.epoch), key_of(run, asked.epoch), hook, named, run.digest, metadata)
@@ -245,14 +244,14 @@ def call_of(asked: Round, hook: Hook, run: HookRun, phase: str, *metadata: tuple
 # --- what they say ---
 
 
-def hook_gate(asked: Round, hook: Hook, run: HookRun | None) -> GateResult:
+def hook_gate(asked: Round[Subject], hook: Hook, run: HookRun | None) -> GateResult:
     """The gate of a hook between a version and traffic, or its pods, by its run."""
     kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
     is_open = run is not None and satisfied(run, hook, asked.now) and not says_no(hook, run)
     return GateResult(kind, is_open, describe(asked, hook, run))
 
 
-def describe(asked: Round, hook: Hook, run: HookRun | None) -> str:
+def describe(asked: Round[Subject], hook: Hook, run: HookRun | None) -> str:
     """The state of a hook, as one sentence."""
     if run is None:
         return f"{hook.title}: not asked yet"
@@ -262,7 +261,7 @@ def describe(asked: Round, hook: Hook, run: HookRun | None) -> str:
     return answered(asked, hook, run) + what_next(hook, run, moment, anew, asked.now, asked.resumed_at)
 
 
-def answered(asked: Round, hook: Hook, run: HookRun) -> str:
+def answered(asked: Round[Subject], hook: Hook, run: HookRun) -> str:
     """What a hook has answered, without what comes next, for the record."""
     if not hook.manual:
         return answer_text(hook, run)

@@ -7,19 +7,37 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
+from gitops_bg.core.model.analysis.history import Analyses
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import Hook, HookRun, OpenGate
 
 
-class HookSubject(Protocol):
-    """An app or a release group: it answers in its own way, about a version by the digest that hooks are told."""
+class Subject(Protocol):
+    """An app or a release group: it answers in its own way, about a version by the digest that runs are about."""
+
+    def name(self, digest: str, /) -> str:
+        """What metrics call a version."""
+        ...
 
     def rollout(self, digest: str, /) -> int:
         """The number of the present try to promote a version."""
         ...
 
+    def is_current(self, run: AnalysisRun, /) -> bool:
+        """Whether an analysis is about what is still known and asked for: else it is forgotten, with its verdict."""
+        ...
+
     def goes_forward(self, digest: str, /) -> bool:
         """Whether a version is on its way, and is neither the first one nor a way back."""
+        ...
+
+    def goes_back(self) -> bool:
+        """Whether traffic is to go back from the version that serves."""
+        ...
+
+    def is_overruled(self, run: AnalysisRun, /) -> bool:
+        """Whether somebody took back what a bad analysis of the version that serves led to."""
         ...
 
     def is_judged_live(self, digest: str, /) -> bool:
@@ -30,8 +48,20 @@ class HookSubject(Protocol):
         """
         ...
 
+    def has_arrived(self) -> bool:
+        """Whether live requests are answered by the version that serves alone, or that is awaited no longer."""
+        ...
+
+    def is_ready(self, digest: str, /) -> bool:
+        """Whether the pods of a version can be asked."""
+        ...
+
     def is_shown(self, digest: str, /) -> bool:
         """Whether who asks the preview gets no answer of another version."""
+        ...
+
+    def is_in_preview(self, digest: str, /) -> bool:
+        """Whether who asks the preview gets answers of all available pods of a version."""
         ...
 
     def anew(self, digest: str, /) -> str:
@@ -39,20 +69,8 @@ class HookSubject(Protocol):
         ...
 
 
-class AskingSubject(HookSubject, Protocol):
+class AskingSubject(Subject, Protocol):
     """The same while its hooks begin to be asked."""
-
-    def is_ready(self, digest: str, /) -> bool:
-        """Whether the pods of a version can be asked."""
-        ...
-
-    def is_in_preview(self, digest: str, /) -> bool:
-        """Whether who asks the preview gets answers of all available pods of a version."""
-        ...
-
-    def has_passed_analysis(self, digest: str, /) -> bool:
-        """Whether the analysis before promotion, where there is one, found nothing against a version."""
-        ...
 
     def waits_only_for_hooks(self) -> bool:
         """Whether nothing else keeps traffic from moving to the version that Git promoted."""
@@ -63,29 +81,35 @@ class AskingSubject(HookSubject, Protocol):
         ...
 
 
-S_co = TypeVar("S_co", bound=HookSubject, covariant=True)
+S_co = TypeVar("S_co", bound=Subject, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class HookRound(Generic[S_co]):
-    """The hooks of an app or a release group at one moment, with what decides whether they are asked."""
+class Round(Generic[S_co]):
+    """The hooks and analyses of an app or a release group at one moment, with what decides about them."""
 
     of: S_co
     key: str
     """Its name on the command line."""
     now: datetime
-    hooks: tuple[Hook, ...]
-    """In the order of the file."""
-    runs: tuple[HookRun, ...]
-    """What they have answered, as the record has it."""
     epoch: str
-    """What tells its calls from those of a record that was lost."""
+    """What tells its calls and measurements from those of a record that was lost."""
+    serving: str
+    """The version that serves, as metrics call it; empty where none does."""
+    suspended: bool
     frozen: bool
-    """Nothing that leads forward goes on, as during a suspension."""
+    """Nothing that leads forward begins, as during a suspension."""
     resumed_at: datetime | None
     """When the last suspension ended: deadlines begin anew then."""
-    measured: AnalysisRun | None
-    """The analysis before promotion, while it runs."""
+    hooks: tuple[Hook, ...]
+    """In the order of the file."""
+    hook_runs: tuple[HookRun, ...]
+    """What they have answered, as the record has it."""
+    before: Plan | None
+    """What is measured before a promotion; None: nothing."""
+    after: Plan | None
+    """What is measured after it."""
+    analyses: Analyses
     open_gates: tuple[OpenGate, ...] = ()
     """The manual gates that somebody opened."""
     incoming: str = ""
@@ -94,3 +118,19 @@ class HookRound(Generic[S_co]):
     """
     in_full: str = ""
     """The version that somebody promoted by `promote --full`, without its checks."""
+
+    def plan(self, stage: AnalysisStage) -> Plan | None:
+        """What is measured in a stage."""
+        return self.before if stage is AnalysisStage.PRE else self.after
+
+    def analysis_of(self, digest: str) -> AnalysisRun | None:
+        """The analysis before promotion of the present try of a version; None: there is none yet."""
+        run = self.analyses.run(AnalysisStage.PRE)
+        return run if run and (run.digest, run.rollout) == (digest, self.of.rollout(digest)) else None
+
+    def has_passed_analysis(self, digest: str) -> bool:
+        """Whether the analysis before promotion found nothing against a version; True where nobody asks for one."""
+        if self.before is None or self.in_full == digest:
+            return True
+        run = self.analysis_of(digest)
+        return run is not None and run.phase is AnalysisPhase.SUCCESSFUL

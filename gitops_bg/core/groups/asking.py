@@ -1,30 +1,34 @@
-"""The steps that ask the hooks of a group (`core.delivery.hooks`), and what follows from their answers.
+"""The steps that ask the hooks of a group and measure it (`core.delivery`), and what follows from what they find.
 
-Too many refusals, or a rollback hook that accepts: the version stays where it is, or is left.
+Bad before the promotion: nothing moves. After it: the group goes back, as by a rollback, and Git is told. Inconclusive:
+nothing moves until a person decides.
 """
 
-from gitops_bg.core.delivery import hooks
+from gitops_bg.core.delivery import analyses, hooks
 from gitops_bg.core.delivery.hook_text import answer_text
 from gitops_bg.core.delivery.hooks import Answered, says_no
-from gitops_bg.core.groups.analysis.answers import digest_of, version_of
-from gitops_bg.core.groups.analysis.verdicts import go_back
-from gitops_bg.core.groups.hooks import GroupSubject, round_of
 from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.record import FailedTransition, TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.subject import POST, GroupSubject, digest_of, round_of, version_of
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.hooks import HookRun
+from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
+from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.hooks import HookCall, HookRun
+
+# --- hooks ---
 
 
 def take_hook_answers(world: GroupWorld) -> GroupWorld:
     """Read the answers of hooks, and act on them."""
-    world = _drop_stale(world)
+    world = _without_stale_hooks(world)
     answered = hooks.answered_by(round_of(world), world.observed.calls)
-    world = _with_runs(world, hooks.after(world.record.hooks, answered))
+    world = _with_hooks(world, hooks.after(world.record.hooks, answered))
     for each in answered:
         world = _told(world, each)
     for hook, _, run in answered:
         if says_no(hook, run) and GroupSubject(world).is_judged_live(run.digest):
-            world = go_back(world, version_of(run), world.fallback, answer_text(hook, run))
+            world = _go_back(world, version_of(run), world.fallback, answer_text(hook, run))
     return world
 
 
@@ -33,24 +37,34 @@ def begin_hooks(world: GroupWorld) -> GroupWorld:
 
     One after the other: each has a try of its own, with its own number.
     """
-    world = _drop_stale(world)
+    world = _without_stale_hooks(world)
     asked = (world.record.state.only(VersionStage.ACTIVE), world.wanted) if world.spec.hooks else ()
     for version in dict.fromkeys(asked):
-        world = _with_runs(world, hooks.begun(round_of(world), digest_of(world, version)))
+        world = _with_hooks(world, hooks.begun(round_of(world), digest_of(world, version)))
     return world
 
 
-def _drop_stale(world: GroupWorld) -> GroupWorld:
-    return _with_runs(world, hooks.kept(round_of(world))) if world.record.hooks else world
+def calls_due(world: GroupWorld) -> tuple[HookCall, ...]:
+    """The hooks to call now, each with the version, and with the one that serves, or served before."""
+    asked = round_of(world)
+    return tuple(
+        hooks.call_of(asked, hook, run, "Promoting", ("version", version_of(run)), ("formerVersion", former))
+        for hook, run in hooks.due(asked)
+        for former in [_former(world, run)]
+    )
 
 
-def _with_runs(world: GroupWorld, runs: tuple[HookRun, ...]) -> GroupWorld:
-    """The first run ever gives all calls what tells them from those of a lost record."""
-    if runs == world.record.hooks:
-        return world
-    rollout = max((world.record.rollout, *(run.rollout for run in runs)))
-    epoch = world.record.epoch or world.observed.uid[:8] or "0"
-    return world.with_record(hooks=runs, rollout=rollout, epoch=epoch)
+def _former(world: GroupWorld, run: HookRun) -> str:
+    serves = GroupSubject(world).is_judged_live(run.digest)
+    return world.fallback if serves else world.record.state.only(VersionStage.ACTIVE)
+
+
+def _without_stale_hooks(world: GroupWorld) -> GroupWorld:
+    return _with_hooks(world, hooks.kept(round_of(world))) if world.record.hooks else world
+
+
+def _with_hooks(world: GroupWorld, runs: tuple[HookRun, ...]) -> GroupWorld:
+    return world if runs == world.record.hooks else _numbered(world.with_record(hooks=runs), runs)
 
 
 def _told(world: GroupWorld, each: Answered) -> GroupWorld:
@@ -64,3 +78,81 @@ def _told(world: GroupWorld, each: Answered) -> GroupWorld:
     if after.expired and not before.expired:
         world = world.with_event(GroupEvent.HOOK_EXPIRED, f"{said}; no answer within {hook.deadline} s")
     return world
+
+
+# --- analyses ---
+
+
+def take_measurements(world: GroupWorld) -> GroupWorld:
+    """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
+    world = _without_stale_runs(world)
+    for run in analyses.measured(round_of(world), world.observed.measurements):
+        world = _conclude(_with_run(world, run), run)
+    return world
+
+
+def begin_runs(world: GroupWorld) -> GroupWorld:
+    """Begin the runs that are due, now that it is known which version is on its way."""
+    world = _without_stale_runs(world)
+    for run in analyses.begun(round_of(world), digest_of(world, world.wanted)):
+        said = f"{run.stage.called} of {version_of(run)} has begun"
+        world = _with_run(world.with_event(GroupEvent.ANALYSIS_RUNNING, said), run)
+    return world
+
+
+def await_verdict(world: GroupWorld, version: str, source: str, kind: TransitionKind) -> GroupWorld:
+    """Await the verdict on a promotion once traffic has moved. A rollback is not analysed (I6).
+
+    The last verdict ends: of the same version it would be about a former try, which has no number once it is over.
+    """
+    if kind is not TransitionKind.PROMOTION:
+        return world
+    last = world.record.analyses.run(POST)
+    if last is not None:
+        world = _with_analyses(world, world.record.analyses.without_run(last, world.now))
+    run = analyses.awaited(round_of(world), digest_of(world, version), source)
+    return _with_run(world, run) if run is not None else world
+
+
+def _without_stale_runs(world: GroupWorld) -> GroupWorld:
+    return _with_analyses(world, analyses.kept(round_of(world)))
+
+
+def _with_run(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
+    return _with_analyses(world, world.record.analyses.with_run(run, world.now))
+
+
+def _with_analyses(world: GroupWorld, runs: Analyses) -> GroupWorld:
+    if runs == world.record.analyses:
+        return world
+    return _numbered(world.with_record(analyses=runs.within(MOST_RUNS, MOST_RUNS)), runs.runs)
+
+
+def _conclude(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
+    if run.running:
+        return world
+    reason = analyses.found(run)
+    world = world.with_event(GroupEvent(f"AnalysisRun{run.phase}"), f"{version_of(run)}: {reason}")
+    return _go_back(world, version_of(run), run.fallback, reason) if run.stage is POST and run.bad else world
+
+
+# --- what both do ---
+
+
+def _numbered(world: GroupWorld, runs: tuple[AnalysisRun, ...] | tuple[HookRun, ...]) -> GroupWorld:
+    """The first run ever gives all calls and measurements what tells them from those of a lost record."""
+    rollout = max((world.record.rollout, *(run.rollout for run in runs)))
+    return world.with_record(rollout=rollout, epoch=world.record.epoch or world.observed.uid[:8] or "0")
+
+
+def _go_back(world: GroupWorld, version: str, fallback: str, reason: str) -> GroupWorld:
+    """Have the group leave a version for the one that traffic left for it, unless Git asks for that already.
+
+    That one is there: none leaves while it may be needed (`GroupWorld.fallback`).
+    """
+    if world.wanted == fallback:
+        return world
+    failed = FailedTransition(
+        version, fallback, world.content(version), reason, world.now, moved=True, named=world.spec.active
+    )
+    return world.with_record(failed=failed)

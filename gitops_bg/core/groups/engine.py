@@ -8,18 +8,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.delivery import hooks
-from gitops_bg.core.groups.analysis.answers import latest_start, measurements_due
-from gitops_bg.core.groups.analysis.verdicts import begin_runs, take_measurements
-from gitops_bg.core.groups.asking import begin_hooks, take_hook_answers
+from gitops_bg.core.delivery import analyses, hooks
+from gitops_bg.core.groups.asking import begin_hooks, begin_runs, calls_due, take_hook_answers, take_measurements
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.gating.policies import moments as policy_moments
-from gitops_bg.core.groups.gating.suspension import is_suspended, note_suspension
-from gitops_bg.core.groups.hooks import calls_due, round_of
+from gitops_bg.core.groups.gating.suspension import note_suspension
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.notifications.messages import notified
@@ -47,6 +44,7 @@ from gitops_bg.core.groups.reporting.status import (
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
+from gitops_bg.core.groups.subject import latest_start, round_of
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
@@ -56,7 +54,6 @@ from gitops_bg.core.groups.transition import (
     give_up,
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
-from gitops_bg.core.model.analysis.runs import moments as run_moments
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.transitions.record.clocks import by_now
 
@@ -137,7 +134,7 @@ def _decided(
         gates=gates_to_show(world),
         wake_at=_wake_at(world),
         commit=commit_of(world),
-        measurements=measurements_due(world, suspended=is_suspended(world)),
+        measurements=analyses.due(round_of(world)),
         events=world.events,
         calls=calls_due(world),
     )
@@ -155,8 +152,7 @@ def _wake_at(world: GroupWorld) -> datetime | None:
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
     moments = [*policy_moments(world), *_end_of_suspension(world), *contest_moments(world)]
-    moments += (moment for run in world.record.analyses.runs for moment in run_moments(run))
-    moments += hooks.moments(round_of(world))
+    moments += (*analyses.moments(round_of(world)), *hooks.moments(round_of(world)))
     moments += attaching_moments(world)
     latest = latest_start(world)
     if latest is not None:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core.checks.git import history
-from gitops_bg.core.groups.analysis.answers import live_version_not_being_measured, pre_promotion
+from gitops_bg.core.groups.gating.analyses import live_version_not_being_measured, pre_promotion
+from gitops_bg.core.groups.gating.hooks import hook_gates
 from gitops_bg.core.groups.gating.members import members_available, members_healthy
 from gitops_bg.core.groups.gating.policies import policies
 from gitops_bg.core.groups.gating.suspension import not_suspended
-from gitops_bg.core.groups.hooks import hook_gates
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.routes.rivals import first_of_others

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.groups.analysis.verdicts import await_verdict
+from gitops_bg.core.groups.asking import await_verdict
 from gitops_bg.core.groups.gates import gates_of
-from gitops_bg.core.groups.hooks import refusal
+from gitops_bg.core.groups.gating.hooks import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import (
     after_of,

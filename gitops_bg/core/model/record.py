@@ -496,7 +496,7 @@ class Record:
     def keeps_warm(self, digest: str) -> bool:
         """Whether a version stays up because its successor has no verdict yet."""
         run = self.run(AnalysisStage.POST)
-        return run is not None and run.fallback == digest and (run.running or run.paused)
+        return run is not None and run.fallback == digest and run.open
 
     def held(self, digest: str) -> Hold | None:
         """The hold in force on this digest, or None."""

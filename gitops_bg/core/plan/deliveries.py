@@ -1,7 +1,7 @@
 """The messages to send to hooks and people now."""
 
 from gitops_bg.core.checks.event_text import facts_of, links_of
-from gitops_bg.core.checks.hooks import listeners
+from gitops_bg.core.checks.subject import listeners
 from gitops_bg.core.delivery.outbox import due
 from gitops_bg.core.model.hooks import (
     Alert,

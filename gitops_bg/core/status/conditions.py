@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.checks.adoption.release import at_rest
-from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.hooks import round_of
 from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.own_requests import first_of_others
@@ -33,6 +31,7 @@ from gitops_bg.core.checks.situations import (
     rewritten,
     standing_of,
 )
+from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import why
@@ -210,7 +209,7 @@ def _analysis(world: World) -> Condition:
     coming = world.incoming or world.candidate
     if coming and world.record.operator.promote_full == coming.digest:
         return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")
-    is_asked_for = bool(world.record.routing.traffic) and plan_of(world, AnalysisStage.PRE) is not None
+    is_asked_for = bool(world.record.routing.traffic) and world.spec.strategy.pre_promotion_analysis is not None
     if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
         said = f"{AnalysisStage.PRE.called} of {version_name(coming)} has not begun"
         return Condition("AnalysisPassed", False, "NotBegun", said)

@@ -18,7 +18,6 @@ from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.hooks import listeners, round_of
 from gitops_bg.core.checks.own_requests import has_http_route, waits_for_former
 from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
@@ -27,9 +26,8 @@ from gitops_bg.core.checks.pods.scheduling import late_at as pods_listed_at
 from gitops_bg.core.checks.pods.stabilization import stabilization_ends
 from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.route_moves import why_not_moved
-from gitops_bg.core.delivery import hooks, outbox
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import moments
+from gitops_bg.core.checks.subject import listeners, round_of
+from gitops_bg.core.delivery import analyses, hooks, outbox
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
@@ -218,10 +216,8 @@ def _calls(world: World) -> Iterator[Deadline]:
 
 
 def _measurements(world: World) -> Iterator[Deadline]:
-    for run in world.record.analyses.runs:
-        for moment in moments(run):
-            back = run.stage is AnalysisStage.POST
-            yield Deadline(GateKind.ANALYSIS, None, "a measurement is due", moment, False, while_suspended=back)
+    for moment in analyses.moments(round_of(world)) if world.record.analyses.runs else ():
+        yield _hidden(GateKind.ANALYSIS, "a measurement is due", moment)
     verdict = live_verdict(world, None)
     if verdict and verdict.until:
         yield _hidden(GateKind.ANALYSIS, verdict.reason, verdict.until)

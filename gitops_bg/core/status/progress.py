@@ -4,8 +4,8 @@ Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Noth
 """
 
 from gitops_bg.core.checks.adoption.release import at_rest
-from gitops_bg.core.checks.hooks import awaits_confirmation
 from gitops_bg.core.checks.pods.scheduling import StuckCause, stuck
+from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateKind, GateResult

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.analysis.answers import live_verdict, version_of
+from gitops_bg.core.groups.gating.analyses import live_verdict
 from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis.history import MOST_RUNS
 from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
@@ -120,15 +121,17 @@ def test_another_content_is_measured_again() -> None:
     assert (world.stages, world.record.rollout) == ("v1L v2A", 2)
 
 
-def test_to_name_the_version_again_measures_it_again() -> None:
-    world = analysed(PRE, finds={PRE: BAD})
+@pytest.mark.parametrize("found", [BAD, OPEN])
+def test_to_name_the_version_again_measures_it_again(found: AnalysisPhase) -> None:
+    """Not as for an app, which main names once it was measured: there the commit itself answers a pause."""
+    world = analysed(PRE, finds={PRE: found})
     world.settle()
     world.finds[PRE], world.active = GOOD, "v1"
     assert world.settle().phase is Phase.HEALTHY
     world.active = "v2"
     world.settle()
     assert (world.stages, world.record.rollout) == ("v1L v2A", 2)
-    assert [run.phase for run in world.record.analyses.past] == [BAD]
+    assert [run.phase for run in world.record.analyses.past] == [found]
 
 
 @pytest.mark.parametrize("at_start", [True, False], ids=["before its first measurement", "between two"])
@@ -183,6 +186,16 @@ def test_a_suspended_group_measures_nothing_that_leads_forward() -> None:
     world.suspend, world.finds = None, {PRE: GOOD}
     world.settle()
     assert world.stages == "v1L v2A"
+
+
+def test_no_measurement_wakes_a_suspended_group_but_those_of_what_serves() -> None:
+    plan = Plan((replace(ONCE.metrics[0], count=3, interval=30),))
+    for stage, wakes in ((PRE, None), (POST, NOW + timedelta(seconds=30))):
+        world = analysed(stage, finds={stage: GOOD})
+        world.before, world.after_it = (plan if each is stage else None for each in (PRE, POST))
+        assert world.settle().wake_at == NOW + timedelta(seconds=30)
+        world.suspend = Suspension("a holiday")
+        assert world.settle().wake_at == wakes
 
 
 def test_no_rollback_waits_for_an_analysis() -> None:
@@ -369,6 +382,39 @@ def test_a_version_that_was_found_bad_is_left_also_where_git_changed_its_mind_me
     world.gone = set()
     world.settle()
     assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+@pytest.mark.parametrize("found", [None, OPEN, BAD])
+def test_a_version_that_is_wanted_again_before_requests_left_it_is_measured_anew(found: AnalysisPhase | None) -> None:
+    """As of an app: what was measured before says nothing of what serves now."""
+    world = analysed(POST)
+    world.settle()
+    world.gone, world.finds = {"cart-v1"}, {POST: found} if found else {}
+    world.settle()
+    world.active, world.finds = "v1", {}
+    world.settle()
+    assert (world.stages, measured(world)) == ("v1L v2A", []), "requests are to leave it, once v1 has pods"
+    if found is not BAD:
+        assert condition(world, "Ready")[2].startswith("post-promotion analysis: begins anew if the group stays")
+    world.active = "v2"
+    world.settle()
+    run = world.record.analyses.run(POST)
+    assert run is not None
+    assert (run.running, run.attempt, run.fallback, len(measured(world))) == (True, 2, "v1", 1)
+    world.gone, world.finds = set(), {POST: BAD}
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+def test_an_analysis_of_what_the_group_does_not_go_to_any_more_is_over() -> None:
+    world = analysed(PRE, POST, finds={PRE: GOOD})
+    world.settle()
+    world.versions["v3"], world.active, world.finds = version(cart="/cart"), "v3", {}
+    world.settle()
+    assert [each.id.stage for each in world.asked] == [POST, PRE]
+    world.takes_commits, world.finds = False, {POST: BAD}
+    world.settle()
+    assert (world.stages, world.active, measured(world)) == ("v1A v2C", "v3", [])
 
 
 def test_the_version_that_a_verdict_may_lead_back_to_is_kept_though_its_folder_is_removed() -> None:

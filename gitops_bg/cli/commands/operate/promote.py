@@ -159,7 +159,7 @@ def _is_paused(world: World) -> bool:
 def _is_judged_live(world: World) -> bool:
     """Return whether no version is to be promoted, and the active one is still being analysed."""
     run = world.record.run(AnalysisStage.POST)
-    judged = run is not None and run.digest == world.record.routing.traffic and (run.running or run.paused)
+    judged = run is not None and run.digest == world.record.routing.traffic and run.open
     return judged and world.candidate is None and world.incoming is None
 
 

@@ -3,10 +3,9 @@
 None where nothing serves yet: the first deployment asks nobody. The reason of a manual gate says how to open it.
 """
 
-from gitops_bg.core.checks.analysis import SKIPPED
-from gitops_bg.core.checks.hooks import AppSubject, round_of
+from gitops_bg.core.checks.subject import SKIPPED, AppSubject, round_of
 from gitops_bg.core.delivery.hooks import hook_gate, hooks_of, is_skipped, run_of
-from gitops_bg.core.delivery.subject import HookRound
+from gitops_bg.core.delivery.subject import Round
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.version import Version
@@ -40,7 +39,7 @@ def _each(world: World, version: Version, *types: HookType, final: bool = False)
     return tuple(_gate(asked, hook, version.digest, final=final) for hook in hooks_of(asked, *types))
 
 
-def _gate(asked: HookRound[AppSubject], hook: Hook, digest: str, *, final: bool) -> GateResult:
+def _gate(asked: Round[AppSubject], hook: Hook, digest: str, *, final: bool) -> GateResult:
     if is_skipped(asked, digest, hook.type):
         return GateResult(GateKind.HOOK, True, f"{hook.title}: {SKIPPED}")
     return hook_gate(asked, hook, run_of(asked, hook, digest, final=final))

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from gitops_bg.core.checks.analysis import SKIPPED
 from gitops_bg.core.checks.pods.availability import expires_at, ready_since
+from gitops_bg.core.checks.subject import SKIPPED
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.git.pulls import PullRequest, PullState

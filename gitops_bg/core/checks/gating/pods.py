@@ -1,9 +1,9 @@
 """Gates on pods: they exist, they are available, Kubernetes routes to them. Nothing here decides anything."""
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, until_no_leak
-from gitops_bg.core.checks.hooks import awaits_confirmation
 from gitops_bg.core.checks.pods.scheduling import Stuck, remedy_of, stuck
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
+from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import Version

@@ -3,7 +3,7 @@
 from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.adoption.taking_over import pods_of_others
-from gitops_bg.core.checks.hooks import awaits_confirmation
+from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Stage, Version

@@ -50,7 +50,7 @@ def is_moving(world: World) -> bool:
         return True
     if active is None:
         return False
-    judged = run is not None and run.digest == active.digest and (run.running or run.paused)
+    judged = run is not None and run.digest == active.digest and run.open
     return (judged and world.switch_kind is not SwitchKind.ROLLBACK) or active.routed_at is None
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gitops_bg.core.groups.analysis.answers import version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
@@ -11,6 +10,7 @@ from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.reporting.situations import PROMOTION_REJECTED
 from gitops_bg.core.groups.reporting.status import RECORD_LOST
+from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind

@@ -11,16 +11,16 @@ from datetime import datetime
 
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.delivery.outbox import due, moments, only_known, queued, settled
-from gitops_bg.core.groups.analysis.answers import version_in, version_of
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.hooks import refused_in
+from gitops_bg.core.groups.gating.hooks import refused_in
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, VALID
 from gitops_bg.core.groups.reporting.status import FOLDER_MISSING, MAIN_REFUSES
+from gitops_bg.core.groups.subject import version_in, version_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.git.pulls import PullState

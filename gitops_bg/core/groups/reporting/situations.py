@@ -7,16 +7,17 @@ Nothing here decides anything.
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core.checks.git.history import why_rewritten
-from gitops_bg.core.groups.analysis.answers import PASSED, POST, judged, live_verdict, pre_promotion
 from gitops_bg.core.groups.gates import gates_to_show
+from gitops_bg.core.groups.gating.analyses import PASSED, judged, live_verdict, pre_promotion
+from gitops_bg.core.groups.gating.hooks import refusal
 from gitops_bg.core.groups.gating.members import brought_by
 from gitops_bg.core.groups.gating.suspension import is_suspended
-from gitops_bg.core.groups.hooks import refusal
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.record import FailedTransition
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import first_of_others
+from gitops_bg.core.groups.subject import POST
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
 from gitops_bg.core.groups.world import GroupWorld, member_name

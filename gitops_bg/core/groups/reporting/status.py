@@ -2,8 +2,8 @@
 
 from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.ledger import never_told, set_back
-from gitops_bg.core.groups.analysis.answers import passed
 from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.gating.analyses import passed
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place

@@ -1,6 +1,6 @@
 """The state of an analysis run, and how measurements change it: limits, counts, verdict, when to measure next.
 
-Pure arithmetic on one run; it knows no versions and no traffic (`core.transitions.verdicts.analysis` does). The rules
+Pure arithmetic on one run; it knows no versions and no traffic (`core.delivery.analyses` does). The rules
 are those of argo-rollouts.md §3, function by function.
 """
 
@@ -134,6 +134,11 @@ class AnalysisRun:
     def paused(self) -> bool:
         """Whether the run ended inconclusive, so that a person has to decide."""
         return self.phase is AnalysisPhase.INCONCLUSIVE
+
+    @property
+    def open(self) -> bool:
+        """Whether the run has no verdict yet, or a person has to give it."""
+        return self.running or self.paused
 
     @property
     def bad(self) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.event_text import sentence, subject_of
-from gitops_bg.core.checks.hooks import listeners
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
+from gitops_bg.core.checks.subject import listeners
 from gitops_bg.core.delivery.outbox import only_known, queued, settled
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Phase

@@ -116,7 +116,7 @@ def _is_hurried(world: World, rollout: Rollout) -> bool:
 def _is_judged(world: World, rollout: Rollout) -> bool:
     """Whether an analysis after promotion may still roll it back."""
     run = world.record.run(AnalysisStage.POST)
-    return run is not None and run.rollout == rollout.number and (run.running or run.paused)
+    return run is not None and run.rollout == rollout.number and run.open
 
 
 def _is_left(world: World) -> bool:

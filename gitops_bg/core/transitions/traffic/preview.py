@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.analysis import has_passed_analysis
-from gitops_bg.core.checks.hooks import has_passed
+from gitops_bg.core.checks.subject import has_passed_analysis, has_passed_hooks
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import PreviewSwitch
@@ -46,7 +45,9 @@ def _choice(world: World) -> str:
 
 
 def _is_judged(world: World, version: Version) -> bool:
-    return has_passed(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT) and has_passed_analysis(world, version)
+    return has_passed_hooks(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT) and has_passed_analysis(
+        world, version
+    )
 
 
 def _may_show(world: World, version: Version) -> bool:

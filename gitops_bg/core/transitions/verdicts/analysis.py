@@ -1,18 +1,15 @@
-"""The step that begins analysis runs, reads measurements, and acts on the verdicts (argo-rollouts.md §3).
+"""The steps that measure an app (`core.delivery.analyses`), and what follows from the verdicts.
 
 Failed or error limit → before promotion: abort and hold; after: roll back. Inconclusive → a pause, which a promotion or
-a retry answers with a new run. Nothing is measured here: `Decision.measurements` lists what is due.
+a retry answers with a new run (argo-rollouts.md §3).
 """
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.analysis import POST, PRE, is_in_preview, is_shown, plan_of
-from gitops_bg.core.checks.hooks import has_passed
-from gitops_bg.core.checks.pods.draining import arrived_at
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
-from gitops_bg.core.model.analysis.runs import AnalysisRun, anew, begin, take, why
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.checks.subject import round_of
+from gitops_bg.core.delivery.analyses import POST, PRE, awaited, begun, found, kept, measured
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import AnalysisRun, anew
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.git.decisions import override
@@ -24,30 +21,46 @@ from gitops_bg.core.world import World
 
 def advance_analyses(world: World) -> World:
     """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
-    world = _answer_pause(drop_stale(world))
-    for stage in AnalysisStage:
-        world = _take_in(world, stage)
+    world = _answer_pause(_drop_stale(world))
+    for run in measured(round_of(world), world.observed.measurements) if world.observed.measurements else ():
+        after = replace(run, named=not run.running and world.primary_digest == run.digest)
+        world = _conclude(_with_run(world, after), after)
     return world
 
 
 def begin_runs(world: World) -> World:
     """Begin the runs that are due, now that it is known which versions are available and on their way."""
-    return _begin_post(_begin_pre(drop_stale(world)))
+    world = _drop_stale(world)
+    strategy, coming = world.spec.strategy, world.incoming or world.candidate
+    if strategy.pre_promotion_analysis or strategy.post_promotion_analysis:
+        for run in begun(round_of(world), coming.digest if coming else ""):
+            world = _with_run(world, run)
+    return world
 
 
 def await_verdict(world: World, to: Version, origin: Version | None, switch_kind: SwitchKind) -> World:
     """Await the verdict on a promotion once traffic has moved. First deployments and rollbacks are not analysed."""
-    is_judged = plan_of(world, POST) is not None and world.record.operator.promote_full != to.digest
-    if switch_kind is not SwitchKind.PROMOTION or origin is None or not is_judged:
+    if switch_kind is not SwitchKind.PROMOTION or origin is None:
         return world
-    attempt = world.record.analyses.next_attempt(POST, to.rollout)
-    return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, attempt, origin.digest))
+    run = awaited(round_of(world), to.digest, origin.digest)
+    return _with_run(world, run) if run else world
+
+
+def forget_runs(world: World) -> World:
+    """Forget the oldest runs beyond the limits, also after the limits were lowered, and runs of forgotten versions."""
+    spec, before = world.spec, world.record.analyses
+    kept_ones = before.within(
+        spec.successful_run_history_limit,
+        spec.unsuccessful_run_history_limit,
+        lambda run: world.record.version(run.digest) is not None,
+    )
+    return world if kept_ones is before else world.with_part(kept_ones)
 
 
 def skip_verdict(world: World, by: str) -> World:
     """End the analysis of the serving version early, because somebody accepts the version as it is."""
     run, active = world.record.run(POST), world.active
-    if run is None or active is None or not world.record.keeps_warm(run.fallback):
+    if run is None or active is None or not run.open:
         return world
     world = _let_fallback_go(_without_run(world, run), run)
     return world.noting(Event.SKIPPED, to=active, by=by, reason=f"{POST.called}: {run}")
@@ -63,103 +76,16 @@ def _let_fallback_go(world: World, run: AnalysisRun) -> World:
     return world.with_version(retire(world, version, aborted=version.aborted))
 
 
-def drop_stale(world: World) -> World:
-    """Forget runs of other rollouts, and end runs whose version or plan is gone, or whose version traffic has left.
-
-    One whose version the preview Service has left begins anew: what answered meanwhile was another version. So does
-    one whose version traffic is about to leave, if it stays: the rollback may be taken back, and nobody would judge
-    what serves then. That holds after a bad verdict, too.
+def _drop_stale(world: World) -> World:
+    """Forget the runs that nobody needs any more, and begin those anew that say nothing any more. An unfinished one
+    after promotion was the reason to keep the former version.
     """
-    for run in world.record.analyses.runs:
-        if _is_stale(world, run):
-            waited_for = world.record.keeps_warm(run.fallback)
-            world = _without_run(world, run)
-            world = _let_fallback_go(world, run) if waited_for else world
-        elif _lost_its_preview(world, run) or _is_being_left(world, run) or _is_overruled(world, run):
-            world = _with_run(world, anew(run))
-    return world
-
-
-def _lost_its_preview(world: World, run: AnalysisRun) -> bool:
-    version = world.record.version(run.digest)
-    is_measured = run.stage is PRE and run.running and run.started_at is not None
-    return is_measured and version is not None and not is_shown(world, version)
-
-
-def _is_being_left(world: World, run: AnalysisRun) -> bool:
-    """Whether traffic is about to go back from the version that a run after promotion measures."""
-    measures = run.stage is POST and run.started_at is not None and (run.running or run.paused)
-    return measures and world.switch_kind is SwitchKind.ROLLBACK
-
-
-def _is_overruled(world: World, run: AnalysisRun) -> bool:
-    """Whether a version serves on although its verdict after promotion was bad: the hold that came with the way back is
-    lifted since, before traffic left.
-    """
-    ended, bad = run.finished_at, run.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
-    if run.stage is not POST or not bad or ended is None or run.digest != world.record.routing.traffic:
-        return False
-    hold = world.record.objection(run.digest)
-    is_kept = hold is not None and hold.lifted is not None and hold.since >= ended
-    return is_kept and world.switch_kind is not SwitchKind.ROLLBACK
-
-
-def _is_stale(world: World, run: AnalysisRun) -> bool:
-    version = world.record.version(run.digest)
-    if version is None or version.rollout != run.rollout:
-        return True
-    if not (run.running or run.paused):
-        return False
-    if run.stage is POST:
-        return world.record.routing.traffic != run.digest or plan_of(world, POST) is None
-    ended = world.record.routing.traffic == run.digest or version.retiring
-    return ended or plan_of(world, PRE) is None or world.record.operator.promote_full == run.digest
-
-
-def _begin_pre(world: World) -> World:
-    """Begin the run before promotion, once the preview Service reaches exactly its pods (W4, W12).
-
-    Earlier measurements do not matter. Never for a first deployment: there is no serving version to protect.
-    """
-    version, plan = _next_forward(world), plan_of(world, PRE)
-    if version is None or plan is None or plan.unknown or world.frozen or not is_in_preview(world, version):
+    before = world.record.analyses
+    if not before.runs:
         return world
-    if world.record.operator.promote_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
-        return world
-    run = world.record.run(PRE)
-    if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:
-        return world
-    if run is None or (run.digest, run.rollout) != (version.digest, version.rollout):
-        attempt = world.record.analyses.next_attempt(PRE, version.rollout)
-        run = AnalysisRun(PRE, version.digest, version.rollout, attempt)
-    return _started(world, run, plan, stable=world.record.routing.traffic)
-
-
-def _next_forward(world: World) -> Version | None:
-    """The version whose promotion is analysed next; a rollback never is."""
-    if not world.record.routing.traffic:
-        return None
-    coming = world.incoming
-    if coming:
-        return coming if world.switch_kind is SwitchKind.PROMOTION else None
-    candidate = world.candidate
-    return None if candidate and world.record.held(candidate.digest) else candidate
-
-
-def _begin_post(world: World) -> World:
-    """Begin the run after promotion, once the endpoints have followed the Service: until then it would measure the old
-    pods as well.
-    """
-    run, plan, arrived = world.record.run(POST), plan_of(world, POST), arrived_at(world)
-    if run is None or run.started_at or plan is None or plan.unknown or arrived is None or arrived > world.now:
-        return world
-    if world.switch_kind is SwitchKind.ROLLBACK:
-        return world
-    return _started(world, run, plan, stable=run.fallback)
-
-
-def _started(world: World, run: AnalysisRun, plan: Plan, stable: str) -> World:
-    return _with_run(world, begin(run, plan, short(run.digest), short(stable), world.now))
+    run, world = before.run(POST), world.with_part(kept(round_of(world)))
+    is_gone = world.record.run(POST) is None
+    return _let_fallback_go(world, run) if run is not None and run.open and is_gone else world
 
 
 def _answer_pause(world: World) -> World:
@@ -193,24 +119,11 @@ def retry_live(world: World, version: Version, by: str) -> World:
     return world.noting(Event.RETRIED, to=retried, by=by, commit=world.retried_by.commit)
 
 
-def _take_in(world: World, stage: AnalysisStage) -> World:
-    before = world.record.run(stage)
-    if before is None or not before.running:
-        return world
-    after = before
-    for measured in world.observed.measurements:
-        after = take(after, world.record.epoch, measured)
-    if after == before:
-        return world
-    after = replace(after, named=not after.running and world.primary_digest == after.digest)
-    return _conclude(_with_run(world, after), after)
-
-
 def _conclude(world: World, run: AnalysisRun) -> World:
     version = world.record.version(run.digest)
     if run.running or version is None:
         return world
-    reason = f"{run.stage.called} {run.phase.lower()}: {why(run)}"
+    reason = found(run)
     if run.phase is AnalysisPhase.SUCCESSFUL:
         world = world.noting(Event.ANALYSED, to=version, reason=reason)
         return _let_fallback_go(world, run) if run.stage is POST else world

@@ -5,12 +5,11 @@ Too many refusals before promotion: abort and hold. A rollback hook that accepts
 
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview
 from gitops_bg.core.checks.gates import waits_only_for_hooks
-from gitops_bg.core.checks.hooks import AppSubject, round_as, round_of
+from gitops_bg.core.checks.subject import AppSubject, round_as, round_of
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.hooks import Answered
-from gitops_bg.core.delivery.subject import HookRound
+from gitops_bg.core.delivery.subject import Round
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.record import Cause, Event, SwitchKind
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
@@ -42,21 +41,6 @@ def begin_hooks(world: World) -> World:
 class AskingApp(AppSubject):
     """An app whose hooks begin to be asked (`core.delivery.subject.AskingSubject`)."""
 
-    def is_ready(self, digest: str) -> bool:
-        """Whether a version has been available."""
-        version = self.world.record.version(digest)
-        return version is not None and version.available_since is not None
-
-    def is_in_preview(self, digest: str) -> bool:
-        """Whether the preview Service, where there is one, leads to all pods of a version."""
-        version = self.world.record.version(digest)
-        return version is not None and is_in_preview(self.world, version)
-
-    def has_passed_analysis(self, digest: str) -> bool:
-        """Whether the analysis before promotion is over, and found nothing."""
-        version = self.world.record.version(digest)
-        return version is not None and has_passed_analysis(self.world, version)
-
     def waits_only_for_hooks(self) -> bool:
         """Whether every other gate before the switch is open."""
         coming = self.world.incoming
@@ -76,7 +60,7 @@ class AskingApp(AppSubject):
         return run.rollout == newest or self.goes_forward(run.digest) or self.is_judged_live(run.digest)
 
 
-def _asking(world: World) -> HookRound[AskingApp]:
+def _asking(world: World) -> Round[AskingApp]:
     return round_as(AskingApp(world), world)
 
 

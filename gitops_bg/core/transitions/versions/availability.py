@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to
 from gitops_bg.core.checks.adoption.release import is_released
-from gitops_bg.core.checks.hooks import awaits_confirmation
 from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED, is_available, is_in_flight, progress_deadline
 from gitops_bg.core.checks.pods.scheduling import why_stuck
+from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World

@@ -340,11 +340,17 @@ def test_a_version_that_the_preview_has_left_is_measured_anew_from_the_start_onc
     assert [each.successful for each in run.metrics] == [0]
 
 
-def test_a_preview_that_somebody_leads_elsewhere_is_not_measured() -> None:
+def test_a_preview_that_somebody_leads_elsewhere_is_not_measured_and_what_it_answered_does_not_count() -> None:
     sim = analysing(manual(), pre=PLAN)
     assert measured_tags(sim) == {"2"}
+    answered = sim.decide().measurements
     sim.preview = template("1").digest
     assert measured_tags(sim) == set()
+    sim.measured = tuple(MeasurementResult(each.id, BAD, sim.now, "1") for each in answered)
+    sim.settle()
+    run = sim.record.run(PRE)
+    assert (sim.preview, sim.held) == (template("2").digest, set())
+    assert (run.attempt, [each.failed for each in run.metrics]) == (2, [0])
 
 
 @pytest.mark.parametrize("why", ["a push broke target.yaml", "the agent is restarted while Git is down"])

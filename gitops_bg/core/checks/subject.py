@@ -1,0 +1,157 @@
+"""What an app answers the steps of `core.delivery`, what its hooks and analyses have found of a version so far, and who
+only listens.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
+from gitops_bg.core.delivery import hooks
+from gitops_bg.core.delivery.subject import Round
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
+
+LISTENING = (HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
+SKIPPED = "skipped by `promote --full`"
+
+
+@dataclass(frozen=True, slots=True)
+class AppSubject:
+    """An app as its hooks and analyses see it (`core.delivery.subject.Subject`)."""
+
+    world: World
+
+    def name(self, digest: str) -> str:
+        """The digest that names and labels carry."""
+        return short(digest)
+
+    def rollout(self, digest: str) -> int:
+        """The rollout of a version; 0 where the record has none."""
+        version = self.world.record.version(digest)
+        return version.rollout if version else 0
+
+    def is_current(self, run: AnalysisRun) -> bool:
+        """Whether a run is of the present rollout of a version that the record has."""
+        version = self.world.record.version(run.digest)
+        return version is not None and version.rollout == run.rollout
+
+    def goes_forward(self, digest: str) -> bool:
+        """Whether a version is on its way, and is neither the first nor a rollback (DESIGN §4.5, §4.6)."""
+        world, version, serving = self.world, self.world.record.version(digest), self.world.record.routing.traffic
+        if version is None or not serving or digest == serving or world.record.held(digest):
+            return False
+        if digest == world.desired_digest:
+            return world.switch_kind is SwitchKind.PROMOTION
+        is_target = digest == world.target_digest or not world.target
+        return version.stage is Stage.CANDIDATE and not version.retiring and is_target
+
+    def goes_back(self) -> bool:
+        """Whether the switch that is due is a rollback."""
+        return self.world.switch_kind is SwitchKind.ROLLBACK
+
+    def is_overruled(self, run: AnalysisRun) -> bool:
+        """Whether the hold that came with the verdict was lifted since."""
+        ended, hold = run.finished_at, self.world.record.objection(run.digest)
+        return ended is not None and hold is not None and hold.lifted is not None and hold.since >= ended
+
+    def is_judged_live(self, digest: str) -> bool:
+        """Whether it serves, its analysis after promotion is not over, and traffic does not go back from it anyway."""
+        world, run = self.world, self.world.record.run(AnalysisStage.POST)
+        if run is None or not digest == run.digest == world.record.routing.traffic:
+            return False
+        return (run.running and not self.goes_back()) or (run.paused and world.desired_digest == digest)
+
+    def has_arrived(self) -> bool:
+        """Whether the endpoints have followed the Service."""
+        arrived = arrived_at(self.world)
+        return arrived is not None and arrived <= self.world.now
+
+    def is_ready(self, digest: str) -> bool:
+        """Whether a version has been available."""
+        version = self.world.record.version(digest)
+        return version is not None and version.available_since is not None
+
+    def is_shown(self, digest: str) -> bool:
+        """Whether the preview Service, where there is one, is for a version, and leads to no other. One that leads
+        nowhere is an answer about the preview.
+        """
+        world, view = self.world, self.world.observed.preview_service
+        if world.record.version(digest) is None or world.spec.strategy.preview_service is None:
+            return world.record.version(digest) is not None
+        leads_elsewhere = view is not None and (view.digest not in ("", short(digest)) or view.other_endpoints)
+        return world.record.routing.preview == digest and not leads_elsewhere
+
+    def is_in_preview(self, digest: str) -> bool:
+        """Whether the preview Service, where there is one, leads to all available pods of a version, to no others."""
+        world, version = self.world, self.world.record.version(digest)
+        if version is None or not self.is_shown(digest):
+            return False
+        asked = world.spec.strategy.preview_service is not None
+        return not asked or reaches_only(world, world.observed.preview_service, version)
+
+    def anew(self, _: str) -> str:
+        """A retry has everything asked anew."""
+        return f"`gitops-bg retry {self.world.spec.app}` asks anew"
+
+
+A = TypeVar("A", bound=AppSubject)
+
+
+@answered_once
+def round_of(world: World) -> Round[AppSubject]:
+    """The hooks and analyses of an app, as they are."""
+    return round_as(AppSubject(world), world)
+
+
+def round_as(app: A, world: World) -> Round[A]:
+    """The same for steps, which ask more (`core.transitions.verdicts.hooks`)."""
+    record, strategy = world.record, world.spec.strategy
+    return Round(
+        of=app,
+        key=str(world.spec.app),
+        now=world.now,
+        epoch=record.epoch,
+        serving=app.name(record.routing.traffic),
+        suspended=world.suspended,
+        frozen=world.frozen,
+        resumed_at=world.resumed_at,
+        hooks=strategy.hooks,
+        hook_runs=record.hook_state.runs,
+        before=strategy.pre_promotion_analysis,
+        after=strategy.post_promotion_analysis,
+        analyses=record.analyses,
+        open_gates=record.hook_state.open_gates,
+        incoming=world.incoming.digest if world.incoming else "",
+        in_full=record.operator.promote_full,
+    )
+
+
+def has_passed_hooks(world: World, version: Version, *types: HookType) -> bool:
+    """Whether every hook of these types has accepted a version."""
+    return not world.spec.strategy.hooks or hooks.has_passed(round_of(world), version.digest, *types)
+
+
+def has_passed_analysis(world: World, version: Version) -> bool:
+    """Whether the analysis before promotion found nothing against a version; True where there is none."""
+    is_asked_for = world.spec.strategy.pre_promotion_analysis is not None
+    return not is_asked_for or round_of(world).has_passed_analysis(version.digest)
+
+
+def awaits_confirmation(world: World, version: Version) -> bool:
+    """Whether a version must not be scaled up yet, because a confirm-rollout hook has not accepted it."""
+    asks = any(hook.type is HookType.CONFIRM_ROLLOUT for hook in world.spec.strategy.hooks)
+    if not asks or not AppSubject(world).goes_forward(version.digest):
+        return False
+    return not has_passed_hooks(world, version, HookType.CONFIRM_ROLLOUT)
+
+
+def listeners(world: World, *types: HookType) -> Iterator[Hook]:
+    """The hooks that are only notified; those of some types, where any are given."""
+    return (hook for hook in world.spec.strategy.hooks if hook.type in (types or LISTENING))

@@ -1,0 +1,176 @@
+"""What a group answers the steps of `core.delivery`: a version is known by its name and what its folder says."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gitops_bg.core.delivery.subject import Round
+from gitops_bg.core.groups.gating.members import members_healthy
+from gitops_bg.core.groups.gating.suspension import is_suspended
+from gitops_bg.core.groups.model import TransitionStep, VersionStage
+from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.hooks import HookRun, HookType
+from gitops_bg.core.questions import answered_once
+
+PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
+
+
+def digest_of(world: GroupWorld, version: str) -> str:
+    """What a run is about: the version, and what its folder says."""
+    return f"{version}-{world.content(version)}"
+
+
+def version_in(digest: str) -> str:
+    """The version of what a run is about (`digest_of`).
+
+    >>> version_in("v2-3f9c")
+    'v2'
+    """
+    return digest.partition("-")[0]
+
+
+def version_of(run: AnalysisRun | HookRun) -> str:
+    """The version that a run is about."""
+    return version_in(run.digest)
+
+
+def run_before(world: GroupWorld, version: str) -> AnalysisRun | None:
+    """The analysis before the promotion of a version with what its folder says now; None: it has not begun."""
+    run = world.record.analyses.run(PRE)
+    return run if run is not None and run.digest == digest_of(world, version) else None
+
+
+def run_after(world: GroupWorld) -> AnalysisRun | None:
+    """The analysis after the promotion of the version that serves."""
+    run = world.record.analyses.run(POST)
+    is_active = run is not None and world.record.state.stage(version_of(run)) is VersionStage.ACTIVE
+    return run if is_active else None
+
+
+def latest_start(world: GroupWorld) -> datetime | None:
+    """When the analysis after promotion begins though the Gateway has not taken all routes: it may refuse them for
+    ever, and nobody would judge what serves. None where nothing waits for that.
+    """
+    run, left = run_after(world), world.record.left_at
+    if run is None or run.started_at is not None or left is None or world.spec.post_promotion_analysis is None:
+        return None
+    return left + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSubject:
+    """A group as its hooks and analyses see it (`core.delivery.subject.AskingSubject`).
+
+    Its versions have names of their own, so nobody asks one and gets an answer of another; and main names a version
+    before anybody is asked about it.
+    """
+
+    world: GroupWorld
+
+    def name(self, digest: str) -> str:
+        """The name of a version, by which requests ask for it."""
+        return version_in(digest)
+
+    def rollout(self, digest: str) -> int:
+        """The number of a try: that of its measurements and hooks so far, else the next."""
+        before, record = run_before(self.world, version_in(digest)), self.world.record
+        asked = (run.rollout for run in record.hooks if run.digest == digest)
+        return before.rollout if before is not None else next(asked, record.rollout + 1)
+
+    def is_current(self, run: AnalysisRun) -> bool:
+        """A verdict before promotion is for one content, and only until group.yaml names another version: to name it
+        again measures again. A verdict after it is for as long as the version serves.
+        """
+        version = version_of(run)
+        is_asked_for = self.world.spec.active == version and run.digest == digest_of(self.world, version)
+        return run.stage is POST or is_asked_for
+
+    def goes_forward(self, digest: str) -> bool:
+        """Whether a version is to be promoted, and requests have not begun to move to it."""
+        moving, state, version = self.world.record.transition, self.world.record.state, version_in(digest)
+        return (
+            bool(state.only(VersionStage.ACTIVE))
+            and state.stage(version) is VersionStage.CANDIDATE
+            and version == self.world.wanted
+            and (moving is None or (moving.target == version and moving.step is TransitionStep.PREPARE))
+        )
+
+    def goes_back(self) -> bool:
+        """Whether the version before is to serve again."""
+        return self.world.record.state.stage(self.world.wanted) is VersionStage.LEGACY
+
+    def is_overruled(self, run: AnalysisRun) -> bool:
+        """Whether somebody named the version again once its failure was answered."""
+        return self.world.record.failed is None and self.world.spec.active == version_of(run)
+
+    def is_judged_live(self, digest: str) -> bool:
+        """Whether it serves, its analysis after the promotion is not over, and the group does not go back anyway."""
+        run, version = run_after(self.world), version_in(digest)
+        if run is None or version_of(run) != version:
+            return False
+        return (run.running and not self.goes_back()) or (run.paused and self.world.wanted == version)
+
+    def has_arrived(self) -> bool:
+        """Whether the Gateway has taken the routes that follow a promotion. Nobody waits for that for ever: requests
+        moved when the step before was taken.
+        """
+        record, latest = self.world.record, latest_start(self.world)
+        is_late = latest is not None and self.world.now >= latest
+        return record.transition is None and (record.left_at is None or is_late)
+
+    def is_ready(self, digest: str) -> bool:
+        """Whether every service that a version brings is healthy."""
+        return members_healthy(self.world, version_in(digest)).open
+
+    def is_shown(self, _: str) -> bool:
+        """A version answers under its own name."""
+        return True
+
+    def is_in_preview(self, _: str) -> bool:
+        """A version answers under its own name."""
+        return True
+
+    def waits_only_for_hooks(self) -> bool:
+        """Nothing is confirmed a second time: main named the version before the first."""
+        return False
+
+    def counts(self, run: HookRun) -> bool:
+        """Whether a run is about the version that group.yaml names, with its present content; or about what serves."""
+        version, failed = version_of(run), self.world.record.failed
+        may_lead_back = run.type is HookType.ROLLBACK and self.is_judged_live(run.digest)
+        is_left = failed is not None and failed.moved and failed.target == version
+        if run.type is HookType.ROLLBACK and is_left:
+            return False  # If it stays after all, its hooks are asked anew.
+        is_asked_for = self.world.spec.active == version or may_lead_back
+        return is_asked_for and run.digest == digest_of(self.world, version)
+
+    def anew(self, digest: str) -> str:
+        """Another content is asked about anew, and the same one once somebody asked for another version."""
+        return f"to ask anew, {asked_anew(self.world, version_in(digest))}"
+
+
+def asked_anew(world: GroupWorld, version: str) -> str:
+    """What a person does to have a version measured, or asked about, once more."""
+    return f"change a file in {version}/, or set active: {world.record.state.only(VersionStage.ACTIVE)} and back"
+
+
+@answered_once
+def round_of(world: GroupWorld) -> Round[GroupSubject]:
+    """The hooks and analyses of a group, as they are."""
+    record, spec, suspended = world.record, world.spec, is_suspended(world)
+    return Round(
+        of=GroupSubject(world),
+        key=str(world.key),
+        now=world.now,
+        epoch=record.epoch,
+        serving=record.state.only(VersionStage.ACTIVE),
+        suspended=suspended,
+        frozen=suspended,
+        resumed_at=record.resumed_at,
+        hooks=spec.hooks,
+        hook_runs=record.hooks,
+        before=spec.pre_promotion_analysis,
+        after=spec.post_promotion_analysis,
+        analyses=record.analyses,
+    )
