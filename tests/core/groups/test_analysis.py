@@ -198,6 +198,16 @@ def test_no_measurement_wakes_a_suspended_group_but_those_of_what_serves() -> No
         assert world.settle().wake_at == wakes
 
 
+def test_a_mistake_in_a_file_keeps_a_group_from_its_promotion_and_not_from_its_checks() -> None:
+    """Not as of an app, whose checks do not begin: the deadlines of its hooks run on meanwhile."""
+    world = analysed(PRE, templates=(Problem("policies/people.yaml", "is broken"),), finds={PRE: GOOD})
+    world.settle()
+    assert (world.stages, condition(world, "AnalysisPassed")[1]) == ("v1A v2C", "Successful")
+    world.templates = ()
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
 def test_no_rollback_waits_for_an_analysis() -> None:
     world = analysed(PRE, finds={PRE: GOOD})
     world.settle()
