@@ -139,4 +139,20 @@ GROUP_FAULTS = (
         "group: v2 live",
         3,
     ),
+    Fault(
+        "an agent with an older main decides",
+        "model.git.main",
+        "return self.knowledge is Knowledge.OLDER",
+        "return False",
+        "group: two agents, v2 live",
+        5,
+    ),
+    Fault(
+        "a record does not learn the main that it was decided from",
+        "groups.reporting.history",
+        "record=replace(record, main=known)",
+        "record=record",
+        "group: two agents, v2 live",
+        5,
+    ),
 )
