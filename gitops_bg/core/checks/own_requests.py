@@ -22,13 +22,13 @@ def first_of_others(world: World) -> str:
     route = _route(world)
     if route is None:
         return ""
-    return described(world.spec.app.namespace, (route.claim,), _before(world, route))
+    return described(world.spec.app.namespace, (route.claim,), _beside(world, route))
 
 
 def waits_for_former(world: World) -> bool:
-    """Whether an owner that left main has requests of the app."""
+    """Whether an owner that left main has a route for requests of the app."""
     route = _route(world)
-    return route is not None and any(each.rival.former for each in _before(world, route))
+    return route is not None and any(each.rival.former for each in _beside(world, route))
 
 
 @answered_once
@@ -40,7 +40,7 @@ def to_take_over(world: World) -> tuple[RivalRoute, ...]:
     if route is None or world.suspended or world.record.routing.switch is not None or not _answers(world, route):
         return ()
     view = world.auxiliary_object(route.live)
-    found = given_up(world.spec.app.namespace, (route.claim,), _before(world, route))
+    found = given_up(world.spec.app.namespace, (route.claim,), _beside(world, route))
     return tuple(each for each in found if view is not None and is_taken(view, silent_before=not each.answered))
 
 
@@ -66,7 +66,7 @@ def _answers(world: World, route: AppRoute) -> bool:
     return is_enough and service.name in dict(view.ports)
 
 
-def _before(world: World, route: AppRoute) -> Iterator[Rivalry]:
+def _beside(world: World, route: AppRoute) -> Iterator[Rivalry]:
     view = world.auxiliary_object(route.live)
     born = view.born if view is not None and not (view.owner or view.former) else None
     return rivalries(

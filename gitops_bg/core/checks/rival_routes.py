@@ -26,10 +26,12 @@ class OwnRoute:
 
 @dataclass(frozen=True, slots=True)
 class Rivalry:
-    """A route of somebody else that gets requests first, and one match of these."""
+    """A route of somebody else for the same requests, and one match of these."""
 
     rival: RivalRoute
     match: HttpMatch
+    older: bool = True
+    """Whether it gets them first."""
 
     def __str__(self) -> str:
         has = f"HTTPRoute {self.rival.name} of {self.rival.owner} has the requests {self.match.path} first"
@@ -37,21 +39,23 @@ class Rivalry:
 
 
 def rivalries(namespace: str, own: OwnRoute, rivals: Iterable[RivalRoute]) -> Iterator[Rivalry]:
-    """The older routes of others that claim requests of a route of ``namespace``, each with one of these."""
+    """The routes of others that claim requests of a route of ``namespace``, each with one of these: older ones, and
+    those of owners that left main, whichever is older, as two may be of the same second.
+    """
     matches = {_in_one_spelling(match) for match in own.claim.matches}
     for rival in rivals:
         is_older = own.born is None or (rival.born, rival.name) < (own.born, own.name)
-        is_first = is_older and _meet(namespace, own.claim, rival.claim)
-        shared = matches.intersection(map(_in_one_spelling, rival.claim.matches)) if is_first else set[HttpMatch]()
+        counts = (is_older or rival.former) and _meet(namespace, own.claim, rival.claim)
+        shared = matches.intersection(map(_in_one_spelling, rival.claim.matches)) if counts else set[HttpMatch]()
         for match in sorted(shared, key=lambda each: (each.path, each.method)):
-            yield Rivalry(rival, match)
+            yield Rivalry(rival, match, is_older)
 
 
 def described(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Rivalry]) -> str:
     """Which route of somebody else gets requests before those with these claims, and why it stays; empty where none
     does.
     """
-    first = next(iter(found), None)
+    first = next((each for each in found if each.older), None)
     if first is None or not first.rival.former:
         return str(first or "")
     why = unclaimed(namespace, claims, first.rival)
@@ -59,7 +63,7 @@ def described(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Riva
 
 
 def given_up(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Rivalry]) -> tuple[RivalRoute, ...]:
-    """The routes, of those that get requests first, of owners that left main, which nobody would miss: these claims are
+    """The routes, of those for the same requests, of owners that left main, which nobody would miss: these claims are
     for all their requests, and nobody else would have them instead.
     """
     own, rivals = tuple(claims), {each.rival.name: each.rival for each in found}

@@ -5,6 +5,7 @@ The group never touches a pod: it writes HTTPRoutes, and the Services with the s
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -20,7 +21,7 @@ from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored
+from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of
 from gitops_bg.core.questions import answered_once
 
 
@@ -189,8 +190,18 @@ def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
     wanted, live = wanted_routes(world), world.observed.routes
     new = [route for route in wanted if route.name not in live]
     differs = (route for route in wanted if route.name in live and live[route.name].route != as_stored(route))
-    written = new or [route for route in differs if not live[route.name].foreign]
+    changed = (route for route in differs if not live[route.name].foreign)
+    written = [route for route in new if _may_come(world, route)] if new else list(changed)
     return tuple(ApplyRoute(route, frozenset(moves_by(world, [route]))) for route in written)
+
+
+def _may_come(world: GroupWorld, route: HttpRoute) -> bool:
+    """Whether a new HTTPRoute may be made. While somebody else has one for the same requests, all that it leads them to
+    answers first: it may be before that one, since of two of the same second the name decides.
+    """
+    own = OwnRoute(route.name, claim_of(route), born=None)
+    led = frozenset[str]().union(*led_by_default((route,), world.gateway).values())
+    return all(map(world.answers, led)) or not any(rivalries(world.key.namespace, own, world.observed.rivals))
 
 
 def _follow(world: GroupWorld) -> Iterator[GroupAction]:
@@ -205,6 +216,8 @@ def _follow(world: GroupWorld) -> Iterator[GroupAction]:
 def _delete_routes(world: GroupWorld) -> Iterator[GroupAction]:
     """What no version needs any more, once all that is wanted is written."""
     wanted = {each.name for each in wanted_routes(world)}
+    if not wanted <= world.observed.routes.keys():
+        return
     for name, live in sorted(world.observed.routes.items()):
         if name not in wanted and not live.foreign:
             yield DeleteRoute(name)

@@ -211,6 +211,26 @@ def test_it_stays_as_long_as_a_request_of_it_would_go_nowhere(changes: dict[str,
         assert world.decide().conditions[0].message.endswith(f"; its folder left main, and it stays: {why}")
 
 
+@pytest.mark.parametrize("other", [former("/cart"), rival()], ids=["of who left main", "of somebody in main"])
+def test_a_route_for_requests_that_somebody_else_answers_comes_once_its_own_services_do(other: RivalRoute) -> None:
+    """Found so: both were of the same second, the name decided, and users got 500 for a Service that was not there."""
+    world = store(gone={"cart-v1"}, others={"web": other})
+    world.settle()
+    assert world.routes == {}
+    world.gone = set()
+    world.settle()
+    assert list(world.routes) == ["store"]
+    assert ("web" in world.others) is not other.former
+
+
+def test_a_younger_route_of_an_owner_that_left_main_goes_as_well() -> None:
+    """Found so: two of the same second, whose names decided, and the one of an app that is kept stayed for ever."""
+    world = store()
+    world.others = {"web": former("/cart", born="999999")}
+    assert world.settle().phase is Phase.HEALTHY
+    assert world.others == {}
+
+
 def test_it_goes_before_a_promotion() -> None:
     world = store()
     world.settle()

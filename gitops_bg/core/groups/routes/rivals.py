@@ -16,7 +16,7 @@ from gitops_bg.core.questions import answered_once
 def first_of_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
     """Which route of somebody else gets requests before these of the group, in a sentence; empty where none does."""
     own = tuple(routes)
-    return described(world.key.namespace, map(claim_of, own), _before(world, own))
+    return described(world.key.namespace, map(claim_of, own), _beside(world, own))
 
 
 @answered_once
@@ -30,7 +30,7 @@ def to_take_over(world: GroupWorld) -> tuple[RivalRoute, ...]:
     if not own or not is_written(world) or not _answers(world, own):
         return ()
     live = [world.observed.routes[each.name] for each in own if each.name in world.observed.routes]
-    found = given_up(world.key.namespace, map(claim_of, own), _before(world, own))
+    found = given_up(world.key.namespace, map(claim_of, own), _beside(world, own))
     accepted, silent = {each.accepted for each in live}, not any(each.answered for each in live)
     return tuple(each for each in found if accepted == {True} or (accepted == {None} and silent and not each.answered))
 
@@ -52,7 +52,7 @@ def _answers(world: GroupWorld, routes: Iterable[HttpRoute]) -> bool:
     return is_active and all(map(world.answers, frozenset[str]().union(*led)))
 
 
-def _before(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Rivalry]:
+def _beside(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Rivalry]:
     for route in routes:
         live = world.observed.routes.get(route.name)
         own = OwnRoute(route.name, claim_of(route), live.born if live is not None else None)

@@ -115,6 +115,7 @@ TWO_PATHS = RouteClaim((PUBLIC,), (), (HttpMatch("/cart"), EXACT))
 MANY = (HttpMatch("/cart"), EXACT, HttpMatch("/.*", PathKind.REGEX), HttpMatch(method="GET"))
 GOES = {
     "its owner left main, and ours is taken": (routed(FORMER), True),
+    "its owner left main, and it is younger than ours": (routed(rival(former=True, born=YOUNGER)), True),
     "with narrower requests beside the same ones": (routed(rival(HttpMatch(), *MANY, former=True)), True),
     "at a Gateway that never says anything": (routed(FORMER, view=live(taken=None, answered=False)), True),
     "with one path of ours alone": (routed(rival(HttpMatch("/cart"), EXACT, former=True), claim=TWO_PATHS), True),
