@@ -37,7 +37,7 @@ from gitops_bg.core.plan.adoption import scale_deployment
 from gitops_bg.core.plan.auxiliary import auxiliary_actions
 from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
 from gitops_bg.core.plan.deliveries import deliveries_due
-from gitops_bg.core.plan.ending import end_of
+from gitops_bg.core.plan.ending import ending
 from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
 from gitops_bg.core.plan.evictions import evictions
 from gitops_bg.core.plan.git import write_to_git
@@ -164,7 +164,7 @@ def _actions(world: World) -> tuple[Action, ...]:
     holds up what depends on it, see ``plan.chains``.
     """
     if is_to_go(world):
-        return write_to_git(world) or (() if world.record.ledger else (end_of(world),))
+        return write_to_git(world) or (() if world.record.ledger else ending(world))
     actions = _all_actions(world)
     return (
         tuple(action for action in actions if _needs_no_owner(world, action)) if world.observed.app_going else actions

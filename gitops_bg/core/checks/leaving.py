@@ -2,6 +2,8 @@
 
 from gitops_bg.core.checks.adoption.moving import is_stranded, leads_still, successor
 from gitops_bg.core.checks.phase import leads_apart
+from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.world import World
 
@@ -11,6 +13,17 @@ def stays(world: World) -> bool:
     if world.moved:
         return is_stranded(world)
     return world.release is None and (not world.left_main or world.spec.deletion_policy is DeletionPolicy.KEEP)
+
+
+def routes_first(world: World) -> tuple[AuxiliaryView, ...]:
+    """The live routes that go before the app does, as its policy deletes all: a Gateway that has one still would answer
+    500 for a Service that is gone. One that could never be read holds nothing up.
+    """
+    if world.moved or world.spec.deletion_policy is not DeletionPolicy.DELETE:
+        return ()
+    known = (view for view in world.observed.auxiliary_objects if view.auxiliary_object.kind in ROUTES)
+    ours = (view for view in known if not (view.owner or view.former))
+    return tuple(view for view in ours if view.born or not view.trouble)
 
 
 def _after_moving(world: World) -> str:

@@ -18,7 +18,9 @@ from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
+from gitops_bg.core.checks.leaving import routes_first
 from gitops_bg.core.checks.own_requests import has_http_route, waits_for_former
+from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.pods.restart import recheck_at
@@ -185,6 +187,8 @@ def _auxiliary(world: World) -> Iterator[Deadline]:
         yield _hidden(AUXILIARY, "a Gateway is asked about the route", world.now + LOOK_SOON)
     if world.desired.kept and has_http_route(world.record):
         yield _hidden(AUXILIARY, "who is to answer its requests is looked at again", world.now + LOOK_SOON)
+    if is_to_go(world) and routes_first(world):
+        yield _hidden(AUXILIARY, "the app ends once its route is gone", world.now + LOOK_SOON)
 
 
 def _adoptions(world: World) -> Iterator[Deadline]:

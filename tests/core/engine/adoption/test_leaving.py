@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.actions import DeleteApp, HandBack, ScaleDeployment, ScaleReplicaSet
+from gitops_bg.core.model.actions import DeleteApp, DeleteAuxiliaryObject, HandBack, ScaleDeployment, ScaleReplicaSet
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.observed import DeploymentView, SelectedPods
+from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy, Release, Suspension
+from gitops_bg.core.status.deadlines import LOOK_SOON
 from tests.core.engine.adoption.builders import (
     APP_WEB,
     DEPLOYMENT,
@@ -218,6 +219,41 @@ def test_the_app_ends(name):
     assert did(state, DeleteApp) == [], "the ledger first"
     told_before = replace(state, record=replace(state.record, orphaned=True))
     assert [each for each in decided(told_before).actions if isinstance(each, DeleteApp)] == ([end] if end else [])
+
+
+ROUTE = AuxiliaryObject("HTTPRoute", "web")
+LIVE = AuxiliaryView(ROUTE, born="2026-01-01T00:00:00Z")
+ROUTE_GOES = "delete HTTPRoute web: the app ends, and nobody is to be led to it"
+APP_GOES = "delete the app and all it owns: its folder left main with deletionPolicy: delete"
+
+
+def routed(view, policy=DELETE):
+    """An app that is to end, and whose ledger has said so; ``view``: its route."""
+    record = {"orphaned": True, "auxiliary_objects": (ROUTE,)}
+    return leaving(spec=with_policy(policy), record=record, observed={"auxiliary_objects": (view,) if view else ()})
+
+
+FIRST = {
+    "its route is live": (routed(LIVE), [ROUTE_GOES]),
+    "its route is live, and cannot be read now": (routed(replace(LIVE, trouble="503")), [ROUTE_GOES]),
+    "its route is going": (routed(replace(LIVE, deleting=True)), []),
+    "its route is gone": (routed(None), [APP_GOES]),
+    "the route is somebody else's": (routed(replace(LIVE, owner="somebody's")), [APP_GOES]),
+    "nobody could ever read a route": (routed(AuxiliaryView(ROUTE, trouble="no such kind")), [APP_GOES]),
+    "it is kept": (routed(LIVE, KEEP), []),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_an_app_ends_from_outside_to_inside(name):
+    """Found so: its Services went before its route, which was older than that of who took its place: users got 500."""
+    state, actions = FIRST[name]
+    assert did(state, DeleteAuxiliaryObject, DeleteApp) == actions
+
+
+def test_a_route_that_is_going_is_looked_at_again_soon():
+    state, _ = FIRST["its route is going"]
+    assert decided(state).wake_at == NOW + LOOK_SOON
 
 
 SAID = {
