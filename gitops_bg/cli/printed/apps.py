@@ -7,9 +7,8 @@ from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.cli.views.app_row import Row
-from gitops_bg.cli.views.held_back import HeldBack
+from gitops_bg.cli.views.not_live import NotLive
 from gitops_bg.cli.views.pod_diagnosis import Trouble
-from gitops_bg.cli.views.went_back import WentBack
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import Measurement
 from gitops_bg.core.model.conditions import Condition, Phase
@@ -177,8 +176,8 @@ class ExplanationJson(TypedDict):
         Annotated[dict[str, Any], Encoded(GateResult, open=bool, counts=str, remainingSeconds=float | None, advice=str)]
     ]
     configuration: list[ChangeJson]
-    targetWentBack: Annotated[dict[str, Any], Encoded(WentBack)] | None
-    targetHeldBack: Annotated[dict[str, Any], Encoded(HeldBack)] | None
+    targetWentBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
+    targetHeldBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
     """Why the target is not run: ``spec.revision`` names another version."""
     troubles: list[Annotated[dict[str, Any], Encoded(Trouble)]]
     conditions: list[ConditionJson]

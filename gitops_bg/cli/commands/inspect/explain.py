@@ -19,11 +19,10 @@ from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
-from gitops_bg.cli.views.held_back import HeldBack, held_back
 from gitops_bg.cli.views.listing import without_what_was_told
+from gitops_bg.cli.views.not_live import NotLive, held_back, went_back
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
-from gitops_bg.cli.views.went_back import WentBack, went_back
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import Phase
@@ -54,9 +53,9 @@ class _Findings:
     troubles: tuple[Trouble, ...]
     changes: tuple[ConfigurationChange, ...]
     """What ``coming`` changes besides the pod template."""
-    alone: WentBack | None
+    alone: NotLive | None
     """Set if the target went back and traffic did not."""
-    pinned: HeldBack | None
+    pinned: NotLive | None
     """Set if a pin holds the target back."""
     now: datetime
 
