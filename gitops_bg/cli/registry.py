@@ -64,7 +64,7 @@ VERBS = {
         Verb(
             "get",
             "inspect.get",
-            "List apps, or show one as a tree: its versions, their pods, their measurements, and what it waits for.",
+            "List apps and groups, or show one as a tree: its versions, pods and measurements, and what it waits for.",
             "group.get",
         ),
         Verb("tree", "inspect.tree", "Show one app as a tree: the same as `get APP`.", "group.tree"),
@@ -215,7 +215,7 @@ GROUP_VERBS = (
     Verb(
         "get",
         "group.get",
-        "Show the stages of groups: which version serves, which a rollback leads to, which may be promoted.",
+        "List groups, or show one as a tree: the same as `get`, of groups alone.",
     ),
     Verb(
         "tree",

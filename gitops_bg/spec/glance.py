@@ -59,6 +59,38 @@ class Glance:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupGlance:
+    """The status of a release group at a glance; texts are empty where it has none."""
+
+    phase: str
+    message: str
+    active: str
+    legacy: str
+    candidates: tuple[str, ...]
+    members: tuple[str, ...]
+    """The apps that serve in its versions."""
+    pull_request: str
+    """Number, address and state."""
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def read(cls, stored: object) -> "GroupGlance":
+        """Read a live status, whichever release wrote it."""
+        status = stored if isinstance(stored, Mapping) else {}
+        members = (app for version in _items(status, "versions") for app in _texts(version, "services"))
+        return cls(
+            _text(status, "phase"),
+            _text(status, "message"),
+            _text(status, "active"),
+            _text(status, "legacy"),
+            tuple(_texts(status, "candidates")),
+            tuple(dict.fromkeys(members)),
+            _pull_request(_part(status, "pullRequest")),
+            conditions_of(status),
+        )
+
+
 def conditions_of(status: object) -> tuple[Condition, ...]:
     """Return the conditions of a live status."""
     found = _items(status if isinstance(status, Mapping) else {}, "conditions")
@@ -102,6 +134,11 @@ def _are_texts(of: Mapping[str, Any], demanded: tuple[str, ...], more: tuple[str
 def _text(of: Mapping[str, Any], key: str) -> str:
     value = of.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _texts(of: Mapping[str, Any], key: str) -> Iterator[str]:
+    value = of.get(key)
+    return (each for each in (value if isinstance(value, list) else ()) if isinstance(each, str))
 
 
 def _number(of: Mapping[str, Any], key: str) -> int | None:

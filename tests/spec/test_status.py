@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.glance import Glance
+from gitops_bg.spec.glance import Glance, GroupGlance
+from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.spec.status import Status, Version
 
 SAID = {"phase": "Healthy", "active": {"version": 3, "color": "blue"}, "gates": [{"kind": "manual", "open": False}]}
@@ -93,3 +94,32 @@ def test_a_glance_shows_what_the_model_says(name: str) -> None:
     assert [(each.type, each.status, each.reason, each.message) for each in glance.conditions] == [
         (each.type, words.get(each.status), each.reason or "", each.message or "") for each in model.conditions or ()
     ]
+
+
+GROUP = {
+    "phase": "Waiting",
+    "message": "suspended by ada",
+    "active": "v1",
+    "legacy": "v0",
+    "candidates": ["v2", "v3"],
+    "versions": [{"name": "v1", "stage": "Active", "services": ["cart-v1", "auth-v1"]}, {"name": "v2", "stage": "x"}],
+    "pullRequest": PULL,
+    "conditions": [READY],
+}
+GROUPS_GLANCED = {
+    "a whole status": GROUP,
+    "no status": None,
+    "a number for a text": {**GROUP, "active": 5, "legacy": ["v0"]},
+    "parts that are none": {"candidates": "v2", "versions": {}, "conditions": "Ready", "pullRequest": 7},
+}
+
+
+@pytest.mark.parametrize("name", GROUPS_GLANCED)
+def test_a_glance_at_a_group_shows_what_the_model_says(name: str) -> None:
+    glance, model = GroupGlance.read(GROUPS_GLANCED[name]), GroupStatus.read(GROUPS_GLANCED[name])
+    texts = (model.phase, model.message, model.active, model.legacy)
+    assert (glance.phase, glance.message, glance.active, glance.legacy) == tuple(each or "" for each in texts)
+    assert glance.candidates == (model.candidates or ())
+    assert glance.members == tuple(app for each in model.versions or () for app in each.services or ())
+    assert glance.pull_request == (str(model.pull_request) if model.pull_request else "")
+    assert [each.type for each in glance.conditions] == [each.type for each in model.conditions or ()]

@@ -25,14 +25,7 @@ from gitops_bg.spec.status import Gate
 ConditionJson = Annotated[dict[str, Any], Encoded(Condition, Meaning)]
 ProblemJson = Annotated[dict[str, Any], Encoded(Problem)]
 ChangeJson = Annotated[dict[str, Any], Encoded(ConfigurationChange)]
-RowJson = Annotated[dict[str, Any], Encoded(Row, demands=list[ConditionJson])]
-
-
-@with_config(CLOSED)
-class AppsJson(TypedDict):
-    """What `get` prints."""
-
-    apps: list[RowJson]
+RowJson = Annotated[dict[str, Any], Encoded(Row, kind=Literal["app"], demands=list[ConditionJson])]
 
 
 @with_config(CLOSED)
@@ -128,6 +121,7 @@ TreeJson = Annotated[
     dict[str, Any],
     Encoded(
         Row,
+        kind=Literal["app"],
         demands=list[ConditionJson],
         versions=list[VersionJson],
         services=list[ServiceJson],
@@ -140,7 +134,7 @@ TreeJson = Annotated[
 class TreesJson(TypedDict):
     """What `tree` and `get APP` print."""
 
-    apps: list[TreeJson]
+    items: list[TreeJson]
 
 
 class _PulledStatus(TypedDict, total=False):

@@ -1,11 +1,11 @@
 """The shapes of what verbs about release groups print: one for each serialiser."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, TreeJson
+from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, RowJson, TreeJson
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
@@ -15,7 +15,6 @@ from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.spec.groups.status import GroupStatus
-from gitops_bg.spec.status import Gate
 
 
 class GroupRowJson(GroupStatus):
@@ -23,6 +22,7 @@ class GroupRowJson(GroupStatus):
 
     model_config = ConfigDict(extra="forbid")
 
+    kind: Literal["group"]
     namespace: str
     name: str
     branch: str
@@ -30,10 +30,17 @@ class GroupRowJson(GroupStatus):
 
 
 @with_config(CLOSED)
+class ItemsJson(TypedDict):
+    """What `get` prints."""
+
+    items: list[RowJson | GroupRowJson]
+
+
+@with_config(CLOSED)
 class GroupsJson(TypedDict):
     """What `group get` prints."""
 
-    groups: list[GroupRowJson]
+    items: list[GroupRowJson]
 
 
 @with_config(CLOSED)
@@ -74,16 +81,19 @@ class RouteJson(TypedDict):
     reason: str
 
 
-@with_config(CLOSED)
-class GroupTreeJson(TypedDict):
-    """What `group tree` prints."""
+class GroupTreeJson(GroupRowJson):
+    """One group: its row, and what its versions, Services and routes are now."""
 
-    group: str
-    phase: str | None
-    versions: list[GroupVersionTreeJson]
+    versions: list[GroupVersionTreeJson]  # type: ignore[assignment]
     services: list[FollowingJson]
     routes: list[RouteJson]
-    gates: list[Gate]
+
+
+@with_config(CLOSED)
+class GroupTreesJson(TypedDict):
+    """What `group tree` and `group get GROUP` print."""
+
+    items: list[GroupTreeJson]
 
 
 @with_config(CLOSED)

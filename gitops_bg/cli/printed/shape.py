@@ -16,7 +16,7 @@ class Encoded:
     ``meaning`` of another dataclass, the keys of that.
     """
 
-    def __init__(self, kind: type, meaning: type | None = None, **more: Any) -> None:
+    def __init__(self, kind: type, meaning: type | None = None, /, **more: Any) -> None:
         self._kind = kind
         self._meaning = meaning
         self._more = more

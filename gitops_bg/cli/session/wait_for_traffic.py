@@ -5,7 +5,7 @@ from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import ClusterOptions
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.watching.watch_changes import changes, group_changes, until
+from gitops_bg.cli.views.watching.watch_changes import changes, until
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.groups.model import GroupKey, VersionStage
 from gitops_bg.core.model.version import AppKey
@@ -33,7 +33,7 @@ def wait_for_requests(session: Session, kube: ClusterOptions, group: GroupKey, v
         record = live.seen(group).record
         return record.state.only(VersionStage.ACTIVE) == version and record.transition is None
 
-    with group_changes(access(kube), group.namespace) as wait:
+    with changes(access(kube), group.namespace, groups=True) as wait:
         if not until(arrived, wait, seconds):
             message = f"{group}: requests have not moved to {version} within {spoken(seconds)}"
             raise CommandFailed(f"{message}; see `gitops-bg explain {group}`")

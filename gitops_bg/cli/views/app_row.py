@@ -1,16 +1,14 @@
-"""One app at a glance: the row of `get`, from the live object alone. Shows what the agent wrote; decides nothing."""
+"""One app at a glance: its row of `get`, from the live object alone. Shows what the agent wrote; decides nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rich.console import Group
 from rich.text import Text
 
 from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.views.condition_meanings import drawn_together, json_of
-from gitops_bg.cli.views.listing import Column, Line, Listing
+from gitops_bg.cli.views.condition_meanings import json_of
 from gitops_bg.cli.views.output import said
 from gitops_bg.core import names
 from gitops_bg.core.model.conditions import Condition, Phase
@@ -57,17 +55,48 @@ class Row:
     """The conditions that demand an action of somebody."""
     branch: str = ""
     """The branch that is followed; empty where the live object does not say."""
+    group: str | None = None
+    """The release group that it is a member of; empty where it is of none, None where nobody asked."""
 
     @property
-    def app(self) -> AppKey:
+    def key(self) -> AppKey:
         """The app of the row."""
         return AppKey(self.namespace, self.name)
+
+    @property
+    def called(self) -> str:
+        """What it is, in a list of apps and groups."""
+        return f"app of {self.group}" if self.group else "app"
+
+    def cells(self, now: datetime) -> dict[str, Text]:
+        """Return what stands below the titles of a list; no text where there is nothing to say."""
+        return {
+            "ACTIVE": said(f"v{self.version}" if self.version else ""),
+            "DIGEST": said(short(self.digest) if self.digest else ""),
+            "COLOR": said(self.color, self.color if self.color in ("blue", "green") else ""),
+            "IMAGE": said(self.image),
+            "CANDIDATE": said(f"v{self.candidate}" if self.candidate else ""),
+            "CANDIDATE IMAGE": said(self.candidate_image),
+            "PULL REQUEST": said(self.pull_request),
+            "AGE": said(age(self.created, now)),
+            "PROMOTION": said(self.promotion),
+        }
+
+    @property
+    def line(self) -> str:
+        """The row as a line of text."""
+        candidate = f"candidate v{self.candidate} {self.candidate_image}" if self.candidate else "no candidate"
+        active = f"v{self.version} {self.color} {self.image}" if self.version else "nothing live"
+        asked = ", ".join(each.type for each in self.demands)
+        parts = (str(self.key), self.phase, active, candidate, self.promotion, asked)
+        return "  ".join(part for part in parts if part)
 
     def json(self) -> dict[str, Any]:
         """Return the row for programs."""
         from gitops_bg.spec.codec import to_json
 
-        return to_json(self) | {"demands": [json_of(each, self.app) for each in self.demands]}
+        demands = [json_of(each, self.key) for each in self.demands]
+        return {"kind": "app", **to_json(self), "demands": demands}
 
 
 def row_of(body: Mapping[str, Any]) -> Row:
@@ -103,11 +132,6 @@ def tells_branches(followed: Iterable[str]) -> bool:
     return any(branch not in ("", MAIN) for branch in followed)
 
 
-def rows_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """Return the rows of live BlueGreenDeployments, by namespace and name."""
-    return tuple(sorted(map(row_of, bodies), key=lambda row: (row.namespace, row.name)))
-
-
 def _promotion(gates: Sequence[GateGlance]) -> str:
     """Return how many gates are open, and the first that is closed."""
     if not gates:
@@ -115,56 +139,6 @@ def _promotion(gates: Sequence[GateGlance]) -> str:
     shut = [gate.kind for gate in gates if not gate.open]
     opened = f"{len(gates) - len(shut)}/{len(gates)}"
     return f"{opened}, waits for {shut[0]}" if shut else opened
-
-
-def list_of(rows: Iterable[Row], now: datetime, *, wide: bool = False) -> Group:
-    """Return the rows as a table, followed by what somebody has to do; ``wide``: with all that is known of each."""
-    shown = tuple(rows)
-    together = drawn_together((row.app, row.demands) for row in shown)
-    return Group(table_of(shown, now, wide=wide), *(part for group in together for part in ("", group)))
-
-
-_COLUMNS = (
-    Column("NAMESPACE"),
-    Column("NAME"),
-    Column("PHASE"),
-    Column("ACTIVE"),
-    Column("DIGEST", 8, wide=True),
-    Column("COLOR", 5),
-    Column("IMAGE", 5),
-    Column("CANDIDATE", 1),
-    Column("CANDIDATE IMAGE", 2),
-    Column("PULL REQUEST", 7, wide=True),
-    Column("AGE", 4),
-    Column("PROMOTION"),
-)
-_BESIDE_THE_NAME = 2
-
-
-def table_of(rows: Iterable[Row], now: datetime, *, wide: bool = False) -> Listing:
-    """Return the rows as a table."""
-    shown = tuple(rows)
-    columns, branches = list(_COLUMNS), tells_branches(row.branch for row in shown)
-    if branches:
-        columns.insert(_BESIDE_THE_NAME, Column("BRANCH"))
-    return Listing(columns, (Line(tuple(_cells(row, now, branches=branches))) for row in shown), wide=wide)
-
-
-def _cells(row: Row, now: datetime, *, branches: bool) -> Iterator[Text]:
-    yield said(row.namespace)
-    yield said(row.name, "bold")
-    if branches:
-        yield said(row.branch or "-")
-    yield said(row.phase, style_of(row.phase))
-    yield said(f"v{row.version}" if row.version else "-")
-    yield said(short(row.digest) if row.digest else "-")
-    yield said(row.color or "-", row.color if row.color in ("blue", "green") else "")
-    yield said(row.image or "-")
-    yield said(f"v{row.candidate}" if row.candidate else "-")
-    yield said(row.candidate_image or "-")
-    yield said(row.pull_request or "-")
-    yield said(age(row.created, now))
-    yield said(row.promotion or "-")
 
 
 def style_of(phase: str) -> str:

@@ -18,6 +18,7 @@ from gitops_bg.spec.glance import conditions_of
 
 if TYPE_CHECKING:
     from gitops_bg.core.groups.model import GroupKey
+    from gitops_bg.core.status.meanings import Meanings
 
 _MOST_NAMED = 3
 """How many apps a line names; the rest are counted."""
@@ -44,12 +45,17 @@ def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told:
     return Group(paragraph(_headline(condition, message), indent), _rows(condition, (app,), indent + 2))
 
 
-def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -> Iterator[Group]:
-    """Yield what somebody has to do about many apps: each kind of problem once, with the reason of each app."""
-    found: dict[tuple[str, str], dict[str, list[tuple[AppKey, Condition]]]] = {}
-    for app, of_app in conditions:
-        for one in demands(of_app):
-            found.setdefault((one.type, one.reason), {}).setdefault(one.message, []).append((app, one))
+def demanded(of: "AppKey | GroupKey", conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield the conditions of an app or a group that somebody must act on."""
+    return demands(conditions, _table(of))
+
+
+def drawn_together(conditions: "Iterable[tuple[AppKey | GroupKey, tuple[Condition, ...]]]") -> Iterator[Group]:
+    """Yield what somebody has to do about many apps and groups: each kind of problem once, with the reason of each."""
+    found: dict[tuple[type, str, str], dict[str, list[tuple[AppKey | GroupKey, Condition]]]] = {}
+    for app, demands_of_app in conditions:
+        for one in demands_of_app:
+            found.setdefault((type(app), one.type, one.reason), {}).setdefault(one.message, []).append((app, one))
     for reasons in found.values():
         headlines = (_of_apps(message, troubled) for message, troubled in reasons.items())
         apps = tuple(app for troubled in reasons.values() for app, _ in troubled)
@@ -57,12 +63,12 @@ def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -
         yield Group(*headlines, _rows(first, apps, 2))
 
 
-def _of_apps(message: str, troubled: list[tuple[AppKey, Condition]]) -> RenderableType:
+def _of_apps(message: str, troubled: "list[tuple[AppKey | GroupKey, Condition]]") -> RenderableType:
     where = said(f"{_named([app for app, _ in troubled])}: ", "bold")
     return paragraph(Text.assemble(where, _headline(troubled[0][1], message)))
 
 
-def _named(apps: list[AppKey]) -> str:
+def _named(apps: "list[AppKey | GroupKey]") -> str:
     more = len(apps) - _MOST_NAMED
     return ", ".join(map(str, apps[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
@@ -73,11 +79,15 @@ def _headline(condition: Condition, message: str) -> Text:
 
 
 def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
-    if isinstance(app, AppKey):
-        return meaning_of(condition.type, condition.reason, MEANINGS)
+    return meaning_of(condition.type, condition.reason, _table(app))
+
+
+def _table(of: "AppKey | GroupKey") -> "Meanings":
+    if isinstance(of, AppKey):
+        return MEANINGS
     from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 
-    return meaning_of(condition.type, condition.reason, GROUP_MEANINGS)
+    return GROUP_MEANINGS
 
 
 def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int) -> Listing:

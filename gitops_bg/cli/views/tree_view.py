@@ -32,7 +32,7 @@ _SIGNS = {
 
 def picture_of(app_view: AppView, now: datetime) -> Group:
     """Return the app as it was read; ages and countdowns count from ``now``."""
-    demands = (drawn(each, app_view.row.app, told=app_view.row.message) for each in app_view.row.demands)
+    demands = (drawn(each, app_view.row.key, told=app_view.row.message) for each in app_view.row.demands)
     return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now)))
 
 

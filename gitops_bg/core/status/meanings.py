@@ -550,6 +550,6 @@ def _only_waits(one: Condition, table: Meanings) -> bool:
     return meaning is not None and not meaning.asks and meaning.traffic in (STAYS, _NOTHING.traffic)
 
 
-def demands(conditions: Iterable[Condition]) -> Iterator[Condition]:
+def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
     """The `troubles` that somebody must act on, including unknown conditions."""
-    return (one for one in troubles(conditions) if _asks(one, MEANINGS))
+    return (one for one in troubles(conditions, table) if _asks(one, table))

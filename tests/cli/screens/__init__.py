@@ -16,12 +16,11 @@ from rich.console import Console, RenderableType
 from gitops_bg.cli.commands.group import history as group_history
 from gitops_bg.cli.commands.inspect import history
 from gitops_bg.cli.commands.policies import table_of as replay_table
-from gitops_bg.cli.views import app_row
+from gitops_bg.cli.views import app_row, rows
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
-from gitops_bg.cli.views.groups import rows as group_rows
+from gitops_bg.cli.views.groups.group_row import group_row_of
 from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.conditions import Condition
@@ -31,7 +30,6 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.ledger.history import Committed
 from gitops_bg.repo.ledger.ledger_entries import PublishedEntry
 from gitops_bg.repo.ledger.policy_file import PolicyChange
-from gitops_bg.spec.groups.status import GroupStatus
 from tests.cli.test_tree_view import SIGHT
 
 FOLDER = Path(__file__).parent
@@ -98,11 +96,15 @@ def _group_history() -> RenderableType:
     return group_history.table_of([("c0", PublishedEntry(epoch="e1", entry=entry))])
 
 
-def _groups(*, wide: bool) -> RenderableType:
-    status = GroupStatus(phase="Promoting", message="requests move to v3", active="v2", legacy="v1", candidates=("v3",))
-    plain = GroupStatus(phase="Healthy", active="v12")
-    rows = (group_rows.GroupRow(GroupKey("shop", "store"), status), group_rows.GroupRow(GroupKey("a", "b"), plain))
-    return group_rows.list_of(rows, NOW, wide=wide)
+def _with_groups(*, wide: bool) -> RenderableType:
+    versions = [{"name": "v2", "stage": "Active", "services": ["cart"]}]
+    moves = {"phase": "Promoting", "message": "requests move to v3", "active": "v2", "candidates": ["v3", "v4"]}
+    bad = {"type": "PromotionRejected", "status": "True", "reason": "RecordLost", "message": "v1/ left main"}
+    store, plain = (
+        group_row_of({"metadata": {"namespace": "shop", "name": name, "creationTimestamp": CREATED}, "status": status})
+        for name, status in (("store", {**moves, "versions": versions}), ("b", {"phase": "Held", "conditions": [bad]}))
+    )
+    return rows.list_of((plain, store, replace(_BAD, group="store"), replace(_WEB, group="")), NOW, wide=wide)
 
 
 def _replay() -> RenderableType:
@@ -113,16 +115,14 @@ def _replay() -> RenderableType:
 
 
 SCREENS: Mapping[str, Callable[[], RenderableType]] = {
-    "apps": lambda: app_row.list_of((_WEB, _BAD, _SEARCH), NOW),
-    "apps-of-branches": lambda: app_row.list_of(
-        (replace(_WEB, branch="main"), replace(_SEARCH, branch="staging")), NOW
-    ),
-    "apps-wide": lambda: app_row.list_of((_WEB, _SEARCH), NOW, wide=True),
+    "apps": lambda: rows.list_of((_WEB, _BAD, _SEARCH), NOW),
+    "apps-of-branches": lambda: rows.list_of((replace(_WEB, branch="main"), replace(_SEARCH, branch="staging")), NOW),
+    "apps-wide": lambda: rows.list_of((_WEB, _SEARCH), NOW, wide=True),
     "tree": lambda: picture_of(SIGHT, NOW),
     "gates": lambda: gate_table(_GATES, NOW, indent=2),
     "history": _history,
-    "groups": lambda: _groups(wide=False),
-    "groups-wide": lambda: _groups(wide=True),
+    "apps-and-groups": lambda: _with_groups(wide=False),
+    "apps-and-groups-wide": lambda: _with_groups(wide=True),
     "group-history": _group_history,
     "replay": _replay,
 }

@@ -168,7 +168,7 @@ def _explain_and_get_name_what_comes_next(cli: Cli, waiting: App) -> None:
     ]
     tree = cli("get", str(waiting.key))
     assert ", ".join(CHANGES) in tree
-    [app] = cli.json("get", str(waiting.key))["apps"]
+    [app] = cli.json("get", str(waiting.key))["items"]
     assert [ref["name"] for ref in app["versions"][1]["configuration"]] == ["web-settings", "db"]
     assert [each["changed"] for each in app["versions"][1]["configurationChanges"]] == [
         ["nginx.conf", "url"],

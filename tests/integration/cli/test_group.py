@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.integration.cli.conftest import AUTHOR, Cli
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
@@ -41,8 +42,7 @@ def store(world: Scenario) -> Store:
 def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: Cli, store: Store) -> None:
     store.begin()
     name = f"{store.world.namespace}/store"
-    assert [word in cli("group", "get") for word in (name, "v1", "v2", "Healthy")] == [True] * 4
-    (shown,) = cli.json("group", "get", name)["groups"]
+    (shown,) = cli.json("group", "get", "-n", store.world.namespace)["items"]
     assert (shown["active"], shown["candidates"], shown["phase"]) == ("v1", ["v2"], "Healthy")
     assert "record" not in shown
 
@@ -53,8 +53,6 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     assert store.world.remote.log()[0].author in AUTHOR
     store.world.wake()
     store.wait("v1L v2A")
-    text = cli("group", "get", name)
-    assert "v2  Active  auth-v1, cart-v2" in text
     assert "main asks for v2 already" in cli("group", "promote", name, "v2")
 
     cli("group", "rollback", name, "v1")
@@ -80,9 +78,9 @@ def test_the_verbs_of_apps_are_about_a_group_where_it_has_the_name(cli: Cli, sto
     store.begin()
     store.world.wait_idle()
     name = f"{store.world.namespace}/store"
-    (shown,) = cli.json("get", name)["groups"]
+    (shown,) = cli.json("get", name)["items"]
     assert (shown["active"], shown["candidates"]) == ("v1", ["v2"])
-    for verb in ("tree", "explain", "plan", "diff"):
+    for verb in ("get", "tree", "explain", "plan", "diff"):
         said, by_group = (re.sub(r" +\d+s\b", "", cli(*words, name)) for words in ((verb,), ("group", verb)))
         assert said == by_group, verb
     assert cli.json("promote", name, "-m", "looked at it")["version"] == "v2", "the only candidate"
@@ -98,6 +96,45 @@ def test_the_verbs_of_apps_are_about_a_group_where_it_has_the_name(cli: Cli, sto
     with looked_at_again_and_again(store.world):
         assert "main asks for v2" in cli("promote", name, "--to", "2", "--wait")
     assert store.stages() == "v1L v2A"
+
+
+def test_a_list_has_apps_and_groups_and_members_below_their_group(cli: Cli, store: Store) -> None:
+    """A member is an app like any other: what it lacks is seen, and whose it is. Groups alone are the same list."""
+    store.begin()
+    store.world.app().deploy("one")
+    store.world.wait_idle()
+    here = ("-n", store.world.namespace)
+    lines = cli("get", *here).splitlines()
+    assert lines[0].split()[:3] == ["NAMESPACE", "NAME", "KIND"]
+    rows = [re.split(r" {2,}", line)[1:6] for line in lines[1:]]
+    assert rows == [
+        ["store", "group", "Healthy", "v1", "-"],
+        ["auth-v1", "app of store", "Healthy", "v1", "blue"],
+        ["cart-v1", "app of store", "Healthy", "v1", "blue"],
+        ["cart-v2", "app of store", "Healthy", "v1", "blue"],
+        ["web", "app", "Healthy", "v1", "blue"],
+    ]
+    items = cli.json("get", *here)["items"]
+    assert [(each["kind"], each["name"], each.get("group")) for each in items] == [
+        ("group", "store", None),
+        *(("app", name, "store") for name in ("auth-v1", "cart-v1", "cart-v2")),
+        ("app", "web", ""),
+    ]
+    assert "record" not in items[0]
+    assert [each for each in items if each["kind"] == "group"] == cli.json("group", "get", *here)["items"]
+    alone = cli("group", "get", *here).splitlines()
+    assert [line.split()[1:5] for line in alone] == [line.split()[1:5] for line in lines[:2]]
+
+
+def test_where_groups_may_not_be_listed_apps_are_and_that_is_said(
+    cli: Cli, world: Scenario, sandbox_cluster: SandboxCluster
+) -> None:
+    world.start()
+    world.app().deploy("v1")
+    sandbox_cluster.sandbox.faults.refuse("list", "releasegroups", world.namespace)
+    said = cli("get", "-n", world.namespace)
+    assert "Healthy" in said
+    assert "release groups are not listed: " in said
 
 
 def test_an_app_of_the_same_name_is_meant_and_what_it_lacks_is_looked_for_in_no_group(cli: Cli, store: Store) -> None:

@@ -185,7 +185,7 @@ def _tree_shows_versions_their_services_pods_services_routes_and_gates(cli: Cli,
     assert found == sorted(found)
     assert sum(line.startswith("□ cart-v2") for line in lines) >= 1
     assert "→ cart-v1" in lines[found[7]]
-    data = cli.json("group", "tree", name(store))
+    (data,) = cli.json("group", "tree", name(store))["items"]
     assert [each["name"] for each in data["versions"]] == ["v1", "v2"]
     assert data["versions"][0]["services"][0]["tree"]["phase"] == "Healthy"
     assert {"name": "cart", "follows": "cart-v1"} in data["services"]

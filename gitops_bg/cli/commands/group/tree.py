@@ -1,10 +1,12 @@
 """`group tree`: a group with its versions, their services, ReplicaSets and pods. It only reads."""
 
+from datetime import datetime
+
 from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.commands.group.live import live_groups
 from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.groups.group_tree import drawn_group, json_tree, read_group
+from gitops_bg.cli.views.groups.group_tree import GroupView, drawn_group, json_tree, read_group
 from gitops_bg.cli.views.output import Output
 
 
@@ -15,8 +17,12 @@ def tree(group: Group, at: LiveOptions) -> None:
     """
     output = Output(at.out)
     with Session(kube=at.kube, place=at.place) as session:
-        (body,) = live_groups(session.cluster.client, at.place.namespace, group)
-        view, now = read_group(session, body), session.now
+        (body,) = live_groups(session.client, at.place.namespace, group)
+        show_group(output, read_group(session, body), session.now)
+
+
+def show_group(output: Output, view: GroupView, now: datetime) -> None:
+    """Show one group, in either format."""
     if output.json:
-        output.data(json_tree(view))
+        output.data({"items": [json_tree(view)]})
     output.show(drawn_group(view, now))

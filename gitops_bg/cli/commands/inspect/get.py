@@ -1,10 +1,9 @@
-"""`get`: the state of apps, one line each, or one app as a tree; with -w, every change. It only reads.
+"""`get`: the state of apps and release groups, one line each, or one as a tree; with -w, every change. It only reads.
 
 The list is what people ask for all day: what only a tree or a watch needs is imported there (docs/reference/cli.md).
 """
 
 import math
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -13,10 +12,10 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app_or_none
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.views.app_row import Row, list_of, rows_of
 from gitops_bg.cli.views.output import Output
-from gitops_bg.cluster.api.errors import NamespaceMissing
-from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.cli.views.rows import AnyRow, list_of, rows_of
+from gitops_bg.cluster.api.errors import Forbidden, NamespaceMissing, NotFound
+from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
 
@@ -29,46 +28,82 @@ def get(
             parser=an_app_or_none,
             metavar="[APP]",
             autocompletion=completion.apps_and_groups,
-            help="NAME or NAMESPACE/NAME, of an app or a release group; none: a list of all apps.",
+            help="NAME or NAMESPACE/NAME, of an app or a release group; none: a list of all.",
         ),
     ] = "",
     watch: Watch = False,
     everywhere: Annotated[
-        bool, typer.Option("--all-namespaces", "-A", help="Apps of all namespaces; the default without -n.")
+        bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces; the default without -n.")
     ] = False,
     timeout: WatchTimeout = math.inf,
 ) -> None:
-    """List apps, or show one as a tree: its versions, their pods, their measurements, and what it waits for.
+    """List apps and groups, or show one as a tree: its versions, pods and measurements, and what it waits for.
 
     Example: gitops-bg get shop/web -w
     """
     output = Output(at.out)
-    namespace = "" if everywhere else at.place.namespace
     with LiveSession(kube=at.kube, place=at.place) as session:
-        key = session.app(app) if app else None
+        if not app:
+            show_all(Listed(session, output, "" if everywhere else at.place.namespace), at, timeout, watch=watch)
+            return
+        key = session.app(app)
         if watch:
-            from gitops_bg.cli.commands.inspect.watch_apps import watch_apps
+            from gitops_bg.cli.commands.inspect.watch import watch_app
 
-            watch_apps(session, at, output, key, key.namespace if key else namespace, timeout)
-        elif key:
+            watch_app(session, at, output, key, timeout)
+        else:
             from gitops_bg.cli.commands.inspect.tree import show_app
 
             show_app(output, session, key)
-        else:
-            rows = rows_of(session.client.list(APPS, namespace))
-            if namespace and not rows and session.lacks_namespace(namespace):
-                raise NamespaceMissing(no_namespace(namespace))
-            _show_list(output, rows, session.now)
-            _show_holders(output, session)
 
 
-def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:
+class Listed:
+    """The apps and groups of a namespace (empty: of all), or the groups alone; each look reads the cluster anew."""
+
+    def __init__(self, session: LiveSession, output: Output, namespace: str, *, groups_only: bool = False) -> None:
+        self.session = session
+        self.output = output
+        self.namespace = namespace
+        self._groups_only = groups_only
+        self._told = False
+
+    def rows(self) -> tuple[AnyRow, ...]:
+        """Return what there is now."""
+        client = self.session.client
+        if self._groups_only:
+            return rows_of((), client.list(RELEASE_GROUPS, self.namespace))
+        return rows_of(client.list(APPS, self.namespace), self._groups())
+
+    def _groups(self) -> list[Object]:
+        """Return the groups; none where the cluster has no such kind, or does not say: who asks may have no groups."""
+        try:
+            return list(self.session.client.list(RELEASE_GROUPS, self.namespace))
+        except NotFound:
+            return []
+        except Forbidden as error:
+            if not self._told:
+                self.output.note(f"release groups are not listed: {error}")
+            self._told = True
+            return []
+
+
+def show_all(listed: Listed, at: LiveOptions, timeout: float, *, watch: bool) -> None:
+    """Show the list, once or on every change. Raises `NamespaceMissing`."""
+    if watch:
+        from gitops_bg.cli.commands.inspect.watch import watch_all
+
+        watch_all(listed.rows, at, listed.output, listed.namespace, timeout)
+        return
+    rows, output, session = listed.rows(), listed.output, listed.session
+    if listed.namespace and not rows and session.lacks_namespace(listed.namespace):
+        raise NamespaceMissing(no_namespace(listed.namespace))
     if output.json:
-        output.data({"apps": [row.json() for row in rows]})
+        output.data({"items": [row.json() for row in rows]})
     elif rows:
-        output.show(list_of(rows, now, wide=output.wide))
+        output.show(list_of(rows, session.now, wide=output.wide))
     else:
-        output.note("no apps here yet: the agent makes them from the repository")
+        output.note("nothing is here yet: the agent makes apps and groups from the repository")
+    _show_holders(output, session)
 
 
 def _show_holders(output: Output, session: LiveSession) -> None:

@@ -22,5 +22,5 @@ def show_app(output: Output, session: LiveSession, app: AppKey) -> None:
     """Show one app, in either format."""
     app_view = look(session, app)
     if output.json:
-        output.data({"apps": [json_of(app_view)]})
+        output.data({"items": [json_of(app_view)]})
     output.show(picture_of(app_view, session.now))

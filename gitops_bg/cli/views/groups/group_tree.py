@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 
@@ -16,6 +16,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.app_json import json_of
 from gitops_bg.cli.views.app_row import age, style_of
 from gitops_bg.cli.views.app_view import AppView, look
+from gitops_bg.cli.views.groups.group_row import group_row_of
 from gitops_bg.cli.views.output import said
 from gitops_bg.cli.views.tree_rows import Branch, gate_branch, root_of
 from gitops_bg.cli.views.tree_view import drawn_tree
@@ -30,7 +31,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.groups.status import GroupStatus
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.groups import GroupServiceTreeJson, GroupTreeJson
+    from gitops_bg.cli.printed.groups import GroupServiceTreeJson
 
 _STAGES = {VersionStage.ACTIVE: "bold green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 _TAKEN = {True: "Accepted", False: "NotAccepted", None: "Unknown"}
@@ -72,11 +73,10 @@ def _app(session: Session, app: AppKey) -> AppView | None:
         return None
 
 
-def json_tree(view: GroupView) -> "GroupTreeJson":
-    """Return the group, with each app as `tree` shows it, for programs."""
+def json_tree(view: GroupView) -> dict[str, Any]:
+    """Return the row of the group, and each app as `tree` shows it, for programs."""
     return {
-        "group": str(view.group),
-        "phase": view.status.phase,
+        **group_row_of(view.body).json(),
         "versions": [
             {
                 "name": each.name,
@@ -90,7 +90,6 @@ def json_tree(view: GroupView) -> "GroupTreeJson":
             {"name": name, "accepted": each.accepted, "reason": each.reason or each.unresolved}
             for name, each in sorted(view.observed.routes.items())
         ],
-        "gates": list((view.body.get("status") or {}).get("gates") or ()),
     }
 
 

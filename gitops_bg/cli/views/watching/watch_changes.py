@@ -3,17 +3,15 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 
 from gitops_bg.agent.runtime.signals import wait_interruptibly
-from gitops_bg.cli.views.pods import pod_labels
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import PODS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.api.watch import Watch
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, Transient
-from gitops_bg.core.model.version import AppKey
 
 _SYNC_SECONDS = 30.0
 
@@ -22,8 +20,10 @@ Wait = Callable[[float | None], bool]
 
 
 @contextmanager
-def changes(access: Access, namespace: str = "", pods_of: AppKey | None = None) -> Iterator[Wait]:
-    """Watch a namespace (empty: all), and the pods of an app. The result waits for the next change."""
+def changes(access: Access, namespace: str = "", pods: str = "", *, groups: bool = False) -> Iterator[Wait]:
+    """Watch the apps of a namespace (empty: all), the pods with these labels (empty: none), and release groups. The
+    result waits for the next change; its first wait ends at once, as what is there is news.
+    """
     changed = threading.Event()
     cluster = Cluster.watching(access, lambda _app: changed.set(), [namespace] if namespace else [])
     try:
@@ -31,24 +31,15 @@ def changes(access: Access, namespace: str = "", pods_of: AppKey | None = None) 
         if not cluster.wait(_SYNC_SECONDS):
             raise next(iter(cluster.troubles()), Transient("the cluster did not list its objects in time"))
         changed.set()
-        # If we may not watch the pods, it continues without them.
-        pods = _watching(cluster.client, PODS, pods_of.namespace, pod_labels(pods_of), changed) if pods_of else None
-        with pods or nullcontext():
+        # What we may not watch is left out: it continues without.
+        more = [(PODS, pods)] if pods else []
+        more += [(RELEASE_GROUPS, "")] if groups else []
+        with ExitStack() as watches:
+            for kind, labels in more:
+                watches.enter_context(_watching(cluster.client, kind, namespace, labels, changed))
             yield _wait_for(changed)
     finally:
         cluster.stop()
-
-
-@contextmanager
-def group_changes(access: Access, namespace: str = "") -> Iterator[Wait]:
-    """Watch the release groups of a namespace (empty: all). The first wait ends at once: what is there is news."""
-    changed, client = threading.Event(), Client(access)
-    changed.set()
-    try:
-        with _watching(client, RELEASE_GROUPS, namespace, "", changed):
-            yield _wait_for(changed)
-    finally:
-        client.close()
 
 
 def _wait_for(changed: threading.Event) -> Wait:

@@ -122,13 +122,14 @@ class JsonLines(Generic[Seen]):
     def __init__(self, output: Output, value: Callable[[Seen], Any]) -> None:
         self._output = output
         self._value = value
-        self._last: Seen | None = None
+        self._last: Any = None
 
     def show(self, seen: Seen) -> None:
-        """Show the state, unless it equals the last one."""
-        if seen != self._last:
-            self._last = seen
-            self._output.data_line(self._value(seen))
+        """Show the state, unless it is told as the last one was."""
+        value = self._value(seen)
+        if value != self._last:
+            self._last = value
+            self._output.data_line(value)
 
 
 class RowLines(Generic[Row]):

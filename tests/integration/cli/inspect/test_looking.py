@@ -39,7 +39,7 @@ def test_get_shows_phase_version_candidate_and_what_promotion_waits_for(cli: Cli
     assert "AwaitingPromotion" in shown
     assert "v2 registry.example/web:v2" in " ".join(shown.split())
     assert "waits for approval" in shown
-    [row] = cli.json("get", str(waiting.key))["apps"]
+    [row] = cli.json("get", str(waiting.key))["items"]
     assert (row["version"], row["color"], row["image"]) == (1, "blue", "registry.example/web:v1")
     assert row["candidate"] == 2
 
@@ -89,7 +89,7 @@ def test_one_app_is_a_tree_of_versions_pods_services_and_gates(cli: Cli, waiting
     assert "⇄ web Service active → v1 (blue), 2 ready endpoints" in shown
     assert "⇄ web-preview Service preview → v2 (green)" in shown
     assert "⊞ approval Gate shut waiting for the promotion branch to be merged" in shown
-    [answer] = cli.json(verb, str(waiting.key))["apps"]
+    [answer] = cli.json(verb, str(waiting.key))["items"]
     assert [(each["version"], each["live"], len(each["pods"])) for each in answer["versions"]] == [
         (1, True, 2),
         (2, False, 2),

@@ -214,25 +214,32 @@ def test_a_group_is_shown_again_on_each_change(cli: Cli, world: Scenario, tmp_pa
     store = Store(world)
     store.begin()
     assert "the cluster has no group other" in cli("group", "get", "other", "-w", code=5)
-    with running(cli, tmp_path, "group", "get", "store", "-w") as printed:
-        wait_for(printed, "v1  Active")
+    with running(cli, tmp_path, "get", f"{world.namespace}/store", "-w") as printed:
+        wait_for(printed, "store: Healthy: v1 serves")
         store.activate("v2")
-        wait_for(printed, "v2  Active")
-        wait_for(printed, "store  Healthy", times=2)
+        shown = wait_for(printed, "store: Healthy: v2 serves")
+    frames = shown.split(f"{world.namespace}/store: ")[1:]
+    assert all("⟳ cart-v2" in frame for frame in frames), "each is the whole tree"
+    assert len(set(frames)) == len(frames), "no frame comes twice"
 
 
-def test_the_list_of_groups_prints_only_those_that_changed_as_text_or_json(
+def test_the_list_prints_only_apps_and_groups_that_changed_as_text_or_json(
     cli: Cli, world: Scenario, tmp_path: Path
 ) -> None:
     store = Store(world)
     store.begin()
-    with running(cli, tmp_path, "group", "get", "-w", "-n", world.namespace, "-o", "json") as printed:
+    web = world.app().deploy("v1")
+    with running(cli, tmp_path, "get", "-w", "-n", world.namespace, "-o", "json") as printed:
         wait_for(printed, '"active": "v1"')
         store.activate("v2")
         wait_for(printed, '"active": "v2"')
+        web.push_image("v2")
+        wait_for(printed, '"candidate": 2')
     rows = [json.loads(line) for line in printed.read_text().splitlines()]
-    assert {row["name"] for row in rows} == {"store"}
-    assert all("record" not in row for row in rows)
-    assert all(before != after for before, after in itertools.pairwise(rows))
+    of_group = [row for row in rows if row["kind"] == "group"]
+    assert {row["name"] for row in of_group} == {"store"}
+    assert {row["name"] for row in rows if row["kind"] == "app"} >= {"web", "cart-v1", "cart-v2"}
+    assert all("record" not in row for row in of_group)
+    assert all(before != after for before, after in itertools.pairwise(of_group))
     text = cli("group", "get", "-w", "-n", world.namespace, "--timeout", "1s")
-    assert f"{world.namespace}/store" in text
+    assert [line.split()[0] for line in text.splitlines()] == [f"{world.namespace}/store"]

@@ -328,7 +328,7 @@ def test_the_main_job_by_the_command_line(either_world: Scenario, cluster: TestC
     web.wait_told()
     events = [entry["event"] for entry in cli.json("history", str(web.key))["entries"]]
     assert {"deployed", "promoted", "rolled-back"} <= set(events)
-    assert cli.json("get", str(web.key))["apps"][0]["version"] == 1
+    assert cli.json("get", str(web.key))["items"][0]["version"] == 1
 
 
 # --- restart ---

@@ -79,7 +79,7 @@ def _get_shows_the_branch_where_something_follows_another_than_main(cli: Cli, bo
     assert "BRANCH" not in cli("get", "-n", both.web.key.namespace)
     assert "Branch:    staging" in cli("get", str(both.staged.key))
     assert "Branch:" not in cli("get", str(both.web.key))
-    assert {each["branch"] for each in cli.json("get")["apps"]} == {"main", "staging"}
+    assert {each["branch"] for each in cli.json("get")["items"]} == {"main", "staging"}
 
 
 def _what_several_follow_is_named_in_full(cli: Cli, both: Environments) -> None:

@@ -19,9 +19,9 @@ from tests.support.scenario import App, Scenario, scenario
 def demand_right_answers(cli: Cli, app: App, *, moved: str, ledger: str) -> None:
     """Ask every verb that reads about an app at rest. ``moved`` is an event that its ledger has."""
     name = str(app.key)
-    assert name in [f"{each['namespace']}/{each['name']}" for each in cli.json("get")["apps"]]
+    assert name in [f"{each['namespace']}/{each['name']}" for each in cli.json("get")["items"]]
     for verb in ("get", "tree"):
-        (shown,) = cli.json(verb, name)["apps"]
+        (shown,) = cli.json(verb, name)["items"]
         assert (shown["name"], shown["phase"]) == (app.name, "Healthy")
     assert cli.json("status", name, "--no-watch")["phase"] == "Healthy"
     assert cli.json("explain", name, "--exit-code")["app"] == name
