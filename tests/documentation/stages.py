@@ -13,7 +13,7 @@ from gitops_bg.core import engine
 from gitops_bg.core.model.stages import NEXT, StageEvent
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
-from tests.exploration.passes import FOR_PEOPLE
+from tests.exploration.apps.passes import FOR_PEOPLE
 from tests.exploration.search import explore
 from tests.exploration.seeds import SEEDS
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from gitops_bg.core import engine
-from tests.exploration.passes import FOR_PEOPLE, light
+from tests.exploration.apps.passes import FOR_PEOPLE, light
 from tests.exploration.seed import Event, Life, Seed, begin
 from tests.exploration.world import Violation
 

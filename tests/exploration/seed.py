@@ -44,7 +44,7 @@ class Seed(NamedTuple):
 
     name: str
     world: Callable[[], Life]
-    """Makes the world in which it begins (`life.Life`, `groups.life.Life`)."""
+    """Makes the world in which it begins (`apps.life.Life`, `groups.life.Life`)."""
     events: tuple[Event, ...]
     depth: int
     """How deep CI explores from it."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 from gitops_bg.core.model.analysis.metrics import Metric, Plan
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
+from tests.exploration.apps.life import Life, Rules
 from tests.exploration.groups.seeds import GROUP_SEEDS
-from tests.exploration.life import Life, Rules
 from tests.exploration.seed import Event, Seed
 
 ANALYSIS = Plan((Metric("errors", "web", count=1),))

@@ -1,5 +1,5 @@
 """What a group's status says, against what is true of it, after each change of random histories: the promise of
-`tests/exploration/sayings.py` for groups. What is true is the simulation's: folders, pods, answers of the Gateway.
+`tests/exploration/apps/sayings.py` for groups. What is true is the simulation's: folders, pods, answers of the Gateway.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.record import Cause, Event, LedgerEntry, Lift, Record, SwitchKind
 from gitops_bg.core.model.version import Stage
-from tests.exploration.passes import SIZE, digest, tag_of
+from tests.exploration.apps.passes import SIZE, digest, tag_of
 from tests.exploration.world import Books, Cluster, Commit, Ledger, Main, Violation
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)

@@ -50,9 +50,9 @@ from gitops_bg.core.transitions.record.rollouts import note_rollouts
 from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
+from tests.exploration.apps.sameness import compared, named, nameless
+from tests.exploration.apps.sayings import Said, said_of, untrue
 from tests.exploration.moments import NOW, canonical
-from tests.exploration.sameness import compared, named, nameless
-from tests.exploration.sayings import Said, said_of, untrue
 from tests.exploration.world import Agent, Branch, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
 
 SIZE = 2

@@ -14,11 +14,11 @@ from gitops_bg.core.model.actions import Action, CommitPrimary, GitAction, Publi
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from tests.exploration import promises
+from tests.exploration.apps import promises
+from tests.exploration.apps.passes import Outcome, Passes, carry_out, digest, tag_of
+from tests.exploration.apps.sayings import PROMISE, still
 from tests.exploration.moments import LONG_AGO, canonical, moved_back
-from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of
 from tests.exploration.rest import Resting
-from tests.exploration.sayings import PROMISE, still
 from tests.exploration.seed import Event
 from tests.exploration.world import (
     Agent,

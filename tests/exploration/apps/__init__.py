@@ -1,0 +1,1 @@
+"""Exploration of apps (`tests.exploration`): their world, what can happen in it, and what must be so."""
