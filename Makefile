@@ -70,11 +70,12 @@ counts: .venv/.installed
 	$(BIN)/python -m tests.counts $(COUNTS)
 
 # What CI explores: all of depth 4, and of depth 5 as much of each seed as its share of a million states;
-# `make explore DEPTH=6 MOST=200000` goes deeper.
-comma := ,
+# `make explore DEPTH=6 MOST=app=200000` goes deeper; `EXPLORE='--kind group'` takes groups alone, `--seed NAME` one seed.
 DEPTH ?= 5
-MOST ?= 49850
-LEAST ?= $(if $(filter 5-49850,$(DEPTH)-$(MOST)),app=1000000$(comma)group=300000)
+MOST ?= app=49850,group=19000
+ifeq "$(DEPTH) $(MOST)" "5 app=49850,group=19000"
+LEAST ?= app=1000000,group=300000
+endif
 explore: .venv/.installed
 	$(BIN)/python -m tests.exploration --write --depth $(DEPTH) --most $(MOST) --least "$(LEAST)" $(EXPLORE)
 

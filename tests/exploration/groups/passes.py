@@ -21,7 +21,7 @@ from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import STORE, version
-from tests.exploration.groups.world import Agent, Cluster, Commit, Pools
+from tests.exploration.groups.world import Agent, Cluster, Commit, Pools, Routes
 from tests.exploration.moments import LONG_AGO, NOW, mapped
 
 RUNS = (MemberState.RUNNING, MemberState.CANDIDATE)
@@ -202,7 +202,7 @@ def carry_out(action: act.GroupAction, cluster: Cluster) -> Cluster | None:
         case act.ApplyRoute(route):
             return served(_with_route(cluster, route))
         case act.DeleteRoute(name):
-            left = tuple(one for one in cluster.routes if one.name != name)
+            left = Routes(one for one in cluster.routes if one.name != name)
             return served(cluster._replace(routes=left))
         case act.FollowMember(service, to):
             others = [one for one in cluster.services if one[0] != service]
@@ -214,8 +214,8 @@ def carry_out(action: act.GroupAction, cluster: Cluster) -> Cluster | None:
 
 def _with_route(cluster: Cluster, route: HttpRoute) -> Cluster:
     if all(one.name != route.name for one in cluster.routes):
-        return cluster._replace(routes=(*cluster.routes, route))
-    return cluster._replace(routes=tuple(route if one.name == route.name else one for one in cluster.routes))
+        return cluster._replace(routes=Routes((*cluster.routes, route)))
+    return cluster._replace(routes=Routes(route if one.name == route.name else one for one in cluster.routes))
 
 
 def served(cluster: Cluster) -> Cluster:
@@ -227,7 +227,7 @@ def served(cluster: Cluster) -> Cluster:
         return cluster
     if cluster.gateway == "refuses":
         names = {one.name for one in cluster.routes}
-        return cluster._replace(taken=tuple(one for one in cluster.taken if one.name in names))
+        return cluster._replace(taken=Routes(one for one in cluster.taken if one.name in names))
     return cluster._replace(taken=cluster.routes)
 
 

@@ -15,11 +15,10 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.exploration.groups.passes import FOLDERS
-from tests.exploration.groups.world import Cluster, Commit
+from tests.exploration.groups.world import Cluster, Commit, Routes
 from tests.exploration.moments import NOW
 from tests.exploration.world import Violation
 
@@ -35,7 +34,7 @@ def broken(what: str) -> Violation:
 
 
 @lru_cache(maxsize=200_000)
-def answers(routes: tuple[HttpRoute, ...]) -> dict[tuple[str, str], str]:
+def answers(routes: Routes) -> dict[tuple[str, str], str]:
     """The member that answers each request, by its path and the version that its header names."""
     ages = {route.name: age for age, route in enumerate(routes)}
     return {
@@ -76,11 +75,15 @@ def followed(before: Cluster, after: Cluster, record: GroupRecord) -> None:
     _named(before.taken, after.taken, record)
 
 
-def _named(before: tuple[HttpRoute, ...], after: tuple[HttpRoute, ...], record: GroupRecord) -> None:
+def _named(before: Routes, after: Routes, record: GroupRecord) -> None:
     """A header that has led to the version that it names leads to no other one."""
     was, now = answers(before), answers(after)
-    for (path, name), by in now.items():
-        is_kept = name and _states(record)[-1].stage(name) not in (None, VersionStage.ARCHIVED)
+    for (path, name), by in now.items() if was != now else ():
+        is_kept = (
+            name
+            and by not in (was[path, name], *NO_ANSWER)
+            and _states(record)[-1].stage(name) not in (None, VersionStage.ARCHIVED)
+        )
         own = _own(name, record) if is_kept else set()
         if was[path, name] in own and by not in (*own, *NO_ANSWER):
             raise broken(f"a request for {path} that names {name} was answered by {was[path, name]}, and now by {by}")

@@ -45,6 +45,16 @@ class Git(NamedTuple):
     """The commit that main refused, on a branch of its own."""
 
 
+class Routes(tuple[HttpRoute, ...]):
+    """HTTPRoutes, oldest first: a tuple that works out its hash once."""
+
+    def __hash__(self) -> int:
+        known: int | None = self.__dict__.get("known")
+        if known is None:
+            known = self.__dict__["known"] = super().__hash__()
+        return known
+
+
 class Cluster(NamedTuple):
     """What is live."""
 
@@ -52,9 +62,8 @@ class Cluster(NamedTuple):
     """The ReleaseGroup."""
     life: int = 0
     """How often it was made anew."""
-    routes: tuple[HttpRoute, ...] = ()
-    """The HTTPRoutes, oldest first."""
-    taken: tuple[HttpRoute, ...] = ()
+    routes: Routes = Routes()
+    taken: Routes = Routes()
     """What the Gateway serves of them."""
     services: tuple[tuple[str, str], ...] = ()
     """The stable Services, each with the member that it follows."""
