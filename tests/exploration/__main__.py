@@ -57,14 +57,17 @@ def main() -> int:
     parser.add_argument("--depth", type=int, help="events from each seed (default: as the tests do)")
     parser.add_argument("--seed", action="append", help="only this one")
     parser.add_argument("--kind", choices=["app", "group"], help="only seeds of this kind")
-    parser.add_argument("--most", type=_of_kinds, default={}, help="states of a seed, by its kind: app=50000,group=20000")
-    parser.add_argument("--least", type=_of_kinds, default={}, help="states of all seeds of a kind: fewer are a failure")
+    parser.add_argument("--most", type=_of_kinds, default={}, help="states of a seed: app=50000,group=20000")
+    parser.add_argument("--least", type=_of_kinds, default={}, help="states of all seeds: fewer are a failure")
     parser.add_argument("--write", action="store_true", help="write each new story as a test")
     parser.add_argument("--unmended", metavar="WHY", default="", help="that test is known to fail, and why")
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     seeds = [one for one in SEEDS if one.name in (asked.seed or [one.name]) and one.kind in (asked.kind or one.kind)]
-    jobs = [(one.name, asked.depth + one.deeper if asked.depth else None, asked.most.get(one.kind, 10_000_000)) for one in seeds]
+    jobs = [
+        (one.name, asked.depth + one.deeper if asked.depth else None, asked.most.get(one.kind, 10_000_000))
+        for one in seeds
+    ]
     jobs.reverse()  # The smallest come first there: no process is to be left with a large one at the end.
     began, new, done = time.monotonic(), 0, []
     for one in _explore(jobs, asked.processes):

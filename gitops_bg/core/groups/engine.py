@@ -115,6 +115,8 @@ def _decided(
     world = GroupWorld(key, desired.spec, desired, observed, record, now)
     if not observed.uid:
         return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
+    if record.succeeds and not desired.main.counts:
+        return _at_rest(desired, observed, record)  # Whether the former name is gone, only a main that counts says.
     before, world = world, succeed(world)
     if actions := taking_over(world):
         world = note_events(before, world)

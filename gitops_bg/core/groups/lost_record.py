@@ -6,8 +6,9 @@ Services follow several versions, the group's HTTPRoutes say which of them serve
 
 from collections.abc import Iterator
 
-from gitops_bg.core.groups.model import version_number
+from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.core.groups.routes.attaching import attached_at
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, HttpRule
@@ -42,17 +43,18 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
     was active already.
 
     So say Services and routes together: of what the folder has, some follow this version, the others an older one, and
-    requests without the header go to exactly these. While traffic moves, Services and routes differ. Without routes the
-    ledger says which version served last; traffic moves while it still says the one before.
+    requests without the header go to exactly these. While traffic moves, Services and routes differ. Of services
+    without routes the ledger says which version served last; traffic moves while it still says the one before.
     """
     overtaken, followed = _overtaken(world, version), dict(_followed(world))
     its = _its_own(world, version)
     if not its or not overtaken:
         return frozenset()
     led = _led_to(world)
-    if not led:
+    routed = {member.rpartition("-")[0] for member in led}
+    if not overtaken & routed:
         return overtaken if _by_ledger(world).active == version else frozenset()
-    agree = {followed[service] for service in overtaken | its} <= led
+    agree = {followed[service] for service in (overtaken | its) & routed} <= led
     is_on_its_way = any(member_name(service, version) in led for service in overtaken)
     return overtaken if agree and not is_on_its_way else frozenset()
 
@@ -70,7 +72,7 @@ def _its_own(world: GroupWorld, version: str) -> frozenset[str]:
 
 def _led_to(world: GroupWorld) -> frozenset[str]:
     """The members that get requests without the header by HTTPRoutes."""
-    return frozenset[str]().union(*led_by_default(_routes(world), world.spec.gateway).values())
+    return frozenset[str]().union(*led_by_default(_routes(world), _attached(world)).values())
 
 
 def _by_ledger(world: GroupWorld) -> LedgerPosition:
@@ -116,13 +118,19 @@ def _routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
     return known if len(known) == len(own) else ()
 
 
+def _attached(world: GroupWorld) -> GroupGateway | None:
+    """Where the live routes are attached, whatever group.yaml says by now."""
+    return attached_at(world.key, world.observed.routes.values(), world.spec.gateway)
+
+
 def _rules(world: GroupWorld) -> Iterator[HttpRule]:
     for route in _routes(world):
         yield from route.rules
 
 
 def _numbers_in_headers(world: GroupWorld) -> frozenset[int]:
-    header = world.spec.gateway.version_header.lower() if world.spec.gateway else ""
+    attached = _attached(world)
+    header = attached.version_header.lower() if attached is not None else ""
     return frozenset(
         version_number(value)
         for rule in _rules(world)

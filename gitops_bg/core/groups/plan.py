@@ -94,6 +94,15 @@ def is_written(world: GroupWorld) -> bool:
     return said and followed and own.keys() <= routes.keys()
 
 
+def awaited_member(world: GroupWorld) -> str:
+    """The member without a pod that answers of the version that a move is to go back to; empty where there is none."""
+    moving = world.record.transition
+    if moving is None or not moving.withdrawn:
+        return ""
+    members = sorted(members_of(world.state).values())
+    return next((member for member in members if not world.answers(member)), "")
+
+
 def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
     """Whether a Service follows a member, or need not now: it can follow none without pods, and traffic that is to
     leave the version must not wait for them. On the way back it must not stay with the version that is left, either.
@@ -190,18 +199,28 @@ def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
     wanted, live = wanted_routes(world), world.observed.routes
     new = [route for route in wanted if route.name not in live]
     differs = (route for route in wanted if route.name in live and live[route.name].route != as_stored(route))
-    changed = (route for route in differs if not live[route.name].foreign)
-    written = [route for route in new if _may_come(world, route)] if new else list(changed)
+    changed = [route for route in differs if not live[route.name].foreign]
+    coming = [route for route in new if _may_come(world, route)]
+    waits = any(route in new for route in carrying_routes(world))
+    written = coming or ([] if waits else changed)
     return tuple(ApplyRoute(route, frozenset(moves_by(world, [route]))) for route in written)
 
 
 def _may_come(world: GroupWorld, route: HttpRoute) -> bool:
-    """Whether a new HTTPRoute may be made. While somebody else has one for the same requests, all that it leads them to
-    answers first: it may be before that one, since of two of the same second the name decides.
+    """Whether a new HTTPRoute may be made. While somebody else has one for the same requests, what it leads these to
+    answers first, or has answered: it may be before that one, since of two of the same second the name decides.
     """
     own = OwnRoute(route.name, claim_of(route), born=None)
-    led = frozenset[str]().union(*led_by_default((route,), world.gateway).values())
-    return all(map(world.answers, led)) or not any(rivalries(world.key.namespace, own, world.observed.rivals))
+    shared = [each.match for each in rivalries(world.key.namespace, own, world.observed.rivals)]
+    led = led_by_default((route,), world.gateway).items() if shared else ()
+    taken = (to for request, to in led if any(takes_requests(request, ((), match)) for match in shared))
+    return all(world.answers(member) or _has_answered(world, member) for to in taken for member in to)
+
+
+def _has_answered(world: GroupWorld, member: str) -> bool:
+    """Whether the group has had the Service of a member's service follow some member: none is made before."""
+    live = world.observed.services.get(member.rpartition("-")[0])
+    return live is not None and not live.foreign
 
 
 def _follow(world: GroupWorld) -> Iterator[GroupAction]:

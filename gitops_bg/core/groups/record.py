@@ -136,8 +136,8 @@ class GroupRecord:
     """Versions that the last transition archived or deleted, as long as routes may still lead to them."""
     left_at: datetime | None = None
     """When the last transition ended; None once nothing leads to ``leaving``, or to ``left``, any more."""
-    left: str = ""
-    """The version that requests left then: by a move, or because a promotion was taken back once they had moved."""
+    left: tuple[str, ...] = ()
+    """The versions that requests left until then: by a move, or because one was taken back once they had moved."""
     deleted: tuple[DeletedVersion, ...] = ()
     failed: FailedTransition | None = None
     moves: tuple[GroupMove, ...] = ()

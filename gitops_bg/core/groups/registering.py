@@ -92,7 +92,7 @@ def _is_on_the_move(world: GroupWorld, version: str) -> bool:
     A Gateway that has not taken the last move yet still leads requests to the version that was left.
     """
     moving = world.record.transition
-    if version in (world.record.left, world.fallback):
+    if version in (*world.record.left, world.fallback):
         return True
     return moving is not None and version in (moving.source, moving.target)
 

@@ -17,6 +17,7 @@ from gitops_bg.core.groups.gating.hooks import refusal
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
 from gitops_bg.core.groups.plan import (
     after_of,
+    awaited_member,
     foreign_service,
     is_in_place,
     is_written,
@@ -80,7 +81,7 @@ def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
     lost its pods: requests would stay with the target as long as that is so (I6).
     """
     is_legacy = world.record.state.stage(world.wanted) is VersionStage.LEGACY
-    if not moving.moved or not is_legacy or is_written(world) or not without_pods(world):
+    if not moving.moved or not is_legacy or is_written(world) or not awaited_member(world):
         return world
     if not all(gate.open for gate in gates_of(world, world.wanted)):
         return world
@@ -96,7 +97,11 @@ def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
         withdrawn="",
         moved=False,
     )
-    return world.with_record(transition=on, left=moving.target)
+    return world.with_record(transition=on, left=_left(world, moving.target))
+
+
+def _left(world: GroupWorld, version: str) -> tuple[str, ...]:
+    return tuple(sorted({*world.record.left, version}))
 
 
 def _said_of(world: GroupWorld, version: str) -> str:
@@ -112,13 +117,13 @@ def advance(world: GroupWorld) -> GroupWorld:
     if moving is None:
         left = world.record.left_at
         done = left is not None and is_in_place(world) and not _awaits_gateway_status(world, left)
-        return world.with_record(leaving=(), left_at=None, left="") if done else world
+        return world.with_record(leaving=(), left_at=None, left=()) if done else world
     waits = not moving.goes_back and _awaits_gateway_status(world, moving.step_since)
     if waits or not _is_taken(world, moving):
         return world
     if moving.withdrawn:
         world = world.with_event(GroupEvent.TRANSITION_WITHDRAWN, f"{moving.source} stays active: {moving.withdrawn}")
-        world = world.with_record(left_at=world.now, left=moving.target) if moving.moved else world
+        world = world.with_record(left_at=world.now, left=_left(world, moving.target)) if moving.moved else world
         return world.with_record(transition=None)
     if moving.step is TransitionStep.SWITCH:
         return _finished(world, moving)
@@ -178,7 +183,7 @@ def lacks_pods(world: GroupWorld) -> str:
     """The members that routes and Services would lead to, and that have no pods; also where it is the Gateway that says
     so, as it finds no Service of them. Empty where there are none.
     """
-    if member := without_pods(world):
+    if member := without_pods(world) or awaited_member(world):
         return f"{member} has no pod that answers: no request without the version's header is led there"
     if unexplained(world):
         return ""
@@ -214,7 +219,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
         transition=None,
         leaving=leaving,
         left_at=world.now,
-        left=moving.source,
+        left=tuple(each for each in _left(world, moving.source) if each != moving.target),
         deleted=gone,
         moves=moves,
     )

@@ -160,3 +160,29 @@ def test_routes_are_asked_before_the_ledger_which_may_be_behind() -> None:
     before = world.answers(), dict(world.services), world.stages
     lost(world).settle()
     assert (world.answers(), dict(world.services), world.stages) == before
+
+
+def test_a_service_without_routes_that_came_late_moves_nothing_when_the_record_is_lost() -> None:
+    """Found so: traffic went back to v1, and the ledger said that requests had been moving."""
+    world = World({"v1": version("1", cart="/cart", auth=""), "v2": version("2", cart="/cart")})
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.versions["v2"], world.ill = version("2b", cart="/cart", auth=""), {"auth-v2"}
+    world.settle()
+    before = world.stages, dict(world.services)
+    lost(world)
+    world.settle()
+    assert (world.stages, world.services, world.record.transition) == (*before, None)
+
+
+def test_another_version_header_makes_no_candidate_one_that_requests_reach() -> None:
+    world = store(active="v2")
+    world.settle()
+    world.versions["v3"] = version("3", cart="/cart")
+    world.settle()
+    lost(world).gateway = replace(GATEWAY, version_header="X-Release")
+    world.told.clear()
+    world.settle()
+    assert world.stages.endswith("v2A v3C")
+    assert not any("lost while requests moved" in said for _, said in world.told)

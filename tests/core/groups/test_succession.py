@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,10 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.attaching import GRACE
 from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
 from gitops_bg.core.model.spec import Suspension
-from tests.core.groups.simulation import World, store, version
+from tests.core.groups.simulation import GATEWAY, STORE, Died, World, store, version
 
 PUBLIC = (ParentRef("public"),)
 
@@ -278,3 +280,55 @@ def test_a_rollback_waits_for_no_rival() -> None:
     world.active = "v1"
     world.settle()
     assert world.stages == "v1A v2C"
+
+
+@pytest.mark.parametrize("knowledge", [Knowledge.REWRITTEN, Knowledge.UNKNOWN])
+def test_a_former_name_is_forgotten_by_a_main_that_counts_only(knowledge: Knowledge) -> None:
+    """Found so: Services and routes stayed the former group's for ever, and a rollback moved nothing."""
+    world = promoted()
+    world.rename("market")
+    while not world.record.succeeds:
+        with suppress(Died):
+            world.step(1)
+    former, world.former = world.former, None  # Nobody knows what main has.
+    world.main = MainRead(Main("a" * 40), knowledge)
+    decision = world.decide()
+    assert (decision.record.succeeds, decision.actions) == (STORE.name, ())
+    world.former, world.main = former, MainRead()
+    world.settle()
+    assert (world.record.succeeds, world.formers_own, world.former) == ("", set(), None)
+
+
+OF_HELM = RouteClaim(PUBLIC, (), (HttpMatch("/auth"),))
+
+
+def test_a_service_that_somebody_else_has_first_keeps_no_other_route_from_coming_back() -> None:
+    """Found so: one dead pod of it, and the whole HTTPRoute that somebody deleted never came back, nor a rollback."""
+    world = promoted(others={"helm": RivalRoute("helm", owner="Helm", born="999999", claim=OF_HELM)})
+    world.gone = {"auth-v1"}
+    world.routes.clear()
+    world.settle()
+    assert (world.ask("/cart"), world.ask("/new")) == ("cart-v2", "cart-v2")
+    world.active = "v1"
+    world.routes.clear()
+    world.settle()
+    assert (world.stages.split()[0], world.ask("/cart")) == ("v1A", "cart-v1")
+
+
+def test_a_service_that_never_comes_up_keeps_no_other_one_from_requests_that_somebody_has() -> None:
+    world = World({"v1": version(cart="/cart", auth="/auth", docs="/docs")}, gone={"docs-v1"})
+    world.others = {"helm": RivalRoute("helm", owner="Helm", born="000000", claim=OF_HELM)}
+    world.settle()
+    assert (world.ask("/cart"), world.ask("/auth")) == ("cart-v1", "auth-v1")
+
+
+def test_routes_that_wait_beside_hold_up_none_that_carry_traffic() -> None:
+    at = RouteClaim(PUBLIC, ("shop.example",), (HttpMatch("/auth"),))
+    world = promoted(others={"helm": RivalRoute("helm", owner="Helm", born="000000", claim=at)})
+    world.services.pop("auth")
+    world.gone, world.gateway = {"auth-v1"}, replace(GATEWAY, hosts=("shop.example",))
+    world.settle()
+    assert list(world.routes) == ["store"], "the routes beside wait for auth"
+    world.versions["v2"] = version("2b", cart="/cart /new /fresh")
+    world.settle()
+    assert world.ask("/fresh") == "cart-v2"

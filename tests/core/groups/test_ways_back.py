@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import pytest
 
-from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.record import MemberState, member_state
 from gitops_bg.core.model.conditions import Phase
-from tests.core.groups.simulation import Died, World, store, version
+from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
 def refusing(world: World) -> World:
@@ -114,6 +114,47 @@ def test_a_rollback_does_not_wait_for_the_pods_of_a_version_that_it_passes() -> 
     assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
     assert {seen["/cart", ""] for seen in world.trail} <= {before["/cart", ""], "cart-v1"}, "none leads to v2"
     assert [(each.source, each.target) for each in world.record.moves][-1] == ("v2", "v1")
+
+
+@pytest.mark.parametrize(
+    ("gateway", "paths", "service"),
+    [(None, "/auth", "cart"), (GATEWAY, "/auth", "cart"), (GATEWAY, "", "auth")],
+    ids=["without a Gateway", "once the routes are back", "a service without routes"],
+)
+def test_nor_where_only_services_lead_to_what_it_leaves(gateway: GroupGateway | None, paths: str, service: str) -> None:
+    """Found so: it stayed for ever, and the status said that it goes on by itself."""
+    each = {"cart": "/cart", "auth": paths}
+    world = World({name: version(**each) for name in ("v1", "v2")}, active="v2", gateway=gateway)
+    world.active = "v1"
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.versions["v3"] = version(**each)
+    world.settle()
+    world.active = "v3"
+    while world.services[service] != f"{service}-v3":
+        with suppress(Died):
+            world.step(1)
+    if gateway is not None and paths:
+        world.active = "v2"
+        with suppress(Died):
+            world.step(2)
+        assert world.ask("/cart") == "cart-v2"
+    world.active, world.gone = "v1", {f"{service}-v2"}
+    world.settle()
+    assert (world.stages, world.services[service], world.record.transition) == ("v1A v2C", f"{service}-v1", None)
+
+
+def test_a_way_back_that_waits_for_pods_names_them() -> None:
+    world = World({name: version(cart="/cart") for name in ("v1", "v2")}, gateway=None)
+    world.settle()
+    world.active = "v2"
+    while world.services["cart"] != "cart-v2":
+        with suppress(Died):
+            world.step(1)
+    world.active, world.gone = "v1", {"cart-v1"}
+    decision = world.settle()
+    assert any("cart-v1 has no pod that answers" in each.message for each in decision.conditions)
 
 
 @pytest.mark.parametrize("gone", [{"cart-v1", "cart-v2"}, set()], ids=["v1 has no pods", "v2 has pods again"])

@@ -191,7 +191,7 @@ class Life(Resting[State]):
 
     def _moved(self, state: State, cluster: Cluster) -> State:
         """The Gateway serves other routes by now."""
-        promises.followed(self.cluster(state), cluster, self.record(state))
+        promises.followed(self.cluster(state), cluster)
         return self.with_cluster(state, cluster)
 
     def come_up(self, state: State) -> State | None:

@@ -65,14 +65,13 @@ def written(action: GroupAction, before: Cluster, after: Cluster, record: GroupR
     _named(before.routes, after.routes, record)
 
 
-def followed(before: Cluster, after: Cluster, record: GroupRecord) -> None:
+def followed(before: Cluster, after: Cluster) -> None:
     """A Gateway that follows late leads nobody to pods that the agent took away."""
     was, now = answers(before.taken), answers(after.taken)
     for path in PATHS:
         had, has = was[path, ""], now[path, ""]
         if had in before.up and has not in after.up and has not in (*after.failing, *NO_ANSWER):
             raise broken(f"the Gateway takes what was written, and {path} goes from {had} to {has}, which has no pods")
-    _named(before.taken, after.taken, record)
 
 
 def _named(before: Routes, after: Routes, record: GroupRecord) -> None:
