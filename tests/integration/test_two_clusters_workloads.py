@@ -192,13 +192,19 @@ def test_a_deployment_is_scaled_by_its_scale(cluster: TestCluster, namespace: st
     path = collection("apps/v1", "Deployment", namespace)
     cluster.apply(manifests.deployment(namespace, replicas=2))
     cluster.watch_until(path, deployment_is(availableReplicas=2))
-    for replicas in (0, 3):
+
+    def scaled(replicas: int) -> list[Json]:
+        """The change that scaled it; none where its controller wrote to it since it was read."""
         version = cluster.get(f"{path}/web")["metadata"]["resourceVersion"]
         guarded = [
             {"op": "test", "path": "/metadata/resourceVersion", "value": version},
             {"op": "add", "path": "/spec/replicas", "value": replicas},
         ]
-        assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] == 200
+        status = cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0]
+        return guarded if status == 200 else []
+
+    for replicas in (0, 3):
+        guarded = eventually(lambda size=replicas: scaled(size), what="it is scaled")
         cluster.watch_until(path, deployment_is(replicas=replicas, availableReplicas=replicas))
         cluster.watch_until(pods(namespace), count_is(replicas))
         assert cluster.request("PATCH", f"{path}/web/scale", guarded, content_type=JSON_PATCH)[0] in (409, 422)
