@@ -11,7 +11,6 @@ from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy, Release, Suspension
-from gitops_bg.core.status.deadlines import LOOK_SOON
 from tests.core.engine.adoption.builders import (
     APP_WEB,
     DEPLOYMENT,
@@ -28,7 +27,7 @@ from tests.core.engine.adoption.builders import (
     with_policy,
 )
 from tests.core.engine.adoption.builders import TWO as TWO_RELEASED
-from tests.core.worlds import NOW, candidate, conditions, decided, did, digest, pods, service, size_after, world
+from tests.core.worlds import NOW, SECOND, candidate, conditions, decided, did, digest, pods, service, size_after, world
 
 KEEP, DELETE, ORPHAN, REVERT = (
     DeletionPolicy.KEEP,
@@ -253,7 +252,7 @@ def test_an_app_ends_from_outside_to_inside(name):
 
 def test_a_route_that_is_going_is_looked_at_again_soon():
     state, _ = FIRST["its route is going"]
-    assert decided(state).wake_at == NOW + LOOK_SOON
+    assert decided(state).wake_at == NOW + 3 * SECOND
 
 
 SAID = {
