@@ -208,7 +208,7 @@ class State(NamedTuple):
     """-1: there is one agent only."""
     books: int
     old: int
-    """Cluster and record as a cache that lags still shows them."""
+    """What a cache that lags still shows: of an app its cluster and record, of a group its cluster; -1: none lags."""
 
 
 class Pools:

@@ -85,7 +85,7 @@ def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
         return world
     if not all(gate.open for gate in gates_of(world, world.wanted)):
         return world
-    said = f"rollback from {moving.target} to {world.wanted}, past {moving.source}, which has no pods"
+    said = f"rollback from {moving.target} to {world.wanted}; {awaited_member(world)} of {moving.source} has no pod"
     world = world.with_event(GroupEvent.ROLLBACK_STARTED, said)
     on = replace(
         moving,

@@ -6,6 +6,7 @@ The record survives in `record` alone, as it does in the status of the live Rele
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -370,6 +371,15 @@ class World:
             if not self.step():
                 return self.decide()
         raise AssertionError("the group never comes to rest")
+
+    def stop_once(self, service: str, follows: str) -> World:
+        """Die after every write, until a stable Service follows a member: requests are on the move then."""
+        for _ in range(60):
+            if self.services[service] == follows:
+                return self
+            with suppress(Died):
+                self.step(1)
+        raise AssertionError(f"Service {service} never follows {follows}")
 
     def settle_with_crashes(self, writes: int) -> GroupDecision:
         """Work, and die after every so many writes; each life goes on from what is live."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.conditions import Phase
-from tests.core.groups.simulation import GATEWAY, Died, World, store, version
+from tests.core.groups.simulation import GATEWAY, World, store, version
 
 
 def late(**changes: object) -> World:
@@ -60,9 +59,7 @@ def switching() -> World:
     world.versions["v2"] = version("2", cart="/cart", auth="/auth")
     world.settle()
     world.active = "v2"
-    while world.services["auth"] != "auth-v2":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("auth", follows="auth-v2")
     world.services["cart"] = "cart-v1"  # The Service is written next.
     lost(world).gone = {"cart-v1"}
     return world

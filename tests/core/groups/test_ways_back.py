@@ -105,9 +105,7 @@ def test_a_rollback_does_not_wait_for_the_pods_of_a_version_that_it_passes() -> 
     world.versions["v3"] = version("3", cart="/cart")
     world.settle()
     world.active = "v3"
-    while world.services["cart"] != "cart-v3":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("cart", follows="cart-v3")
     world.gone, world.active, world.trail = {"cart-v2"}, "v1", []
     before = world.answers()
     world.settle()
@@ -132,9 +130,7 @@ def test_nor_where_only_services_lead_to_what_it_leaves(gateway: GroupGateway | 
     world.versions["v3"] = version(**each)
     world.settle()
     world.active = "v3"
-    while world.services[service] != f"{service}-v3":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once(service, follows=f"{service}-v3")
     if gateway is not None and paths:
         world.active = "v2"
         with suppress(Died):
@@ -149,9 +145,7 @@ def test_a_way_back_that_waits_for_pods_names_them() -> None:
     world = World({name: version(cart="/cart") for name in ("v1", "v2")}, gateway=None)
     world.settle()
     world.active = "v2"
-    while world.services["cart"] != "cart-v2":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("cart", follows="cart-v2")
     world.active, world.gone = "v1", {"cart-v1"}
     decision = world.settle()
     assert any("cart-v1 has no pod that answers" in each.message for each in decision.conditions)
@@ -163,9 +157,7 @@ def test_a_promotion_that_is_taken_back_passes_no_version_where_it_need_not(gone
     world.versions["v3"] = version("3", cart="/cart")
     world.settle()
     world.active = "v3"
-    while world.services["cart"] != "cart-v3":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("cart", follows="cart-v3")
     world.gone, world.active = gone, "v1"
     with suppress(Died):
         world.step(1)
@@ -179,9 +171,7 @@ def test_what_requests_have_left_keeps_its_pods_until_the_gateway_has_followed()
     world = store()
     world.settle()
     world.active = "v2"
-    while world.services["cart"] != "cart-v2":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("cart", follows="cart-v2")
     refusing(world).active = "v1"
     world.settle()
     assert (world.stages, world.record.transition) == ("v1A v2C", None)

@@ -28,10 +28,10 @@ from tests.exploration.groups.passes import (
     runs,
     served,
 )
-from tests.exploration.groups.world import Agent, Books, Cluster, Commit, Git, Main, Pools, State
+from tests.exploration.groups.world import Agent, Books, Cluster, Commit, Git, Main, Pools
 from tests.exploration.rest import Resting
 from tests.exploration.seed import Event
-from tests.exploration.world import Violation
+from tests.exploration.world import State, Violation
 
 ACTIVE, LEGACY = VersionStage.ACTIVE, VersionStage.LEGACY
 GATEWAYS = ("takes", "late", "refuses", "silent")

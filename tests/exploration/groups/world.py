@@ -97,20 +97,6 @@ class Books(NamedTuple):
     """The newest main that a record was decided from."""
 
 
-class State(NamedTuple):
-    """One state: each part as the number of its value in its pool."""
-
-    git: int
-    cluster: int
-    record: int
-    a: int
-    b: int
-    """-1: there is one agent only."""
-    books: int
-    old: int
-    """The cluster as a cache that lags still shows its pods; -1: none lags."""
-
-
 class Pools:
     """All parts of all states that were seen."""
 

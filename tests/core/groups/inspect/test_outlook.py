@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, Analysi
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.spec import Suspension
-from tests.core.groups.simulation import STORE, Died, World, store
+from tests.core.groups.simulation import STORE, World, store
 
 
 def outlook(world: World) -> Outlook:
@@ -89,9 +88,7 @@ def test_a_way_back_out_of_a_switch_without_pods_to_go_to_names_them_and_the_way
     world = store()
     world.settle()
     world.active = "v2"
-    while world.services["cart"] != "cart-v2":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("cart", follows="cart-v2")
     world.active, world.gone = "v1", {"cart-v1"}
     world.settle()
     goes_back = "requests stay with v1, or go back to it: group.yaml asks for v1"

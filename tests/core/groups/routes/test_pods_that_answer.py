@@ -319,9 +319,7 @@ def withdrawn(*, gateway: GroupGateway | None = GATEWAY, back: bool = False) -> 
         world.settle()
     source, target = ("v2", "v1") if back else ("v1", "v2")
     world.active = target
-    while world.services["cart"] != f"cart-{target}":
-        with suppress(Died):
-            world.step(1)
+    world.stop_once("cart", follows=f"cart-{target}")
     assert world.record.transition is not None
     world.active, world.gone = source, {f"cart-{source}"}
     world.settle()
