@@ -229,6 +229,15 @@ def test_row_16_the_legacy_version_gets_no_new_route_until_a_rollback_makes_it_a
     assert condition(world, "PromotionRejected")[0] is False
 
 
+def test_of_two_mistakes_the_one_about_what_serves_is_said() -> None:
+    world = store(active="v2")
+    world.settle()
+    del world.versions["v2"]
+    world.versions["v1"] = version("fixed", cart="/cart /old /late", auth="/auth")
+    world.settle()
+    assert condition(world, "PromotionRejected")[1] == "ActiveVersionRemoved"
+
+
 def test_row_16_the_legacy_version_may_change_and_drop_the_routes_that_it_has() -> None:
     world = store(active="v2")
     world.settle()

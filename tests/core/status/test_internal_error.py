@@ -1,6 +1,6 @@
 """The condition of an app after a bug: it says what to do."""
 
-from gitops_bg.core.errors import InternalError
+from gitops_bg.core.errors import Exhausted, InternalError
 from gitops_bg.core.model.decision import Condition, Decision, Phase
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
@@ -23,6 +23,12 @@ def test_a_bug_that_does_not_end_has_the_command_that_makes_the_record_anew():
         """kubectl patch bgd web -n shop --subresource=status --type=merge -p '{"status":{"record":null}}'"""
         in told.message
     )
+
+
+def test_what_has_run_out_is_no_bug_and_is_not_to_be_reported():
+    told = internal_error(APP, Exhausted("reading: there are no more descriptors: EMFILE"))
+    assert (told.type, told.status, told.reason) == ("InternalError", True, "InternalError")
+    assert told.message == "reading: there are no more descriptors: EMFILE. The agent tries again"
 
 
 def test_a_record_that_nobody_can_read_has_the_command_that_makes_it_anew():

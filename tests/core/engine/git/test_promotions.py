@@ -30,6 +30,7 @@ from tests.core.worlds import (
     pods,
     primary,
     rising,
+    target,
     world,
 )
 
@@ -39,6 +40,7 @@ BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
 SUSPENDED = replace(manual(), suspend=Suspension("incident"))
 PROBLEMS = {"problems": (Problem("target.yaml", "broken"),)}
 BACK = {"override": Override(digest(2), digest(1), "5xx", "ada", NOW)}
+NO_PODS = {"target": target(2, replicas=0)}
 NO_PRIMARY = {"primary": Missing.ABSENT}
 SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
@@ -72,11 +74,12 @@ def offer(number: int, reason: str) -> str:
 
 UNWANTED = "delete the promotion branch: its version is not wanted any more"
 MERGED = "delete the promotion branch: main has it"
+WANTS_NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody wants"
 REFUSED = {"main_refused": "protected branch"}
 WRITTEN = {
     "the agent's own offer on commits that main does not have: it is made anew": (
         world(
-            active(1), candidate(2), observed=git(2, asks_for="promoted", own_commits=3), record={"offered": digest(2)}
+            active(1), candidate(2), observed=git(2, asks_for="promoted", own_commits=2), record={"offered": digest(2)}
         ),
         [offer(2, "web 2")],
     ),
@@ -241,6 +244,14 @@ WRITTEN = {
     "its gates shut for a moment: the branch stays": (world(active(1), rising(2), observed=git(2)), []),
     "suspended: the branch stays": (world(active(1), legacy(2), spec=SUSPENDED, observed=git(2)), []),
     "a broken file: the branch stays": (world(active(1), legacy(2), desired=PROBLEMS, observed=git(2)), []),
+    "its author wants no pods any more: the branch goes": (
+        world(active(1), candidate(2), desired=NO_PODS, observed=git(2, here=True)),
+        [f"delete the promotion branch: {WANTS_NO_PODS}"],
+    ),
+    "its author wants no pods any more, and another cluster offers it: the branch stays": (
+        world(active(1), candidate(2), desired=NO_PODS, observed=theirs(2)),
+        [],
+    ),
     # The way back.
     "a rollback that somebody offers: theirs to merge": (
         world(legacy(1), active(2), candidate(3), observed=git(1, base=2)),
