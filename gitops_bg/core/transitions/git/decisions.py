@@ -139,8 +139,6 @@ def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, f
     ``from_git``: main's own history asks for it, so everything later in main is newer.
     """
     world = _overrule_target(world.with_version(retain(world, to)))
-    if world.primary_digest == to.digest == world.record.routing.traffic:
-        return world.with_part(replace(world.record.routing, override=None))
     made = Override(world.record.git.primary, to.digest, reason, by, world.now, cause)
     made = made if from_git else replace(made, awaits=awaited(world.desired.looks))
     return world.with_part(replace(world.record.routing, override=made))

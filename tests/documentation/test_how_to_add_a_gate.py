@@ -1,4 +1,4 @@
-"""The chains of gates: every gate is in one, and a new gate needs one function and one line in a chain."""
+"""As docs/architecture/engine.md says: a new gate needs one function and one line in a chain; every gate is in one."""
 
 import inspect
 from collections.abc import Callable
