@@ -58,13 +58,12 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.forge.detect import commit_url
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.address import repository_name

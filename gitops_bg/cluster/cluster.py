@@ -50,7 +50,6 @@ from gitops_bg.cluster.reporting.status import (
 )
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient, WorldChanged
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
@@ -63,7 +62,7 @@ from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, ConfigurationRef
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, GroupKey
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey, ConfigurationRef
+from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.analysis.runs import MeasurementId
@@ -21,7 +21,7 @@ GROUP_PROMOTION_PREFIX = "gitops-bg/promote-groups/"
 """Of branches that ask for a version of a release group where main takes no commit from the agent. Not below the prefix
 of apps: there, an app of the namespace ``groups`` may have a branch.
 """
-
+PROMOTION_PREFIXES = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX)
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -74,13 +74,14 @@ LONGEST_BEFORE_RANDOM = LONGEST_NAME - len("-") - 5
 _END = re.compile(r"-v(?P<number>[1-9][0-9]*)-(?P<digest>[0-9a-f]{10})\Z")
 
 
-def promotion_branch(app: AppKey) -> str:
-    """The one promotion branch of an app.
+def promotion_branch(subject: AppOrGroup) -> str:
+    """The one branch that asks for a version of an app, or of a release group; no two have the same.
 
-    >>> promotion_branch(AppKey("shop", "web"))
-    'gitops-bg/promote/shop/web'
+    >>> promotion_branch(AppKey("shop", "store")), promotion_branch(GroupKey("shop", "store"))
+    ('gitops-bg/promote/shop/store', 'gitops-bg/promote-groups/shop/store')
     """
-    return f"{PROMOTION_PREFIX}{app.namespace}/{app.name}"
+    prefix = GROUP_PROMOTION_PREFIX if isinstance(subject, GroupKey) else PROMOTION_PREFIX
+    return f"{prefix}{subject.namespace}/{subject.name}"
 
 
 def fit(name: str) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.groups.branches import AppOrGroup, branch_of
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.heard import Asks, Heard, Merged
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.port import Pull, PullState, Review
@@ -41,7 +42,7 @@ class Question:
     @property
     def key(self) -> str:
         """The key that identifies it among failures."""
-        return f"{'REVIEWS' if self.pull else 'MERGED'} {branch_of(self.app)}"
+        return f"{'REVIEWS' if self.pull else 'MERGED'} {promotion_branch(self.app)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,10 @@ class Answers:
         """Yield the due questions: first those that promotions wait for."""
         if not self._known.listed_once:
             return
-        yield from (each for app in sorted(self._asks, key=branch_of) if (each := self._before_the_switch(app, now)))
-        for app in sorted(self._asks, key=branch_of):
+        yield from (
+            each for app in sorted(self._asks, key=promotion_branch) if (each := self._before_the_switch(app, now))
+        )
+        for app in sorted(self._asks, key=promotion_branch):
             yield from (each for commit in self._asks[app].merges if (each := self._of_merge(app, commit, now)))
 
     def _before_the_switch(self, app: AppOrGroup, now: datetime) -> Question | None:
@@ -157,7 +160,7 @@ class Answers:
         promoted = self._merged.get(self._asks[app].promotion)
         if promoted is not None and promoted.merged.pull is not None:
             return promoted.merged.pull
-        branch = branch_of(app)
+        branch = promotion_branch(app)
         ended = self._known.ended.get(branch)
         return self._known.open.get(branch) or (ended.pull if ended else None)
 

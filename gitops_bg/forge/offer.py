@@ -8,10 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.groups.inspect.proposal import Proposal
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
-from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.forge.heard import NO_ASKS, Asks
 
 

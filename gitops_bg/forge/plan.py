@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
-from gitops_bg.core.groups.branches import AppOrGroup, branch_of
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import Marker, marker_in
 from gitops_bg.forge.offer import AnyOffer, Content, DesiredPull, Offer, PullSettings
@@ -166,7 +167,7 @@ class _Planner:
 
     def _farewell(self, app: AppOrGroup) -> Iterator[Step]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""
-        branch = branch_of(app)
+        branch = promotion_branch(app)
         ended = self._known.ended.get(branch)
         pull = self._known.open.get(branch) or (ended.pull if ended else None)
         marker = marker_in(pull.body) if pull else None

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from gitops_bg.core.groups.branches import AppOrGroup, branch_of
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
 from gitops_bg.core.model.git.pulls import PullState as State
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull
@@ -25,7 +26,7 @@ def views(
 ) -> Iterator[tuple[AppOrGroup, PullView]]:
     """Yield the view of each app of which something is known; other apps keep theirs. ``troubles``: by branch."""
     for app, desired in all_desired.items():
-        branch = branch_of(app)
+        branch = promotion_branch(app)
         trouble = troubles.get(branch, troubles.get("", "")) if desired.needs_the_forge else ""
         if known.listed_once and _is_asked(known, branch, desired):
             place = place_said(queued[app], most) if app in queued else ""

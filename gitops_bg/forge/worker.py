@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.branches import PROMOTION_PREFIXES, AppOrGroup, branch_of
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.pulls import PullView
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
 from gitops_bg.forge.asking import Answers, Question
 from gitops_bg.forge.budget import BETWEEN, Budget
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, Nonsense, NoRight, NotAccepted, RateLimited
@@ -160,7 +161,7 @@ class PullRequests:
             before, now = self._all_desired.get(app, DesiredPull()), desired or DesiredPull()
             if now.settled and not now.declined:
                 was = before.offer.id if before.offer else ""
-                self._known.offer_changed(branch_of(app), was, now.offer.id if now.offer else "")
+                self._known.offer_changed(promotion_branch(app), was, now.offer.id if now.offer else "")
             elif not now.settled:
                 now = replace(now, offer=before.offer)  # The offer is still the last one.
             if before.offer and now.settled and now.offer is None:
@@ -244,7 +245,7 @@ class PullRequests:
         self._known.none_ended(missing)
 
     def _found(self, pull: Pull) -> None:
-        app = next((app for app in self._all_desired if branch_of(app) == pull.branch), None)
+        app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
         self._known.found(pull, self._around.seen_now(app) if app else Awaited())
 
     def _question(self, now: datetime, *, is_idle: bool) -> Question | None:

@@ -2,8 +2,7 @@
 
 import re
 
-from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.spec.app.layout import app_of_folder
 from gitops_bg.spec.dns_labels import is_dns_label

@@ -30,11 +30,10 @@ from functools import partial
 from itertools import islice
 from types import TracebackType
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts
-from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror

@@ -16,7 +16,8 @@ from starlette.routing import Route
 
 from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldChanged
-from gitops_bg.core.groups.model import GroupKey, GroupVersion, PromotionRejected, Rejection
+from gitops_bg.core.groups.model import GroupVersion, PromotionRejected, Rejection
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.app.fields import LARGEST
 from gitops_bg.web.agent_port import AgentView
 from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where

@@ -12,9 +12,9 @@ import yaml
 from gitops_bg.agent.groups.commits import CommitTrouble, GroupCommits
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.decision import CommitActive
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused, RemoteUnreachable
 from gitops_bg.repo.write.edits import Edited
 from tests.support.agent.group_commits import committing

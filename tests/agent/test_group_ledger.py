@@ -10,10 +10,10 @@ import pytest
 from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from gitops_bg.repo.ledger.ledger_entries import Position

@@ -8,15 +8,14 @@ from html import unescape
 
 import pytest
 
-from gitops_bg.core.groups.branches import branch_of
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Changed, ChangedAnswer, Forecast
 from gitops_bg.core.groups.inspect.proposal import Proposal
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.git.pulls import PullState as State
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.errors import ForgeDown
 from gitops_bg.forge.group_wanted import LONGEST_TITLE, MOST_ROWS
 from gitops_bg.forge.heard import Asks
@@ -58,7 +57,7 @@ OTHER = Proposal("v1", "v1", NOTHING, named="v1")
 
 
 def of_group(asks: Proposal = PROMOTION, number: int = 5) -> GroupOffer:
-    return GroupOffer(STORE, "prod-eu", f"{number:040x}", branch_of(STORE), "main", f"{number:040x}", NOW, asks)
+    return GroupOffer(STORE, "prod-eu", f"{number:040x}", promotion_branch(STORE), "main", f"{number:040x}", NOW, asks)
 
 
 SAID = {
@@ -185,11 +184,11 @@ def test_an_app_and_a_group_of_one_name_have_a_pull_request_each() -> None:
     scene = begun()
     scene.worker.set_desired(SAME_NAME, DesiredPull(offer(app="store")))
     scene.run()
-    assert {each.branch for each in scene.forge.opened} == {branch_of(STORE), branch_of(SAME_NAME)}
+    assert {each.branch for each in scene.forge.opened} == {promotion_branch(STORE), promotion_branch(SAME_NAME)}
     assert [scene.told[each].pull.number for each in (STORE, SAME_NAME)] == [1, 2]  # type: ignore[union-attr]
     scene.worker.set_desired(SAME_NAME, DesiredPull())
     scene.run()
-    assert [each.branch for each in scene.forge.opened] == [branch_of(STORE)]
+    assert [each.branch for each in scene.forge.opened] == [promotion_branch(STORE)]
 
 
 def test_another_version_that_is_asked_for_edits_the_same_one() -> None:

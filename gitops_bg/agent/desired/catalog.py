@@ -26,7 +26,6 @@ from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed, asks_who_brought
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
-from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
@@ -36,7 +35,7 @@ from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.git.errors import MainNotVerified

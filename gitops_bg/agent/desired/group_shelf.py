@@ -15,8 +15,8 @@ from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.analysis.template_index import Library
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder

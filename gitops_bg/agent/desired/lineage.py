@@ -14,9 +14,8 @@ from datetime import datetime, timedelta
 
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.status import load
-from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.git.main import Knowledge, Main
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from gitops_bg.agent.desired.promoted import Promoted
 from gitops_bg.core.checks.policies.match import AskedOfPeople, asked_of_people
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.branches import AppOrGroup
 from gitops_bg.core.model.git.pulls import Merge
 from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import AskedMerge
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.forge.approvals import Approvals, approvals_of
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.port import Pull, Review, User

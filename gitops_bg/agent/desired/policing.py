@@ -17,14 +17,12 @@ from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.policies.match import AskedOfPeople, matching
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.branches import AppOrGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.git.pulls import Merge, PullView
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.app.load import AppConfig

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.policy_shelf import PolicyView
 from gitops_bg.core.errors import InternalError, TookTooLong
-from gitops_bg.core.groups.branches import AppOrGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import Settings

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.groups.offered import OfferedGroup
-from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.inspect.proposal import proposal_of
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.offer import DesiredPull, GroupOffer
 
 
@@ -20,6 +20,6 @@ def desired_pull_of_group(
         return replace(wish, settled=offered is None)
     asks = proposal_of(facts.group, facts.desired, offered.desired, facts.observed, record, now)
     offer = GroupOffer(
-        facts.group, cluster, offered.id, group_branch(facts.group), base, offered.head, offered.since, asks
+        facts.group, cluster, offered.id, promotion_branch(facts.group), base, offered.head, offered.since, asks
     )
     return replace(wish, offer=offer)

@@ -18,13 +18,11 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.branches import AppOrGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.git.looks import Awaited, awaited
 from gitops_bg.core.model.git.pulls import PullView
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge

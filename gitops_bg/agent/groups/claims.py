@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.groups.layout import group_folder
 
 

@@ -12,13 +12,14 @@ from functools import partial
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.inspect.requests import demand_promotable
 from gitops_bg.core.groups.lifecycle import delete, promote, rollback
-from gitops_bg.core.groups.model import GroupKey, GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
+from gitops_bg.core.groups.model import GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.read.files import File
 from gitops_bg.repo.repository import Repository
@@ -160,7 +161,7 @@ class GroupCommands:
         except PushRefused:
             both, also = self._beside_standing(seen, edits, active)
             edited = self._repository.offer_group(group, both, f"{message}{also}", seen=seen.offered)
-            branch = group_branch(group)
+            branch = promotion_branch(group)
         self._pushed()
         asks, versions = edited.changed or bool(edited.paths), seen.state.versions
         if not (asks and branch):
@@ -200,7 +201,7 @@ def _demand_agreement(
     """Raise `PromotionRejected` where one request deletes the version that another one wants to be active."""
     folder = f"{group_folder(group)}/{active}/"
     if active and any(path.startswith(folder) and edit is _removed for path, edit in {**edits, **kept}.items()):
-        message = f"{group_branch(group)} asks for something else: merge it, or delete it, first"
+        message = f"{promotion_branch(group)} asks for something else: merge it, or delete it, first"
         raise PromotionRejected(Rejection.IS_ACTIVE, f"{active} cannot be deleted and be active: {message}")
 
 

@@ -16,9 +16,9 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
-from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.decision import CommitActive
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
@@ -170,7 +170,7 @@ class GroupCommits(DueThread[GroupKey]):
         """Put what main refuses on the branch of the group, unless somebody else's wish is there; return the trouble
         with its name, or with what is in its way, too.
         """
-        name = group_branch(group)
+        name = promotion_branch(group)
         try:
             with guarded(f"offering that {group} went back"):
                 head = self._repository.group_branch_head(group)

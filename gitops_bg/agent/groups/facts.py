@@ -20,12 +20,12 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.model import GroupKey, GroupState
+from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.observed import FormerGroup, ObservedGroup
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.notifications.alert_providers import alerts_of

@@ -9,8 +9,8 @@ from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.analysis.template_index import load_templates
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER

@@ -10,9 +10,8 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
 from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.http_routes import HttpMatch, RivalRoute, RouteClaim
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.app.load import AppConfig
 
 _NOT_YET = "is to answer its requests, and does not do so yet"

@@ -10,14 +10,13 @@ from gitops_bg.agent.reconcile.facts import why_accident
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
 from gitops_bg.core.groups.leaving import LeftGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.http_routes import RivalRoute, claim_of
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.groups.live import said_last
 
 

@@ -11,8 +11,8 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from gitops_bg.repo.repository import Repository
 

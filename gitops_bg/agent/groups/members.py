@@ -5,11 +5,11 @@ from dataclasses import replace
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey, GroupState
+from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.observed import Member
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.status import Status
 
 

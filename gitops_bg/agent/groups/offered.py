@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import as_merged

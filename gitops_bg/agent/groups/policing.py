@@ -14,11 +14,11 @@ from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.desired import DesiredGroup, MemberPolicing
-from gitops_bg.core.groups.model import GroupKey, GroupState, VersionStage
+from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.policies.facts import Approval, Policing, VersionFacts
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder

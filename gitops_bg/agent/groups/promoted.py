@@ -9,8 +9,9 @@ from cachetools import LRUCache
 
 from gitops_bg.agent.desired.promoted import Written, forged
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.model import GroupKey, version_number
+from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.forge.heard import Heard
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by

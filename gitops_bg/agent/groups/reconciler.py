@@ -24,14 +24,14 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.leaving import decide_left
-from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
 from gitops_bg.spec.app.layout import Member, member_of

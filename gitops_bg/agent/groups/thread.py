@@ -9,9 +9,8 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.due_thread import DueThread
 from gitops_bg.core.errors import PASSING, GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import MemberState
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 LOGGER = logging.getLogger(__name__)
 

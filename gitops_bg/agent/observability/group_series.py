@@ -5,9 +5,9 @@ from threading import Lock
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.version import GroupKey
 
 _GROUP = ("namespace", "group")
 

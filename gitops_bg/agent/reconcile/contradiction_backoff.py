@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gitops_bg.core.groups.branches import AppOrGroup
+from gitops_bg.core.model.version import AppOrGroup
 
 W = TypeVar("W", bound=Hashable)
 

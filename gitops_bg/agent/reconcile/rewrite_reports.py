@@ -8,8 +8,7 @@ later.
 from collections.abc import Iterator
 
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
-from gitops_bg.core.groups.branches import AppOrGroup
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 
 FIRST_POLLS = 4
 """The number of polls before a repeated report; doubled each time."""

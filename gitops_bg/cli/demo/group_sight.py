@@ -5,7 +5,7 @@ from typing import Any
 from gitops_bg.cli.demo.subject import Object, Subject
 from gitops_bg.cli.demo.traffic import Answer, answer_of
 from gitops_bg.cluster.api.kinds import DEFINITIONS, Kind
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.sandbox import Sandbox
 
 GROUP = GroupKey("shop", "store")

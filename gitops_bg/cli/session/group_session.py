@@ -10,7 +10,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 
 
 def group_in_git(session: Session, name: str, namespace: str = "") -> GroupKey:

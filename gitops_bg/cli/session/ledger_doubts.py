@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.repository import Repository
 
 _REMEDY = "if that is the agent, its name is commitAuthor in gitops-bg.yaml"

@@ -7,8 +7,8 @@ from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.watching.watch_changes import changes, until
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.groups.model import GroupKey, VersionStage
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 
 def wait_for_traffic(session: Session, kube: ClusterOptions, app: AppKey, digest: str, seconds: float) -> None:

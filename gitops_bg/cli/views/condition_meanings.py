@@ -17,7 +17,7 @@ from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_o
 from gitops_bg.spec.glance import conditions_of
 
 if TYPE_CHECKING:
-    from gitops_bg.core.groups.model import GroupKey
+    from gitops_bg.core.model.version import GroupKey
     from gitops_bg.core.status.meanings import Meanings
 
 _MOST_NAMED = 3

@@ -38,13 +38,13 @@ from gitops_bg.core.groups.decision import (
     GroupDecision,
     TakeOver,
 )
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.version import GroupKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, SERVICES, Object
 from gitops_bg.cluster.observation.states import Meta
 from gitops_bg.core import names
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 
 WRITTEN_ONCE = ("type", "externalTrafficPolicy")
 """The fields that a stable Service has from the first member that it follows, and that others may change."""

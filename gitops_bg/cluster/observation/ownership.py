@@ -12,9 +12,8 @@ from typing import Self
 from gitops_bg.cluster.api.kinds import APPS, Kind
 from gitops_bg.cluster.observation.states import AppState, Meta
 from gitops_bg.core import names
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.spec import Adoption
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, EVENTS, Kind, Object
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
-from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 _LOG = logging.getLogger(__name__)
 _QUEUE = 1000

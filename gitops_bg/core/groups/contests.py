@@ -10,9 +10,9 @@ from itertools import takewhile
 
 from gitops_bg.core import names
 from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteGroup, DeleteRoute, GroupAction, TakeOver
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.version import GroupKey
 
 
 def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:

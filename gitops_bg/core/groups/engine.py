@@ -18,7 +18,6 @@ from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.gating.policies import moments as policy_moments
 from gitops_bg.core.groups.gating.suspension import note_suspension
 from gitops_bg.core.groups.lost_record import why_unknown
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, commit_of
@@ -55,6 +54,7 @@ from gitops_bg.core.groups.transition import (
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.transitions.record.clocks import by_now
 
 STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (

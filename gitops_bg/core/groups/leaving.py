@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupDecision
-from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.kstatus import kstatus_of
 
 _ENDS = "it ends, as deletionPolicy: delete says"

@@ -12,17 +12,6 @@ from gitops_bg.core.model.http_routes import NO_BACKEND, Deny, ParentRef, PathKi
 _NAME = re.compile(r"v([1-9][0-9]{0,8})")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupKey:
-    """One release group: a namespace and a name, as in ``groups/<namespace>/<group>/``."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
 class VersionStage(StrEnum):
     """Where a version is in its life: candidate → active → legacy → archived; a rollback leads back."""
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from gitops_bg.core.groups.decision import DeleteGroup, GroupAction, TakeOver
 from gitops_bg.core.groups.lost_record import is_lost
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.observed import FormerGroup
 from gitops_bg.core.groups.plan import members_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.attaching import attached_at
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.version import GroupKey
 
 
 def succeed(world: GroupWorld) -> GroupWorld:

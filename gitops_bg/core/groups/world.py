@@ -10,7 +10,6 @@ from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupGateway,
-    GroupKey,
     GroupState,
     Route,
     RouteMatch,
@@ -22,6 +21,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.version import GroupKey
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
 

@@ -16,6 +16,21 @@ class AppKey:
         return f"{self.namespace}/{self.name}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class GroupKey:
+    """One release group: a namespace and a name, as in ``groups/<namespace>/<group>/``."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+AppOrGroup = AppKey | GroupKey
+"""Two of the same name are never equal, and there is no order between them: sort by `names.promotion_branch`."""
+
+
 class Color(StrEnum):
     """The two names by which people tell stacks apart; the digest decides, never the color."""
 

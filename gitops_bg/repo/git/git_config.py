@@ -1,6 +1,6 @@
 """The mirror's git configuration: written whole at every start, so that no other setting survives in it."""
 
-from gitops_bg.core.groups.branches import PROMOTION_PREFIXES
+from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
 

@@ -10,8 +10,8 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.groups.branches import PROMOTION_PREFIXES
 from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory

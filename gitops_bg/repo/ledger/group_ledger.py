@@ -6,9 +6,9 @@ file counts as the agent itself wrote it last (`state_branch`).
 
 from collections.abc import Iterator, Mapping
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_readme
 from gitops_bg.repo.ledger.group_ledger_file import (

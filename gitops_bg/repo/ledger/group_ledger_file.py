@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
 from gitops_bg.core.groups.reporting.ledger import VERBS
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take

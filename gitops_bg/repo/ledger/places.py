@@ -1,7 +1,6 @@
 """Where the files of the ledger are on the state branch. No I/O."""
 
-from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.layout import is_app
 
 README, POLICIES, GROUPS = "README.md", "policies.json", "groups"

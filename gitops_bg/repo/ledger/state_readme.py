@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.text.lines import lines_of
 from gitops_bg.core.text.printable import one_line
 from gitops_bg.repo.git.output import text

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.layout import app_of_branch, group_of_branch
 from gitops_bg.repo.read.index.app_index import AppIndex

@@ -5,8 +5,8 @@ place, gone once main says the same.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.groups.branches import group_branch
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
@@ -41,7 +41,7 @@ class GroupBranches:
 
     def head(self, group: GroupKey) -> str:
         """The head of the branch of a group, as last fetched; empty where there is none."""
-        return self._mirror.tracked().get(group_branch(group), "")
+        return self._mirror.tracked().get(promotion_branch(group), "")
 
     def offer(
         self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
@@ -52,7 +52,7 @@ class GroupBranches:
         the head that this was decided from, empty for no branch (None: the one that was fetched last): raises
         `BranchMoved` where the branch has another one.
         """
-        name, attempts = group_branch(group), self._pusher.attempts()
+        name, attempts = promotion_branch(group), self._pusher.attempts()
         seen = self.head(group) if seen is None else seen
         for _ in attempts:
             base, standing = self._trunk.base(), self._mirror.tracked().get(name)
@@ -73,7 +73,7 @@ class GroupBranches:
 
     def withdraw(self, group: GroupKey, *, seen: str | None = None) -> bool:
         """Delete the branch of a group; return whether there was one. Raises as ``offer``."""
-        name, attempts = group_branch(group), self._pusher.attempts()
+        name, attempts = promotion_branch(group), self._pusher.attempts()
         seen = self.head(group) if seen is None else seen
         for _ in attempts:
             standing = self._mirror.tracked().get(name)
@@ -92,14 +92,14 @@ class GroupBranches:
     def is_merged(self, group: GroupKey) -> bool:
         """Whether the branch of a group asks for nothing that main does not say, however it was merged."""
         tracked = self._mirror.tracked()
-        standing, main = tracked.get(group_branch(group)), tracked.get(self._mirror.settings.branch)
+        standing, main = tracked.get(promotion_branch(group)), tracked.get(self._mirror.settings.branch)
         if standing is None or main is None:
             return False
         return self._folder(group, standing) == self._folder(group, main) or self._mirror.is_ancestor(standing, main)
 
     def offered(self, group: GroupKey) -> OfferedFolder | None:
         """What the branch of a group asks for; None where there is none, or main says the same."""
-        standing = self._mirror.tracked().get(group_branch(group))
+        standing = self._mirror.tracked().get(promotion_branch(group))
         if standing is None or self.is_merged(group):
             return None
         found = self._mirror.commits([standing]).get(standing)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.spec.analysis.template_index import Library, load_templates
 from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gitops_bg.core.groups.model import GroupKey
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.groups.layout import group_folder, group_of, is_version
 
 SETTINGS_FILE = "gitops-bg.yaml"

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.groups.layout import GROUP_FILE
 from gitops_bg.spec.groups.load import load_group

@@ -2,7 +2,8 @@
 
 import re
 
-from gitops_bg.core.groups.model import GroupKey, version_number
+from gitops_bg.core.groups.model import version_number
+from gitops_bg.core.model.version import GroupKey
 
 GROUPS_FOLDER = "groups"
 GROUP_FILE = "group.yaml"

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
-from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, PathKind
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.spec.analysis.plans import Plans
 from gitops_bg.spec.analysis.template_index import Library

@@ -21,7 +21,7 @@ from gitops_bg.spec.yaml.reader import Document
 def implied_app(member: Member) -> bytes:
     """The app.yaml that counts where a member's folder has none.
 
-    >>> from gitops_bg.core.groups.model import GroupKey
+    >>> from gitops_bg.core.model.version import GroupKey
     >>> print(implied_app(Member(GroupKey("shop", "store"), "v1", "cart")).decode())
     apiVersion: gitops-bg.dev/v1alpha1
     kind: BlueGreenDeployment

@@ -9,8 +9,8 @@ import pytest
 from gitops_bg.agent.desired import group_shelf
 from gitops_bg.agent.desired.group_shelf import GroupShelf
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.errors import RemoteUnreachable
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.spec.analysis.template_index import Library, load_templates

@@ -31,7 +31,7 @@ from gitops_bg.core.groups.desired import (
     MemberPolicing,
 )
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.model import GroupGateway, GroupKey, RouteMatch, VersionStage
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import (
     FormerGroup,
     LedgerPosition,
@@ -52,6 +52,7 @@ from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.ledger.ledger_entries import Position
 from tests.core.groups.gateway import Request, answer

@@ -22,7 +22,6 @@ from gitops_bg.core.groups.decision import (
     FollowMember,
     GroupDecision,
 )
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import (
     ApplyApp,
@@ -43,7 +42,7 @@ from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.digest import digest_of
 from gitops_bg.core.model.record import Adopted, OperatorState, Record, Restart
 from gitops_bg.core.model.spec import Adoption, ScaleDown
-from gitops_bg.core.model.version import PodMetadata, Source, WorkloadKind
+from gitops_bg.core.model.version import GroupKey, PodMetadata, Source, WorkloadKind
 from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from gitops_bg.spec.manifests.configuration import Configuration

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from gitops_bg.agent.groups.commits import GroupCommits
-from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.decision import CommitActive
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
 from tests.integration.repo.test_promotions import before_each_push
@@ -18,7 +18,7 @@ from tests.support.git.remote import GitRemote
 from tests.support.waiting import eventually
 
 STORE = GroupKey("shop", "store")
-BRANCH = group_branch(STORE)
+BRANCH = promotion_branch(STORE)
 PATH = "groups/shop/store/group.yaml"
 BACK = CommitActive("v2", "v1", "post-promotion analysis failed: smoke")
 

@@ -12,11 +12,10 @@ from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
 from gitops_bg.agent.groups.promoted import GroupVersion, GroupVersions
 from gitops_bg.core.checks.policies.match import AskedOfPeople
 from gitops_bg.core.checks.policies.people import approvals, separation, standing
-from gitops_bg.core.groups.branches import group_branch
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.policies.facts import Facts, Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.heard import Heard, Merged
 from gitops_bg.forge.port import Pull, PullState, Review, User, Verdict
 from gitops_bg.repo.repository import Repository
@@ -114,7 +113,7 @@ def opens(version: GroupVersion, policing: Policing, rule: Approvals | Separatio
 
 
 def pull(head: str, **changes: Any) -> Pull:
-    opened = Pull(7, group_branch(STORE), head, "main", PullState.OPEN, "", "", "", ACCOUNTS["agent"], NOON)
+    opened = Pull(7, promotion_branch(STORE), head, "main", PullState.OPEN, "", "", "", ACCOUNTS["agent"], NOON)
     return replace(opened, **changes)
 
 
@@ -128,7 +127,7 @@ def reviewed(head: str, *by: str, merged: str = "", merger: str = "ben", **chang
 
 def offered(team: Team, version: str = "v2", author: str = AGENT) -> str:
     """The head of a branch that asks for a version."""
-    team.remote.checkout(group_branch(STORE), new=True)
+    team.remote.checkout(promotion_branch(STORE), new=True)
     head = team.names(version, author)
     team.remote.checkout("main")
     return head
@@ -323,7 +322,7 @@ def test_a_review_of_a_commit_that_nobody_has_counts_for_nothing_and_is_asked_fo
 
 @pytest.mark.parametrize("broken", ["spec: [\n", "spec: {}\n", "spec: {active: v9}\n"])
 def test_a_reviewed_commit_that_names_no_version_approves_none(repository: Repository, team: Team, broken: str) -> None:
-    team.remote.checkout(group_branch(STORE), new=True)
+    team.remote.checkout(promotion_branch(STORE), new=True)
     head = team.commits(AGENT, {"group.yaml": broken})
     team.remote.checkout("main")
     assert opens(*told(repository, reviewed(head, "ben"))) == (
@@ -359,7 +358,7 @@ def test_the_promotion_is_the_commit_that_names_the_version_whatever_else_is_edi
 
 def test_who_merges_it_approves_by_that_unless_they_wrote_it(repository: Repository, team: Team) -> None:
     head = offered(team)
-    rule, commit = Approvals(proof=Proof.MERGE), squashed(team, group_branch(STORE))
+    rule, commit = Approvals(proof=Proof.MERGE), squashed(team, promotion_branch(STORE))
     assert opens(*told(repository, reviewed(head, merged=commit, merger="ben")), rule)[0]
     assert opens(*told(repository, reviewed(head, merged=commit, merger="eve")), rule) == (
         False,
@@ -381,6 +380,6 @@ def test_no_author_of_a_member_merges_where_the_roles_are_separate(
     repository: Repository, team: Team, merger: str, may: bool
 ) -> None:
     head = offered(team)
-    commit = squashed(team, group_branch(STORE))
+    commit = squashed(team, promotion_branch(STORE))
     roles = Separation((Role.AUTHOR, Role.MERGER))
     assert opens(*told(repository, reviewed(head, merged=commit, merger=merger)), roles)[0] is may

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.content import active_in, as_merged, content_of, promoted_by
 from gitops_bg.spec.groups.load import File, load_group
 

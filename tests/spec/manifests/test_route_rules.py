@@ -9,10 +9,11 @@ import yaml
 
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.lifecycle import register
-from gitops_bg.core.groups.model import GroupKey, GroupState
+from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.routes.routing import render
 from gitops_bg.core.groups.world import with_routes
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.manifests.routes import http_route_spec
 from tests.core.groups.notation import NOW

@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.repository import Repository
 
 

@@ -23,12 +23,13 @@ from gitops_bg.cli.session.wait_for_traffic import wait_for_requests
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.core.groups.branches import group_branch
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.inspect.requests import demand_promotable, demand_way_back
-from gitops_bg.core.groups.model import GroupKey, PromotionRejected, VersionStage
+from gitops_bg.core.groups.model import PromotionRejected, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.content import active_in
@@ -186,7 +187,7 @@ def _propose(session: Session, output: Output, group: GroupKey, change: Change) 
 
 
 def _offer(session: Session, group: GroupKey, change: Change, seen: str, refused: PushRefused) -> Proposed:
-    name = group_branch(group)
+    name = promotion_branch(group)
     try:
         offered = session.repository.offer_group(group, change.edits, change.message, seen=seen)
     except PushRefused as error:

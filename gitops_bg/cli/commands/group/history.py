@@ -14,9 +14,9 @@ from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.ledger.ledger_entries import PublishedEntry
 from gitops_bg.spec.codec import to_json
 

@@ -20,8 +20,9 @@ from gitops_bg.cli.options.options import OutputOptions, PlaceOptions
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.model import GroupKey, version_number
+from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.groups.content import active_in

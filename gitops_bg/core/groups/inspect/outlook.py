@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import Endpoint, GroupKey, TransitionStep, VersionStage
+from gitops_bg.core.groups.model import Endpoint, TransitionStep, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.reporting.situations import PROMOTION_REJECTED
@@ -14,6 +14,7 @@ from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.version import GroupKey
 
 
 @dataclass(frozen=True, slots=True)

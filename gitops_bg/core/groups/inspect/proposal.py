@@ -10,12 +10,13 @@ from datetime import datetime
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_before_merge
 from gitops_bg.core.groups.inspect.forecast import Forecast, forecast
-from gitops_bg.core.groups.model import GroupKey, PromotionRejected, VersionStage
+from gitops_bg.core.groups.model import PromotionRejected, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import after_of
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.version import GroupKey
 
 
 @dataclass(frozen=True, slots=True)

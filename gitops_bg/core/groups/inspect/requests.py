@@ -4,8 +4,9 @@ The group rejects the same once main says it (`core.groups.transition`); by then
 """
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import GroupKey, PromotionRejected, Rejection, VersionStage, version_number
+from gitops_bg.core.groups.model import PromotionRejected, Rejection, VersionStage, version_number
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.version import GroupKey
 
 
 def demand_promotable(key: GroupKey, desired: DesiredGroup, record: GroupRecord, version: str) -> None:

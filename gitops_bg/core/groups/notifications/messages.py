@@ -14,7 +14,7 @@ from gitops_bg.core.delivery.outbox import due, moments, only_known, queued, set
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gating.hooks import refused_in
-from gitops_bg.core.groups.model import GroupKey, VersionStage
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
@@ -26,6 +26,7 @@ from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.record import Outbox
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.plan.deliveries import event_metadata
 
 SUCCEEDED, FAILED = "Succeeded", "Failed"

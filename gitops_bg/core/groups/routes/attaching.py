@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core import names
 from gitops_bg.core.groups.gating.suspension import is_suspended
-from gitops_bg.core.groups.model import GroupGateway, GroupKey, version_number
+from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.observed import LiveRoute
 from gitops_bg.core.groups.plan import carrying_routes, routes_beside
 from gitops_bg.core.groups.record import Reattachment
@@ -25,6 +25,7 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, ParentRef, as_stored
+from gitops_bg.core.model.version import GroupKey
 
 GRACE = timedelta(seconds=5)
 """How long the new routes are beside the former ones at least: a Gateway says that it takes a route before it serves it

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.groups.model import (
     GroupGateway,
-    GroupKey,
     GroupState,
     Route,
     RouteMatch,
@@ -21,6 +20,7 @@ from gitops_bg.core.groups.model import (
 from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from gitops_bg.core.groups.routes.sharding import HostRule, sharded
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule
+from gitops_bg.core.model.version import GroupKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.groups.model import GroupGateway, GroupKey
+from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.model.http_routes import HttpRoute, HttpRule
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import fit
 
 # https://gateway-api.sigs.k8s.io/reference/spec/#httproutespec, and the CustomResourceDefinition's own validation.

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.layout import is_app
 from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gitops_bg.core.groups.model import GroupGateway, GroupKey
+from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.groups.routes.sharding import MOST_MATCHES_OF_A_RULE, HostRule, sharded
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
+from gitops_bg.core.model.version import GroupKey
 
 STORE = GroupKey("shop", "store")
 GATEWAY = GroupGateway((ParentRef("public"),), hosts=("a.io",), version_header="X")

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from gitops_bg.core.groups.branches import group_branch
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
 from tests.fixtures.repos.texts import policy
@@ -44,7 +44,7 @@ class Pulls:
     def __init__(self, store: Store, remote: GiteaRemote) -> None:
         self.store = store
         self.remote = remote
-        self.branch = group_branch(GroupKey(store.world.namespace, "store"))
+        self.branch = promotion_branch(GroupKey(store.world.namespace, "store"))
 
     def asked(self, version: str) -> dict[str, Any]:
         """What a pipeline is answered that asks for the promotion of a version over HTTP."""

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer

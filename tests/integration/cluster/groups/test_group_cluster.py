@@ -28,7 +28,7 @@ from gitops_bg.core.groups.decision import (
     GroupDecision,
     Move,
 )
-from gitops_bg.core.groups.model import GroupGateway, GroupKey, TransitionStep
+from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import DeletedVersion, GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.routes.routing import render
@@ -45,6 +45,7 @@ from gitops_bg.core.model.http_routes import (
     PathKind,
     as_stored,
 )
+from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.notation import NOW, group
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.gateway_api import install_gateway_api

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git import mirror as mirror_module
 from gitops_bg.repo.git import remote as remote_module
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.model import GroupKey
 from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch, parse
 from gitops_bg.repo.ledger.ledger_entries import Position

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.groups.branches import group_branch
-from gitops_bg.core.groups.model import GroupKey
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
@@ -13,7 +13,7 @@ from tests.integration.repo.test_promotions import before_each_push
 from tests.support.git.remote import GitRemote
 
 STORE = GroupKey("shop", "store")
-BRANCH = group_branch(STORE)
+BRANCH = promotion_branch(STORE)
 PATH = "groups/shop/store/group.yaml"
 
 
