@@ -189,13 +189,20 @@ GATE_VERBS = (
         "open",
         "operate.gate:open_",
         "Open a manual gate. It stays open, also for later versions and across restarts, until somebody closes it.",
+        "group.gate:open_",
     ),
     Verb(
         "close",
         "operate.gate",
         "Close a manual gate. What it has let through is not taken back; `gitops-bg abort` does that.",
+        "group.gate",
     ),
-    Verb("status", "operate.gate", "Show the manual gates of an app: open or closed, by whom, since when and why."),
+    Verb(
+        "status",
+        "operate.gate",
+        "Show the manual gates of an app: open or closed, by whom, since when and why.",
+        "group.gate",
+    ),
 )
 
 POLICY_VERBS = (
@@ -267,7 +274,7 @@ GROUP_VERBS = (
 
 GROUPS = (
     (LOOK, "policies", "Try promotion policies: on cases, and on the past.", POLICY_VERBS),
-    (DECIDE, "gate", "Open, close or show the manual gates of an app.", GATE_VERBS),
+    (DECIDE, "gate", "Open, close or show the manual gates of an app, or a release group.", GATE_VERBS),
     (DECIDE, "group", "Release groups: several services that are promoted and rolled back together.", GROUP_VERBS),
 )
 

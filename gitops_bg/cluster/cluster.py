@@ -19,7 +19,7 @@ from gitops_bg.cluster.execution.deployments import scale_deployment
 from gitops_bg.cluster.execution.executor import Executor, Parts
 from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.jobs import Jobs
-from gitops_bg.cluster.execution.operator_requests import add_request, withdraw_request
+from gitops_bg.cluster.execution.operator_requests import OperatorRequests
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
@@ -34,6 +34,7 @@ from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServ
 from gitops_bg.cluster.observation.on_demand.left_manifests import left_manifests
 from gitops_bg.cluster.observation.on_demand.pods import Pods
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of
+from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
@@ -60,7 +61,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed, Request
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import OperatorState, Record
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, GroupKey
 from gitops_bg.core.text.foreign_json import reread_json
@@ -111,6 +112,7 @@ class Cluster:
         self._decided: dict[AppKey, str] = {}
         self._caches = sources.reader if isinstance(sources.reader, Informers) else None
         self._events = EventSink(client)
+        self._requests = OperatorRequests(APPS, client.get, writer.merge_patch, _answered)
 
     @classmethod
     def watching(  # noqa: PLR0913 - the wiring, by keyword
@@ -125,12 +127,12 @@ class Cluster:
         us: Allegiance = NOBODYS,
         may_write: Callable[[], None] = lambda: None,
         count: Count = lambda *_: None,
-        on_group: Callable[[GroupKey], None] = lambda _: None,
+        on_group: Callable[[GroupKey], None] | None = None,
     ) -> "Cluster":
         """A cluster with caches of ``namespaces`` (none: all).
 
         ``on_change`` is called with each changed app, on a watch's thread, and ``on_group`` with each release group
-        one of whose Jobs changed.
+        one of whose Jobs changed, or of which somebody asks something.
 
         ``on_crash`` gets the bug that ended a thread; without it, Python prints the bug. With a ``clock``, which gives
         UTC, the skew of the API server's clock is measured. Our own writes are in the caches at once and cause no
@@ -138,10 +140,10 @@ class Cluster:
         """
         skew = Skew(clock) if clock else None
         client = Client(access, skew, may_write, count)
-        caches = Informers(client, EndpointSliceVersion(client), namespaces, on_change, pace)
+        caches = Informers(client, EndpointSliceVersion(client), namespaces, on_change, pace, on_group)
 
         def changed(subject: Subject) -> None:
-            if isinstance(subject, GroupKey):
+            if isinstance(subject, GroupKey) and on_group is not None:
                 on_group(subject)
             elif isinstance(subject, AppKey):
                 on_change(subject)
@@ -450,11 +452,11 @@ class Cluster:
 
     def request(self, app: AppKey, request: Request) -> None:
         """Write an operator's request for the agent, beside those that wait (`gitops-bg abort`)."""
-        add_request(self.client, self._writer, app, request)
+        self._requests.add(app, request)
 
     def withdraw(self, app: AppKey, request: Request) -> None:
         """Take an operator's request back, unless it is answered."""
-        withdraw_request(self.client, self._writer, app, request)
+        self._requests.withdraw(app, request)
 
     def requests(self, app: AppKey) -> tuple[Request, ...]:
         """The requests of the app, oldest first, answered or not; none where it does not exist."""
@@ -477,6 +479,10 @@ class Cluster:
             raise NotFound(f"{APPS.called(app.namespace, app.name)} does not exist in this cluster")
         body = {"metadata": {"annotations": {annotation: text}}}
         self._writer.merge_patch(APPS, app.namespace, app.name, body)
+
+
+def _answered(body: Object) -> OperatorState:
+    return load(app_state(body)).operator
 
 
 def _manifest(app: AppKey, state: AppState, status: Object) -> Object:

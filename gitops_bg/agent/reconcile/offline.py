@@ -54,7 +54,7 @@ class Offline:
     """One app of one cluster, watched. A context manager; ``clock`` gives UTC."""
 
     def __init__(self, access: Access, app: AppKey, clock: Callable[[], datetime]) -> None:
-        self.app = app
+        self.subject = app
         self._clock = clock
         self._woken = threading.Event()
         self._refused: set[str] = set()
@@ -73,33 +73,38 @@ class Offline:
         self._cluster.stop()
 
     def _on_change(self, app: AppKey) -> None:
-        if app == self.app:
+        if app == self.subject:
             self._woken.set()
 
     # --- what is known ----------------------------------------------------------------------------------------
 
     @property
+    def acts_alone(self) -> bool:
+        """Whether `act` does what no agent does: all that an app needs for it is in its live object."""
+        return True
+
+    @property
     def record(self) -> Record:
         """The present record in the cluster."""
-        return self._cluster.record(self.app)
+        return self._cluster.record(self.subject)
 
     def facts(self) -> Facts | None:
         """The facts of the app from the cluster alone; None where it does not describe the app."""
-        return facts_without_git(self._cluster, self.app)
+        return facts_without_git(self._cluster, self.subject)
 
     # --- what is done -----------------------------------------------------------------------------------------
 
     def ask(self, request: Request) -> None:
         """Write the request for the agent to carry out. Raises ``NotFound``, ``Refused``, ``Transient``."""
-        self._cluster.request(self.app, request)
+        self._cluster.request(self.subject, request)
 
     def withdraw(self, request: Request) -> None:
         """Take the request back, unless it is answered. Raises ``NotFound``, ``Refused``, ``Transient``."""
-        self._cluster.withdraw(self.app, request)
+        self._cluster.withdraw(self.subject, request)
 
     def is_lost(self, request: Request) -> bool:
         """Whether somebody who knows of no others overwrote the request before anybody answered it."""
-        waits = any(each.id == request.id for each in self._cluster.requests(self.app))
+        waits = any(each.id == request.id for each in self._cluster.requests(self.subject))
         return not waits and not self.record.operator.has_answered(request.id)
 
     def wait(self, fulfilled: Callable[[Record], bool], seconds: float) -> bool:
@@ -134,7 +139,7 @@ class Offline:
         """Run one pass; return whether another is due at once, and when time alone makes one due."""
         facts = self.facts()
         if facts is None:
-            raise WorldChanged(f"the BlueGreenDeployment {self.app} is gone")
+            raise WorldChanged(f"the BlueGreenDeployment {self.subject} is gone")
         decision = facts.decide(self._clock())
         try:
             return self._act(facts, decision, tell), decision.wake_at
@@ -143,8 +148,8 @@ class Offline:
 
     def _act(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
         """Save the record, then act as the agent does; return whether anything was written."""
-        saved = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
-        acted = act(self._cluster, self.app, facts.config, decision, partial(self._report, tell))
+        saved = self._cluster.save(self.subject, decision, self._clock(), facts.decided_on)
+        acted = act(self._cluster, self.subject, facts.config, decision, partial(self._report, tell))
         if acted.stopped is not None:
             raise acted.stopped
         wrote = saved or acted.moved_on
@@ -165,4 +170,4 @@ class Offline:
             tell(str(result))
         said = event_of(result)
         if said is not None:
-            self._cluster.record_event(self.app, said.reason, said.message, self._clock(), warning=said.warning)
+            self._cluster.record_event(self.subject, said.reason, said.message, self._clock(), warning=said.warning)

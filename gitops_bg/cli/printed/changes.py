@@ -204,13 +204,15 @@ class StaysLiveJson(TypedDict):
     asked: str
 
 
-class _Done(TypedDict, total=False):
+class Done(TypedDict, total=False):
+    """Who did it, where something was done."""
+
     byAgent: bool
     """Whether the agent did it; else the command, on the cluster itself."""
 
 
 @with_config(CLOSED)
-class OfflineJson(_Done):
+class OfflineJson(Done):
     """What `rollback --offline` prints."""
 
     app: str
@@ -363,7 +365,7 @@ class GatesJson(TypedDict):
 
 
 @with_config(CLOSED)
-class SetGateJson(GateJson, _Done):
+class SetGateJson(GateJson, Done):
     """What `gate open` and `gate close` print."""
 
     app: str

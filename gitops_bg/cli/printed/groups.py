@@ -6,6 +6,7 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, RowJson, TreeJson
+from gitops_bg.cli.printed.changes import Done, GateJson
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
@@ -207,6 +208,22 @@ class NewGroupVersionJson(TypedDict):
     """The version that it is a copy of."""
     files: list[str]
     """Their paths in the work tree."""
+
+
+@with_config(CLOSED)
+class GroupGatesJson(TypedDict):
+    """What `gate status` prints of a group."""
+
+    group: str
+    gates: list[GateJson]
+
+
+@with_config(CLOSED)
+class SetGroupGateJson(GateJson, Done):
+    """What `gate open` and `gate close` print of a group."""
+
+    group: str
+    changed: bool
 
 
 @with_config(CLOSED)

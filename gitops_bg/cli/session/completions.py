@@ -68,9 +68,12 @@ def group_versions(typed: Typed) -> Iterator[tuple[str, str]]:
 
 @_never_an_error
 def gates(typed: Typed) -> Iterator[tuple[str, str]]:
-    """Yield the manual gates of an app: hooks without an address."""
-    spec = _one(typed, APPS, "app").get("spec") or {}
-    places = ((spec.get("strategy") or {}).get("blueGreen") or {}, spec.get("analysis") or {})
+    """Yield the manual gates of an app, or a release group: hooks without an address."""
+    try:
+        spec = _one(typed, APPS, "app").get("spec") or {}
+    except ValueError:
+        spec = _one(typed, RELEASE_GROUPS, "app").get("spec") or {}
+    places = ((spec.get("strategy") or {}).get("blueGreen") or {}, spec.get("analysis") or {}, spec)
     hooks = (hook for place in places for hook in place.get("webhooks") or [])
     return ((hook["name"], hook.get("type", "")) for hook in hooks if not hook.get("url"))
 

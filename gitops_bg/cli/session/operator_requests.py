@@ -1,31 +1,76 @@
 """An operator's request to the cluster, carried out by the agent, or by this process if no agent answers.
 
-The request waits at the app's object until it was answered once; the agent writes it to the ledger, now or later. It
-names what its writer saw: which versions it is about, and what was live.
+The request waits at the object of its app, or release group, until it was answered once; the agent writes it to the
+ledger, now or later. It names what its writer saw: which versions it is about, and what was live.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Generic, Protocol, TypeVar
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.errors import CommandFailed, NameNotFound
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import PatienceOptions
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import OperatorState, Record
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
+
+R = TypeVar("R", Record, GroupRecord)
+R_co = TypeVar("R_co", Record, GroupRecord, covariant=True)
+
+
+class Asked(Protocol[R_co]):
+    """A live app or release group that something is asked of."""
+
+    @property
+    def subject(self) -> Subject:
+        """Its name."""
+        ...
+
+    @property
+    def record(self) -> R_co:
+        """Its present record in the cluster."""
+        ...
+
+    @property
+    def acts_alone(self) -> bool:
+        """Whether `act` does what no agent does."""
+        ...
+
+    def ask(self, request: Request) -> None:
+        """Write the request for the agent to carry out."""
+        ...
+
+    def withdraw(self, request: Request) -> None:
+        """Take the request back, unless it is answered."""
+        ...
+
+    def is_lost(self, request: Request) -> bool:
+        """Whether somebody overwrote the request before anybody answered it."""
+        ...
+
+    def wait(self, fulfilled: Callable[[R_co], bool], seconds: float) -> bool:
+        """Watch until the record fulfils the condition; False where ``seconds`` passed first."""
+        ...
+
+    def act(self, fulfilled: Callable[[R_co], bool], seconds: float, tell: Callable[[str], None]) -> bool:
+        """Do the work of an agent until the record fulfils the condition; False where ``seconds`` passed first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Generic[R]):
     """How a request ended. ``by_agent``: an agent answered it; otherwise this process did."""
 
-    after: Record
+    after: R
     by_agent: bool
 
 
@@ -54,74 +99,81 @@ def new_gate_request(verb: OperatorCommand, by: str, reason: str, gate: str) -> 
 
 
 def facts_of(cluster: Offline, app: AppKey) -> Facts:
-    """Return the facts that the cluster has of the app. Raises `ObjectNotFound`."""
+    """Return the facts that the cluster has of the app. Raises `NameNotFound`."""
     facts = cluster.facts()
     if facts is None:
-        raise ObjectNotFound(f"the cluster runs no app {app}")
+        raise NameNotFound(f"the cluster runs no app {app}")
     return facts
 
 
-def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, output: Output) -> Answered:
-    """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
+def carry_out(asked: Asked[R], request: Request, patience: PatienceOptions, output: Output) -> Answered[R]:
+    """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long, and where
+    only an agent can do it, and none answers.
+    """
     output.writes()
-    cluster.ask(request)
+    asked.ask(request)
     try:
-        by_agent = _is_answered_by_agent(cluster, request, patience)
+        by_agent = _is_answered_by_agent(asked, request, patience)
+        if not by_agent and not asked.acts_alone:
+            raise CommandFailed(
+                f"{asked.subject}: no agent answered within {spoken(patience.grace)}; the request waits for one, for a "
+                "day: a release group is what its folders in Git say, and only an agent reads them"
+            )
         if not by_agent:
             output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
 
-        def settled(record: Record) -> bool:
+        def settled(record: R) -> bool:
             return record.operator.has_answered(request.id) and _has_arrived(record)
 
-        done = (
-            cluster.wait(settled, patience.timeout) if by_agent else cluster.act(settled, patience.timeout, output.note)
-        )
+        done = asked.wait(settled, patience.timeout) if by_agent else asked.act(settled, patience.timeout, output.note)
     except KeyboardInterrupt:
-        _withdraw(cluster, request, output)
+        _withdraw(asked, request, output)
         raise
     if not done:
-        raise _not_done(cluster.app, patience)
-    return Answered(cluster.record, by_agent)
+        raise _not_done(asked.subject, patience)
+    return Answered(asked.record, by_agent)
 
 
-def _is_answered_by_agent(cluster: Offline, request: Request, patience: PatienceOptions) -> bool:
+def _is_answered_by_agent(asked: Asked[R], request: Request, patience: PatienceOptions) -> bool:
     """Wait for an agent. One that answers others meanwhile is there, and gets the time again; a request that somebody
     overwrote is written again. Raises `CommandFailed` where that goes on for too long.
     """
     until = now() + timedelta(seconds=patience.timeout)
     while now() < until:
-        seen = cluster.record.operator
+        seen: OperatorState = asked.record.operator
 
-        def has_news(record: Record, seen: OperatorState = seen) -> bool:
-            return record.operator.request != seen.request or cluster.is_lost(request)
+        def has_news(record: R, seen: OperatorState = seen) -> bool:
+            return record.operator.request != seen.request or asked.is_lost(request)
 
-        if not seen.has_answered(request.id) and not cluster.wait(has_news, patience.grace):
+        if not seen.has_answered(request.id) and not asked.wait(has_news, patience.grace):
             return False
-        if cluster.record.operator.has_answered(request.id):
+        if asked.record.operator.has_answered(request.id):
             return True
-        if cluster.is_lost(request):
-            cluster.ask(request)
-    raise _not_done(cluster.app, patience)
+        if asked.is_lost(request):
+            asked.ask(request)
+    raise _not_done(asked.subject, patience)
 
 
-def _withdraw(cluster: Offline, request: Request, output: Output) -> None:
+def _withdraw(asked: Asked[R], request: Request, output: Output) -> None:
     """Take back the request of a command that is interrupted: nobody waits for what it does days later."""
     try:
-        cluster.withdraw(request)
+        asked.withdraw(request)
     except GitopsBgError as error:
-        output.note(f"{cluster.app}: the request could not be taken back, and an agent may still answer it: {error}")
+        output.note(f"{asked.subject}: the request could not be taken back, and an agent may still answer it: {error}")
     else:
-        answered = cluster.record.operator.has_answered(request.id)
+        answered = asked.record.operator.has_answered(request.id)
         became = "was carried out already" if answered else "is taken back"
-        output.note(f"{cluster.app}: interrupted; the request {became}")
+        output.note(f"{asked.subject}: interrupted; the request {became}")
 
 
-def _not_done(app: AppKey, patience: PatienceOptions) -> CommandFailed:
-    return CommandFailed(f"{app}: not done within {spoken(patience.timeout)}; see `gitops-bg tree {app}`")
+def _not_done(subject: Subject, patience: PatienceOptions) -> CommandFailed:
+    return CommandFailed(f"{subject}: not done within {spoken(patience.timeout)}; see `gitops-bg explain {subject}`")
 
 
-def _has_arrived(record: Record) -> bool:
+def _has_arrived(record: Record | GroupRecord) -> bool:
     """Return whether no shift of traffic is under way."""
+    if isinstance(record, GroupRecord):
+        return record.transition is None
     return record.routing.switch is None and (
         record.routing.override is None or record.routing.traffic == record.routing.override.to_digest
     )

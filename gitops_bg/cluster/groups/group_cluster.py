@@ -13,6 +13,7 @@ from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, RELEASE_GROUPS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.execution.intents import Intents
+from gitops_bg.cluster.execution.operator_requests import OperatorRequests, requests_at
 from gitops_bg.cluster.execution.rival_routes import delete_of_owner
 from gitops_bg.cluster.groups.manifests import WRITTEN_ONCE, group_labels, group_manifest, owner_of, stable_service
 from gitops_bg.cluster.groups.routes import read_route, rival_of
@@ -44,6 +45,8 @@ from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.observed import Request
+from gitops_bg.core.model.record import OperatorState
 from gitops_bg.core.model.version import GroupKey
 
 
@@ -68,6 +71,7 @@ class GroupCluster:
         self._annotations = dict(annotations)
         self._intents = Intents()
         self._slice_kind = EndpointSliceVersion(client)
+        self._requests = OperatorRequests(RELEASE_GROUPS, client.get, client.merge_patch, _answered)
 
     def seen(self, group: GroupKey) -> SeenGroup:
         """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
@@ -124,6 +128,7 @@ class GroupCluster:
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec or not self._is_said_whom_it_follows(body),
             pull=pull_in(body.get("status") or {}),
+            requests=requests_at(body),
         )
 
     def _is_said_whom_it_follows(self, body: Object) -> bool:
@@ -150,6 +155,14 @@ class GroupCluster:
         (namespace, name), version = name_of(seen.body), seen.body["metadata"]["resourceVersion"]
         self._client.save_status(RELEASE_GROUPS, namespace, name, version, status)
         return True
+
+    def request(self, group: GroupKey, request: Request) -> None:
+        """Write an operator's request for the agent, beside those that wait. Raises as `OperatorRequests.add`."""
+        self._requests.add(group, request)
+
+    def withdraw(self, group: GroupKey, request: Request) -> None:
+        """Take an operator's request back, unless it is answered."""
+        self._requests.withdraw(group, request)
 
     def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> Drift | None:
         """Carry out one action; return what of it repaired a change of somebody else.
@@ -341,6 +354,10 @@ def _is_of(group: GroupKey, body: Object) -> bool:
     labels = body["metadata"].get("labels") or {}
     is_labelled = all(labels.get(key) == value for key, value in group_labels(group).items())
     return is_labelled or body["metadata"]["name"] == names.fit(group.name)
+
+
+def _answered(body: Object) -> OperatorState:
+    return load_group_record(body).operator
 
 
 def _by_name(rival: RivalRoute) -> str:

@@ -12,6 +12,7 @@ from gitops_bg.cluster.api.kinds import (
     APPS,
     DAEMON_SETS,
     OURS,
+    RELEASE_GROUPS,
     REPLICA_SETS,
     SERVICES,
     WORKLOADS,
@@ -28,6 +29,7 @@ from gitops_bg.cluster.observation.project import (
     app_state,
     auxiliary_state,
     daemon_set_state,
+    group_state,
     replica_set_state,
     service_state,
     slice_state,
@@ -37,6 +39,7 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
+    GroupState,
     ReplicaSetState,
     ServiceState,
     SliceState,
@@ -44,7 +47,7 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, Refused
-from gitops_bg.core.model.version import AppKey, WorkloadKind
+from gitops_bg.core.model.version import AppKey, GroupKey, WorkloadKind
 
 _STOP_SECONDS = 2.0
 _FIRST_LIST_SECONDS = 2.0
@@ -69,6 +72,7 @@ class Informers:
         namespaces: Sequence[str],
         on_change: Callable[[AppKey], None],
         pace: Pace | None = None,
+        on_group: Callable[[GroupKey], None] | None = None,
     ) -> None:
         self._client = client
         self._slice_kind = slice_kind
@@ -86,6 +90,8 @@ class Informers:
             for kind, reduce in CONFIGURATION_STATES.items()
         }
         self._daemon_sets = Informer(daemon_set_state, _owning_key, self._changed, can_do_without=True)
+        self._tell_of_group = on_group
+        self._groups = Informer(group_state, _group_key, self._group_changed, can_do_without=True)
         self._pace = pace
         self._followed: dict[Kind, float] = {}
         """The kinds that are watched since somebody asked, and from when on."""
@@ -99,6 +105,8 @@ class Informers:
             self._follow(client, slice_kind, namespace, OURS, self._slices, pace)
             for kind, cache in self._configuration.items():
                 self._follow(client, lambda kind=kind: kind, namespace, OURS, cache, pace)  # type: ignore[misc]
+            if on_group is not None:
+                self._follow(client, lambda: RELEASE_GROUPS, namespace, "", self._groups, pace)
 
     def start(self) -> None:
         """Start all watches; returns at once."""
@@ -294,7 +302,7 @@ class Informers:
         kind: Callable[[], Kind],
         namespace: str,
         labels: str,
-        cache: Informer[Any, AppKey],
+        cache: Informer[Any, Any],
         pace: Pace | None,
     ) -> None:
         scope, spare = cache.scope(namespace), cache.can_do_without
@@ -323,6 +331,16 @@ class Informers:
 
     def _changed(self, key: AppKey) -> None:
         self._tell(self._long_names.get(key, key))
+
+    def _group_changed(self, group: GroupKey) -> None:
+        """Tell only that somebody asks something of a group: each look at one reads it live."""
+        state = self._groups.get(group.namespace, group.name)
+        if state is not None and state.asks and self._tell_of_group is not None:
+            self._tell_of_group(group)
+
+
+def _group_key(state: GroupState) -> GroupKey:
+    return GroupKey(state.meta.namespace, state.meta.name)
 
 
 def _indexed(app: AppKey) -> AppKey:

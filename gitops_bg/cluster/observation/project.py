@@ -21,6 +21,7 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     AuxiliaryState,
     ConfigurationState,
+    GroupState,
     ReplicaSetState,
     ServiceState,
     SliceState,
@@ -164,13 +165,24 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         main=_main_in(record),
         traffic=intern(traffic) if isinstance(traffic := part_of(record, "routing").get("traffic"), str) else "",
         request=request,
-        asks=any(not _has_answered(record, each.id) for each in requests_of(request)),
+        asks=_asks(record, request),
         reconcile=annotations.get(names.RECONCILE, ""),
         repository=intern(annotations.get(names.REPOSITORY, "")),
         cluster=intern(annotations.get(names.CLUSTER, "")),
         branch=intern(annotations.get(names.BRANCH, "")),
         claimed_by=annotations.get(names.CLAIMED_BY, ""),
     )
+
+
+def group_state(body: Object, _known: GroupState | None = None) -> GroupState:
+    """What is watched of a ReleaseGroup."""
+    annotations = body["metadata"].get("annotations") or {}
+    record = part_of(body.get("status") or {}, RECORD)
+    return GroupState(meta_of(body), _asks(record, annotations.get(names.REQUEST, "")))
+
+
+def _asks(record: Object, request: str) -> bool:
+    return any(not _has_answered(record, each.id) for each in requests_of(request))
 
 
 def _has_answered(record: Object, request: str) -> bool:

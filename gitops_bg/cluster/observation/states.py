@@ -153,6 +153,15 @@ class SliceState:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupState:
+    """A ReleaseGroup, as far as it is watched."""
+
+    meta: Meta
+    asks: bool
+    """Whether somebody asks something of it that its record has not answered."""
+
+
+@dataclass(frozen=True, slots=True)
 class AppState:
     """A BlueGreenDeployment; ``spec`` is a JSON text, and ``status`` packed: it is most of what is kept of an app."""
 

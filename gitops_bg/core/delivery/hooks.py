@@ -31,6 +31,8 @@ from gitops_bg.core.model.hooks import (
     satisfied,
     take,
 )
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import HookState
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
@@ -154,9 +156,27 @@ def _may_begin(asked: Round[AskingSubject], digest: str, kind: HookType) -> bool
     return has_passed(asked, digest, PRE_ROLLOUT, ROLLOUT) and asked.has_passed_analysis(digest)
 
 
+def gates_after(state: HookState, known: Iterable[Hook], request: Request) -> HookState:
+    """The manual gates once somebody has opened or closed one: nothing changes where it is so already, or unknown."""
+    others = tuple(gate for gate in state.open_gates if gate.name != request.gate)
+    is_open = others != state.open_gates
+    if request.verb is OperatorCommand.CLOSE_GATE:
+        return replace(state, open_gates=others) if is_open else state
+    if is_open or not any(hook.manual and hook.name == request.gate for hook in known):
+        return state
+    opened = OpenGate(request.gate, request.by, request.at, request.reason)
+    return replace(state, open_gates=(*others, opened))
+
+
 def opened_by_hand(asked: Round[Subject]) -> tuple[Answered, ...]:
     """The runs of manual gates, with what people did to them."""
     return tuple(Answered(hook, run, _by_hand(asked, run)) for hook, run in asked_about(asked) if hook.manual)
+
+
+def is_told_closed(answered: Answered) -> bool:
+    """Whether it is to be told that a manual gate waits for people: once for each try."""
+    hook, before, after = answered
+    return before.answer is None and not after.accepted and not hook.mute_alert
 
 
 def _by_hand(asked: Round[Subject], run: HookRun) -> HookRun:

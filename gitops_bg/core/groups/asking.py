@@ -4,6 +4,8 @@ Bad before the promotion: nothing moves. After it: the group goes back, as by a 
 nothing moves until a person decides.
 """
 
+from dataclasses import replace
+
 from gitops_bg.core.delivery import analyses, hooks
 from gitops_bg.core.delivery.hook_text import answer_text
 from gitops_bg.core.delivery.hooks import Answered, says_no
@@ -23,7 +25,7 @@ def take_hook_answers(world: GroupWorld) -> GroupWorld:
     """Read the answers of hooks, and act on them."""
     world = _without_stale_hooks(world)
     answered = hooks.answered_by(round_of(world), world.observed.calls)
-    world = _with_hooks(world, hooks.after(world.record.hooks, answered))
+    world = _with_hooks(world, hooks.after(world.record.hook_state.runs, answered))
     for each in answered:
         world = _told(world, each)
     for hook, _, run in answered:
@@ -41,6 +43,16 @@ def begin_hooks(world: GroupWorld) -> GroupWorld:
     asked = (world.record.state.only(VersionStage.ACTIVE), world.wanted) if world.spec.hooks else ()
     for version in dict.fromkeys(asked):
         world = _with_hooks(world, hooks.begun(round_of(world), digest_of(world, version)))
+    return _ask_people(world)
+
+
+def _ask_people(world: GroupWorld) -> GroupWorld:
+    """Answer for manual gates according to what somebody did to them; each that waits for people is told once."""
+    answered = hooks.opened_by_hand(round_of(world))
+    world = _with_hooks(world, hooks.after(world.record.hook_state.runs, answered))
+    for each in filter(hooks.is_told_closed, answered):
+        said = hooks.answered(round_of(world), each.hook, each.after)
+        world = world.with_event(GroupEvent.HOOK_REFUSED, f"{version_of(each.after)}: {said}")
     return world
 
 
@@ -60,11 +72,12 @@ def _former(world: GroupWorld, run: HookRun) -> str:
 
 
 def _without_stale_hooks(world: GroupWorld) -> GroupWorld:
-    return _with_hooks(world, hooks.kept(round_of(world))) if world.record.hooks else world
+    return _with_hooks(world, hooks.kept(round_of(world))) if world.record.hook_state.runs else world
 
 
 def _with_hooks(world: GroupWorld, runs: tuple[HookRun, ...]) -> GroupWorld:
-    return world if runs == world.record.hooks else _numbered(world.with_record(hooks=runs), runs)
+    state = world.record.hook_state
+    return world if runs == state.runs else _numbered(world.with_record(hook_state=replace(state, runs=runs)), runs)
 
 
 def _told(world: GroupWorld, each: Answered) -> GroupWorld:

@@ -20,6 +20,7 @@ from gitops_bg.core.groups.gating.suspension import note_suspension
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.operators.requests import answer_requests
 from gitops_bg.core.groups.plan import actions_of, commit_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import (
@@ -67,6 +68,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     register_versions,  # new folders are candidates
     reject_late_routes,  # what has passed gets nothing new
     reject_late_services,  # what serves changes no service without a promotion
+    answer_requests,  # what operators ask for
     take_measurements,  # a verdict may open the way, or lead back
     take_hook_answers,  # so may a hook
     give_up,  # the Gateway did not take a step in time

@@ -11,6 +11,7 @@ from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute
+from gitops_bg.core.model.observed import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ class ObservedGroup:
     """Whether the cluster knows HTTPRoutes."""
     calls: Mapping[str, HookResponse] = field(default_factory=dict)
     """What chats answered to alerts, by the id of the call, until a saved record has taken it in."""
+    requests: tuple[Request, ...] = ()
+    """What operators ask for, oldest first, answered or not."""
     drifted: bool = False
     """Whether somebody changed the live ReleaseGroup's spec."""
     contests: tuple[Contest, ...] = ()

@@ -12,8 +12,7 @@ from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.git.main import NO_MAIN, Main
-from gitops_bg.core.model.hooks import HookRun
-from gitops_bg.core.model.record import Outbox
+from gitops_bg.core.model.record import HookState, OperatorState, Outbox
 
 
 class TransitionKind(StrEnum):
@@ -153,8 +152,9 @@ class GroupRecord:
     rollout: int = 0
     """How many promotions were analysed, or asked about; each try is a new one."""
     analyses: Analyses = Analyses()  # noqa: RUF009 - frozen
-    hooks: tuple[HookRun, ...] = ()
-    """What hooks have answered about the version that group.yaml names."""
+    hook_state: HookState = HookState()  # noqa: RUF009 - frozen
+    """What hooks have answered about the version that group.yaml names, and the open manual gates."""
+    operator: OperatorState = OperatorState()  # noqa: RUF009 - frozen
     outbox: Outbox = Outbox()  # noqa: RUF009 - frozen
     """The messages to chats and hooks that have not been delivered yet."""
     alerted: tuple[str, ...] = ()
@@ -165,10 +165,6 @@ class GroupRecord:
     """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
     ledger_claimed: int = 0
     """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
-    suspended: bool = False
-    """Whether somebody had suspended the group when it was last looked at."""
-    resumed_at: datetime | None = None
-    """When the last suspension ended; deadlines of hooks begin anew then."""
     late: tuple[tuple[str, str], ...] = ()
     """The services that came into the folder of a version when that had passed, each with the version: a rollback does
     not take them in, as nobody has ever judged them.

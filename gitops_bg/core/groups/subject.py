@@ -75,7 +75,7 @@ class GroupSubject:
     def rollout(self, digest: str) -> int:
         """The number of a try: that of its measurements and hooks so far, else the next."""
         before, record = run_before(self.world, version_in(digest)), self.world.record
-        asked = (run.rollout for run in record.hooks if run.digest == digest)
+        asked = (run.rollout for run in record.hook_state.runs if run.digest == digest)
         return before.rollout if before is not None else next(asked, record.rollout + 1)
 
     def is_current(self, run: AnalysisRun) -> bool:
@@ -167,10 +167,11 @@ def round_of(world: GroupWorld) -> Round[GroupSubject]:
         serving=record.state.only(VersionStage.ACTIVE),
         suspended=suspended,
         frozen=suspended,
-        resumed_at=record.resumed_at,
+        resumed_at=record.operator.resumed_at,
         hooks=spec.hooks,
-        hook_runs=record.hooks,
+        hook_runs=record.hook_state.runs,
         before=spec.pre_promotion_analysis,
         after=spec.post_promotion_analysis,
         analyses=record.analyses,
+        open_gates=record.hook_state.open_gates,
     )

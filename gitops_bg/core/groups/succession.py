@@ -44,9 +44,8 @@ def succeed(world: GroupWorld) -> GroupWorld:
         moves=was.moves,
         rollout=was.rollout,
         analyses=was.analyses,
-        hooks=was.hooks,
-        suspended=was.suspended,
-        resumed_at=was.resumed_at,
+        hook_state=was.hook_state,
+        operator=was.operator,
         late=was.late,
         succeeds=former.name,
     )

@@ -369,6 +369,10 @@ class HookState:
     """The runs of the rollouts under way."""
     open_gates: tuple[OpenGate, ...] = ()
 
+    def gate(self, name: str) -> OpenGate | None:
+        """The manual gate of this name if it is open, else None."""
+        return next((gate for gate in self.open_gates if gate.name == name), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
@@ -523,10 +527,6 @@ class Record:
         """Whether ``digest`` was first promoted before ``other``; both must have served."""
         order = self.routing.activations
         return digest in order and other in order and order.index(digest) < order.index(other)
-
-    def gate(self, name: str) -> OpenGate | None:
-        """The manual gate of this name if it is open, else None."""
-        return next((gate for gate in self.hook_state.open_gates if gate.name == name), None)
 
     def with_version(self, changed: Version) -> "Record":
         """Return a copy in which ``changed`` replaces the version with its digest, or is added."""

@@ -1,13 +1,15 @@
-"""What a group that left main is to become, by what its file said last: the spec of its live ReleaseGroup."""
+"""What the file of a group said last, where only the spec of its live ReleaseGroup is asked: without Git."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
+from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import DeletionPolicy, Suspension
 from gitops_bg.spec.app.to_core import suspension
 from gitops_bg.spec.groups import models
+from gitops_bg.spec.notifications.webhooks import to_hook
 
 
 def said_last(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | None]:
@@ -16,8 +18,19 @@ def said_last(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | Non
     >>> said_last({"active": "v1", "deletionPolicy": "delete"})[0].value, said_last({"deletionPolicy": "dele"})[0].value
     ('delete', 'keep')
     """
+    model = _read(spec)
+    return (DeletionPolicy(model.deletion_policy), suspension(model.suspend)) if model else (DeletionPolicy.KEEP, None)
+
+
+def manual_gates(spec: Mapping[str, Any]) -> tuple[Hook, ...]:
+    """The hooks of a group that people answer; none where nobody can read what its file said."""
+    model = _read(spec)
+    webhooks = (model.webhooks or ()) if model else ()
+    return tuple(to_hook(each) for each in webhooks if each.url is None)
+
+
+def _read(spec: Mapping[str, Any]) -> models.GroupSpec | None:
     try:
-        model = models.GroupSpec.model_validate(spec)
+        return models.GroupSpec.model_validate(spec)
     except ValidationError:
-        return DeletionPolicy.KEEP, None
-    return DeletionPolicy(model.deletion_policy), suspension(model.suspend)
+        return None

@@ -89,9 +89,6 @@ class GroupWebhook(Webhook):
         if self.type == "confirm-rollout":
             remedy = "name it in the app.yaml of the services whose pods it lets begin"
             raise Conflict("type", "confirm-rollout means nothing for a group, which has no pods of its own", remedy)
-        if self.url is None:
-            remedy = "add it; by hand, it is suspend: in group.yaml, or a policy that asks for approvals"
-            raise Conflict("url", "is required: a group has no manual gates", remedy)
         return self
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import OutputOptions, PatienceOptions
 from gitops_bg.cli.session.operator_requests import carry_out
 from gitops_bg.cli.views.output import Output
@@ -23,7 +24,8 @@ class Cluster:
     """Shows one thing after the other; once nothing more happens, the time of every wait is over at once."""
 
     to_come: list[str]
-    app: AppKey = WEB
+    subject: AppKey = WEB
+    acts_alone: bool = True
     record: Record = field(default_factory=Record)
     lost: bool = False
     done: list[str] = field(default_factory=list)
@@ -72,6 +74,13 @@ def test_a_command_is_done_where(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     answered = carry_out(cluster, _mine(), PatienceOptions(), Output(OutputOptions()))  # type: ignore[arg-type]
     assert (cluster.done, answered.by_agent) == (done, by_agent)
     assert answered.after.operator.has_answered(MINE)
+
+
+def test_a_request_that_only_an_agent_carries_out_waits_for_one() -> None:
+    cluster = Cluster([], acts_alone=False)
+    with pytest.raises(CommandFailed, match="no agent answered within 3s; the request waits for one"):
+        carry_out(cluster, _mine(), PatienceOptions(), Output(OutputOptions()))  # type: ignore[arg-type]
+    assert cluster.done == ["asks"]
 
 
 def _mine() -> Request:

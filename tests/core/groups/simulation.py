@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
@@ -51,11 +52,12 @@ from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.ledger.ledger_entries import Position
-from tests.core.groups.gateway import Request, answer
+from tests.core.groups import gateway
 from tests.core.groups.notation import NOW
 
 STORE = GroupKey("shop", "store")
@@ -179,6 +181,12 @@ class World:
     """What is wrong in analysis/."""
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
     """Main as the agent has read it."""
+    requests: list[Request] = field(default_factory=list)
+    """What operators have asked for, answered or not."""
+
+    def ask_for(self, verb: OperatorCommand, *, age: timedelta = timedelta(), **more: Any) -> None:
+        """Somebody asks for something in the cluster."""
+        self.requests.append(Request(f"r{len(self.requests)}", verb, "ada", self.now - age, **more))
 
     def observed(self) -> ObservedGroup:
         members = {
@@ -230,6 +238,7 @@ class World:
             commit_branch=self.branch,
             pull=self.pull,
             ledger=self._ledger() if self.reads_ledger else None,
+            requests=tuple(self.requests),
         )
 
     def _ledger(self) -> LedgerPosition:
@@ -420,7 +429,7 @@ class World:
     # --- what users see -----------------------------------------------------------------------------------------
 
     def ask(self, path: str, name: str = "") -> str:
-        return answer(self.served(), Request(path, {"X-Version": name} if name else {}), self.ages)
+        return gateway.answer(self.served(), gateway.Request(path, {"X-Version": name} if name else {}), self.ages)
 
     def served(self) -> Iterator[HttpRoute]:
         """The routes that the Gateway of the users has, ``public``, whatever it says of them."""

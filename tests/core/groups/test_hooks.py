@@ -13,6 +13,7 @@ from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
 from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import World, store, version
 
@@ -21,6 +22,7 @@ ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consec
 SMOKE = Hook("smoke", HookType.PRE_ROLLOUT, deadline=600)
 LOAD = Hook("load", HookType.ROLLOUT, iterations=2, deadline=600)
 MAY_I = Hook("may-i", HookType.CONFIRM_PROMOTION)
+BY_HAND = Hook("release", HookType.CONFIRM_PROMOTION, manual=True)
 ALARM = Hook("alarm", HookType.ROLLBACK)
 EVENTS = Hook("events", HookType.EVENT, deadline=600)
 AFTER = Hook("after", HookType.POST_ROLLOUT, deadline=600)
@@ -41,6 +43,83 @@ def gates(world: World) -> list[GateResult]:
 
 def called(world: World) -> list[str]:
     return [call.hook.name for call in world.called]
+
+
+# --- by hand ---
+
+
+def test_a_manual_gate_keeps_requests_until_somebody_opens_it_and_says_how() -> None:
+    """As of an app, by the same request; its reason is the sentence of an app's."""
+    world = asked(BY_HAND)
+    assert (world.settle().phase, world.stages, world.called) == (Phase.WAITING, "v1A v2C", [])
+    (gate,) = [each for each in world.decide().gates if each.kind is GateKind.MANUAL]
+    assert gate.reason == "manual gate release is closed; `gitops-bg gate open shop/store release` opens it"
+    assert world.told[-1] == (GroupEvent.HOOK_REFUSED, f"v2: {gate.reason}")
+
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release", reason="tested by QA")
+    world.settle()
+
+    assert world.stages == "v1L v2A"
+    assert (GroupEvent.GATE_OPENED, "release, by ada: tested by QA") in world.told
+    assert world.events.count(GroupEvent.HOOK_REFUSED) == 1
+    assert [each.event for each in world.written].count(GroupEvent.GATE_OPENED) == 1
+
+
+def test_a_gate_stays_open_for_later_versions_until_somebody_closes_it() -> None:
+    world = asked(BY_HAND)
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle()
+    world.ask_for(OperatorCommand.CLOSE_GATE, gate="release")
+    world.settle()
+    assert (GroupEvent.GATE_CLOSED, "release, by ada") in world.told
+    world.versions["v3"], world.active = version(cart="/cart"), "v3"
+    world.settle()
+    assert world.stages == "v1L v2A v3C"
+    world.active = "v1"
+    world.settle()
+    assert world.stages.startswith("v1A"), "no gate is asked on the way back"
+
+
+def test_a_gate_that_is_closed_before_requests_move_keeps_them() -> None:
+    world = asked(BY_HAND, accepts=None)
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle()
+    assert world.record.transition is not None
+    world.ask_for(OperatorCommand.CLOSE_GATE, gate="release")
+    world.settle()
+    world.accepts = True
+    world.after(10).settle()
+    assert world.record.transition is not None
+    assert world.record.transition.step is TransitionStep.PREPARE
+
+
+@pytest.mark.parametrize(
+    ("changes", "opens"),
+    [
+        ({}, True),
+        ({"gate": "other"}, False),
+        ({"gate": "may-i"}, False),
+        ({"age": timedelta(days=1, seconds=1)}, False),
+    ],
+    ids=["as asked", "a gate that nobody wrote", "a hook with an address", "a request of the day before"],
+)
+def test_which_request_opens_a_gate(changes: dict[str, Any], opens: bool) -> None:
+    world = asked(BY_HAND, MAY_I, answers_with={"may-i": YES})
+    world.ask_for(OperatorCommand.OPEN_GATE, **{"gate": "release", **changes})
+    world.settle()
+    assert (world.stages == "v1L v2A") is opens
+    assert [each.name for each in world.record.hook_state.open_gates] == (["release"] if opens else [])
+    assert world.record.operator.has_answered(world.requests[-1].id), "it is answered all the same"
+
+
+def test_a_request_is_carried_out_once_also_where_the_agent_dies() -> None:
+    world = asked(BY_HAND)
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle_with_crashes(1)
+    world.ask_for(OperatorCommand.CLOSE_GATE, gate="release")
+    world.settle_with_crashes(1)
+    assert (world.stages, world.record.hook_state.open_gates) == ("v1L v2A", ())
+    assert [each.event for each in world.written if "Gate" in each.event] == ["GateOpened", "GateClosed"]
 
 
 # --- before the promotion ---
@@ -284,7 +363,7 @@ def test_a_hook_that_leaves_the_file_is_not_waited_for() -> None:
     world.settle()
     world.hooks = ()
     world.settle()
-    assert (world.stages, world.record.hooks) == ("v1L v2A", ())
+    assert (world.stages, world.record.hook_state.runs) == ("v1L v2A", ())
 
 
 # --- back ---

@@ -59,7 +59,17 @@ RECORDS: dict[str, tuple[Any, set[str]]] = {
             "Record.ledger",
         },
     ),
-    "a release group": (GroupRecord, {"MetricRun.measurements", "Analyses.past", "GroupRecord.ledger"}),
+    "a release group": (
+        GroupRecord,
+        {
+            "Restart.at",
+            "Restart.youngest",
+            "OperatorState.restarted",
+            "MetricRun.measurements",
+            "Analyses.past",
+            "GroupRecord.ledger",
+        },
+    ),
 }
 
 

@@ -247,7 +247,7 @@ def canonical(record: GroupRecord) -> GroupRecord:
         ledger=tuple(replace(one, at=LONG_AGO, message="", commit="") for one in record.ledger),
         moves=tuple(replace(one, at=LONG_AGO, commit="", reason="") for one in record.moves[-1:]),
         analyses=replace(record.analyses, past=()),
-        hooks=tuple(map(_without_counts, record.hooks)),
+        hook_state=replace(record.hook_state, runs=tuple(map(_without_counts, record.hook_state.runs))),
         state=replace(record.state, versions=tuple(replace(one, changed_at=LONG_AGO) for one in record.state.versions)),
     )
     old: set[datetime] = set()

@@ -265,7 +265,8 @@ def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: G
     if answer.phase is Phase.HEALTHY:
         raise broken(f"group.yaml names {head.active}, {active} serves, and the status says {answer.phase}")
     is_possible = record.state.stage(head.active) in (VersionStage.CANDIDATE, VersionStage.LEGACY)
-    refusing = (run for run in record.hooks if (run.accepted if run.type is HookType.ROLLBACK else run.refused))
+    asked = record.hook_state.runs
+    refusing = (run for run in asked if (run.accepted if run.type is HookType.ROLLBACK else run.refused))
     spoken = head.active in bad | {run.digest.partition("-")[0] for run in refusing} or record.failed is not None
     if is_possible and not spoken and not head.suspended and not head.broken:
         raise broken(

@@ -48,7 +48,7 @@ NEEDED = {
     ("apps", "daemonsets"): set(),
     ("", "namespaces"): {"get"},
     ("", "services"): {"get", "list", "watch", "create", "patch", "delete"},
-    ("gitops-bg.dev", "releasegroups"): {"get", "list", "create", "patch", "delete"},
+    ("gitops-bg.dev", "releasegroups"): {"get", "list", "watch", "create", "patch", "delete"},
     ("gitops-bg.dev", "releasegroups/status"): {"patch"},
     ("gateway.networking.k8s.io", "httproutes"): {"get", "list", "create", "patch", "delete"},
     ("gateway.networking.k8s.io", "grpcroutes"): {"get", "create", "patch", "delete"},

@@ -34,6 +34,7 @@ def test_hooks_are_read_in_their_order_with_the_fields_of_an_app() -> None:
     assert desired.problems == ()
     assert desired.spec is not None
     may_i, smoke = desired.spec.hooks
+    assert not may_i.manual
     assert (may_i.name, may_i.type, may_i.interval) == ("may-i", HookType.CONFIRM_PROMOTION, 5)
     assert (smoke.failure_limit, smoke.deadline) == (2, 60)
     assert json.loads(smoke.request)["metadata"] == {"team": "blue"}
@@ -43,7 +44,7 @@ def test_hooks_are_read_in_their_order_with_the_fields_of_an_app() -> None:
     ("webhooks", "line", "said"),
     [
         (["{name: a, type: confirm-rollout, url: 'http://x/'}"], 7, "confirm-rollout means nothing for a group"),
-        (["{name: a, type: confirm-promotion}"], 7, "a group has no manual gates"),
+        (["{name: a, type: pre-rollout}"], 7, "is required for the type pre-rollout"),
         (["{name: a, url: 'http://x/'}", "{name: a, url: 'http://y/'}"], 8, "there are two hooks called a"),
         (["{name: a, type: whenever, url: 'http://x/'}"], 7, "whenever"),
         (["{name: a, url: 'ftp://x/'}"], 7, "must be an address such as"),

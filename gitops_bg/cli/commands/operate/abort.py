@@ -26,6 +26,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
 
@@ -173,7 +174,7 @@ def _ask(planned: dict[AppKey, Aborting]) -> None:
 # --- what became of it ---
 
 
-def _told(app: AppKey, planned: Aborting, answered: Answered) -> "tuple[AbortedAppJson, str]":
+def _told(app: AppKey, planned: Aborting, answered: Answered[Record]) -> "tuple[AbortedAppJson, str]":
     """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
     named = sorted(planned.stops, key=lambda version: version.number)
     stopped = [each for each in named if answered.after.held(each.digest)]
@@ -209,6 +210,6 @@ def _goes(found: Aborting) -> str:
     return f"goes back to {_shown(found.goes_to)}" if found.goes_to else "stays where it is"
 
 
-def _live(answered: Answered) -> str | None:
+def _live(answered: Answered[Record]) -> str | None:
     version = answered.after.version(answered.after.routing.traffic)
     return _shown(version) if version else None

@@ -1,22 +1,24 @@
-"""`gate open|close|status`: the manual gates of an app: hooks of type confirm-* without an address."""
+"""`gate open|close|status`: the manual gates of an app or a group: hooks of type confirm-* without an address."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.clone.user_git import who
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, AuthorOptions, LiveOptions, PatienceOptions
+from gitops_bg.cli.options.options import AppOrGroup, AuthorOptions, LiveOptions, OutputOptions, PatienceOptions
 from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_gate_request, now
+from gitops_bg.cli.session.operator_requests import Asked, carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import HookState
 
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.changes import GateJson
@@ -25,15 +27,45 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="GATE",
-        help="Its name in app.yaml; not needed where there is only one.",
+        help="Its name in app.yaml, or group.yaml; not needed where there is only one.",
         autocompletion=completion.gates,
     ),
 ]
 Reason = Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")]
 
 
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """A live app or release group with its manual gates."""
+
+    kind: str
+    """What it is, as a key of what is printed: ``app`` or ``group``."""
+    file: str
+    """Where its gates are written."""
+    asked: Asked[Any]
+    gates: tuple[Hook, ...]
+
+    def __str__(self) -> str:
+        return str(self.asked.subject)
+
+    @property
+    def state(self) -> HookState:
+        """Which gates are open now."""
+        state: HookState = self.asked.record.hook_state
+        return state
+
+
+@contextmanager
+def _app(at: LiveOptions, name: str) -> Iterator[Gated]:
+    with Session(kube=at.kube, place=at.place) as session:
+        key = session.app(name)
+    with Offline(access(at.kube), key, now) as cluster:
+        hooks = facts_of(cluster, key).spec.strategy.hooks
+        yield Gated("app", "app.yaml", cluster, tuple(hook for hook in hooks if hook.manual))
+
+
 def open_(
-    app: App,
+    app: AppOrGroup,
     at: LiveOptions,
     person: AuthorOptions,
     patience: PatienceOptions,
@@ -44,11 +76,12 @@ def open_(
 
     Example: gitops-bg gate open shop/web release --reason 'tested by QA'
     """
-    _set(OperatorCommand.OPEN_GATE, app, gate, reason, at, person, patience)
+    with _app(at, app) as found:
+        set_gate(found, OperatorCommand.OPEN_GATE, gate, reason, at.out, person, patience)
 
 
 def close(
-    app: App,
+    app: AppOrGroup,
     at: LiveOptions,
     person: AuthorOptions,
     patience: PatienceOptions,
@@ -59,77 +92,76 @@ def close(
 
     Example: gitops-bg gate close shop/web release --reason 'change freeze'
     """
-    _set(OperatorCommand.CLOSE_GATE, app, gate, reason, at, person, patience)
+    with _app(at, app) as found:
+        set_gate(found, OperatorCommand.CLOSE_GATE, gate, reason, at.out, person, patience)
 
 
-def status(app: App, at: LiveOptions) -> None:
+def status(app: AppOrGroup, at: LiveOptions) -> None:
     """Show the manual gates of an app: open or closed, by whom, since when and why.
 
     Example: gitops-bg gate status shop/web
     """
-    output = Output(at.out)
-    with Session(kube=at.kube, place=at.place) as session:
-        key = session.app(app)
-    with Offline(access(at.kube), key, now) as cluster:
-        gates = [_described(hook, cluster.record) for hook in _gates(facts_of(cluster, key))]
+    with _app(at, app) as found:
+        show_gates(found, at.out)
+
+
+def show_gates(found: Gated, out: OutputOptions) -> None:
+    """Print the manual gates of an app or a release group."""
+    output = Output(out)
+    gates = [_described(hook, found.state) for hook in found.gates]
     if output.json:
-        output.data({"app": str(key), "gates": gates})
+        output.data({found.kind: str(found), "gates": gates})
         return
     for gate in gates or ():
         output.line(_sentence(gate))
     if not gates:
-        output.line(f"{key} has no manual gate: a webhook of type confirm-rollout or confirm-promotion without url")
+        output.line(f"{found} has no manual gate: {_HOW}")
 
 
-def _set(
+def set_gate(
+    found: Gated,
     verb: OperatorCommand,
-    app: str,
     gate: str,
     reason: str,
-    at: LiveOptions,
+    out: OutputOptions,
     person: AuthorOptions,
     patience: PatienceOptions,
 ) -> None:
-    output = Output(at.out, dry_run=person.dry_run)
-    by = who(person.author)
-    with Session(kube=at.kube, place=at.place) as session:
-        key = session.app(app)
-    with Offline(access(at.kube), key, now) as cluster:
-        hook = _named(facts_of(cluster, key), gate)
-        if (verb is OperatorCommand.OPEN_GATE) == (cluster.record.gate(hook.name) is not None):
-            described = _described(hook, cluster.record)
-            output.both({"app": str(key), **described, "changed": False}, f"{key}: {_sentence(described, ' already')}")
-            return
-        verb_said = "open" if verb is OperatorCommand.OPEN_GATE else "close"
-        output.would(f"{key}: would {verb_said} the gate {hook.name}")
-        answered = carry_out(cluster, new_gate_request(verb, by, reason, hook.name), patience, output)
-    described = _described(hook, answered.after)
-    result = {"app": str(key), **described, "changed": True, "byAgent": answered.by_agent}
+    """Open or close a manual gate of an app or a release group, and print what became of it."""
+    output = Output(out, dry_run=person.dry_run)
+    hook, key, by = _named(found, gate), str(found), who(person.author)
+    if (verb is OperatorCommand.OPEN_GATE) == (found.state.gate(hook.name) is not None):
+        described = _described(hook, found.state)
+        output.both({found.kind: key, **described, "changed": False}, f"{key}: {_sentence(described, ' already')}")
+        return
+    verb_said = "open" if verb is OperatorCommand.OPEN_GATE else "close"
+    output.would(f"{key}: would {verb_said} the gate {hook.name}")
+    answered = carry_out(found.asked, new_gate_request(verb, by, reason, hook.name), patience, output)
+    described = _described(hook, answered.after.hook_state)
+    result = {found.kind: key, **described, "changed": True, "byAgent": answered.by_agent}
     output.both(result, f"{key}: {_sentence(described)}")
 
 
-def _gates(facts: Facts) -> list[Hook]:
-    return [hook for hook in facts.spec.strategy.hooks if hook.manual]
+_HOW = "a webhook of type confirm-rollout or confirm-promotion without url"
 
 
-def _named(facts: Facts, name: str) -> Hook:
+def _named(found: Gated, name: str) -> Hook:
     """Return the gate of this name, or the only one. Raises `ObjectNotFound`."""
-    gates = _gates(facts)
-    names = ", ".join(hook.name for hook in gates)
-    if not gates:
+    names = ", ".join(hook.name for hook in found.gates)
+    if not found.gates:
         raise ObjectNotFound(
-            f"{facts.app} has no manual gate; one is a webhook of type confirm-* without url in app.yaml"
+            f"{found} has no manual gate; one is a webhook of type confirm-* without url in {found.file}"
         )
-    found = [hook for hook in gates if hook.name == name or (not name and len(gates) == 1)]
-    if not found and name:
-        raise ObjectNotFound(f"{facts.app} has no gate {name}; it has: {names}")
-    if not found:
-        raise ObjectNotFound(f"{facts.app} has several gates; say which one: {names}")
-    return found[0]
+    named = [hook for hook in found.gates if hook.name == name or (not name and len(found.gates) == 1)]
+    if not named and name:
+        raise ObjectNotFound(f"{found} has no gate {name}; it has: {names}")
+    if not named:
+        raise ObjectNotFound(f"{found} has several gates; say which one: {names}")
+    return named[0]
 
 
-def _described(hook: Hook, record: Record) -> "GateJson":
-    opened = record.gate(hook.name)
+def _described(hook: Hook, state: HookState) -> "GateJson":
+    opened = state.gate(hook.name)
     return {
         "gate": hook.name,
         "type": hook.type,

@@ -29,7 +29,7 @@ def refused_in(record: GroupRecord, known: Iterable[Hook]) -> frozenset[str]:
     asked = {(hook.name, hook.type): hook for hook in known if hook.type in STOPPING}
     analysed = record.analyses.run(PRE)
     by_analysis = {analysed.digest} if analysed is not None and analysed.bad else set[str]()
-    answers = ((asked.get((run.hook, run.type)), run) for run in record.hooks)
+    answers = ((asked.get((run.hook, run.type)), run) for run in record.hook_state.runs)
     by_hooks = {run.digest for hook, run in answers if hook is not None and says_no(hook, run)}
     return frozenset(by_analysis | by_hooks)
 

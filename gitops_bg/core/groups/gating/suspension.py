@@ -1,5 +1,6 @@
 """Whether somebody has suspended a group in group.yaml."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.groups.world import GroupWorld
@@ -16,12 +17,14 @@ def resumed_at(world: GroupWorld) -> datetime | None:
     """When the last suspension ended; None while it lasts, or where there was none."""
     if is_suspended(world):
         return None
-    return world.now if world.record.suspended else world.record.resumed_at
+    operator = world.record.operator
+    return world.now if operator.suspended else operator.resumed_at
 
 
 def note_suspension(world: GroupWorld) -> GroupWorld:
     """Remember whether the group is suspended, and when that ended."""
-    return world.with_record(suspended=is_suspended(world), resumed_at=resumed_at(world))
+    operator = replace(world.record.operator, suspended=is_suspended(world), resumed_at=resumed_at(world))
+    return world.with_record(operator=operator)
 
 
 def not_suspended(world: GroupWorld, version: str) -> GateResult:

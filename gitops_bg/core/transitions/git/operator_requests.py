@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by, is_too_late
+from gitops_bg.core.delivery.hooks import gates_after
 from gitops_bg.core.model.desired import PassedRetry
 from gitops_bg.core.model.git.looks import awaited
-from gitops_bg.core.model.hooks import OpenGate
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Lift, Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec, Retry
@@ -145,29 +145,13 @@ def _roll_back(world: World, request: Request) -> World:
     return override(world, version, cause=Cause.ROLLED_BACK, reason=reason, by=request.by)
 
 
-def _open_gate(world: World, request: Request) -> World:
-    known = any(hook.manual and hook.name == request.gate for hook in world.spec.strategy.hooks)
-    if not known or world.record.gate(request.gate):
+def _set_gate(world: World, request: Request) -> World:
+    gates = gates_after(world.record.hook_state, world.spec.strategy.hooks, request)
+    if gates == world.record.hook_state:
         return world
-    opened = OpenGate(request.gate, request.by, request.at, request.reason)
-    world = world.with_part(replace(world.record.hook_state, open_gates=(*world.record.hook_state.open_gates, opened)))
-    return _note_gate(world, Event.GATE_OPENED, request)
-
-
-def _close_gate(world: World, request: Request) -> World:
-    left = tuple(gate for gate in world.record.hook_state.open_gates if gate.name != request.gate)
-    if left == world.record.hook_state.open_gates:
-        return world
-    return _note_gate(
-        world.with_part(replace(world.record.hook_state, open_gates=left)),
-        Event.GATE_CLOSED,
-        request,
-    )
-
-
-def _note_gate(world: World, event: Event, request: Request) -> World:
+    event = Event.GATE_OPENED if request.verb is OperatorCommand.OPEN_GATE else Event.GATE_CLOSED
     reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
-    return world.noting(event, to=world.incoming or world.candidate, by=request.by, reason=reason)
+    return world.with_part(gates).noting(event, to=world.incoming or world.candidate, by=request.by, reason=reason)
 
 
 _ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
@@ -175,8 +159,8 @@ _ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
     OperatorCommand.PROMOTE_FULL: promote_full,
     OperatorCommand.ABORT: _abort,
     OperatorCommand.ROLLBACK: _roll_back,
-    OperatorCommand.OPEN_GATE: _open_gate,
-    OperatorCommand.CLOSE_GATE: _close_gate,
+    OperatorCommand.OPEN_GATE: _set_gate,
+    OperatorCommand.CLOSE_GATE: _set_gate,
 }
 
 

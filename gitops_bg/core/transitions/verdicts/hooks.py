@@ -103,8 +103,7 @@ def _ask_people(world: World) -> World:
         return world
     answered = hooks.opened_by_hand(round_of(world))
     world = _with_runs(world, hooks.after(world.record.hook_state.runs, answered))
-    for hook, before, after in answered:
-        if before.answer is None and not after.accepted and not hook.mute_alert:
-            said = hooks.answered(round_of(world), hook, after)
-            world = world.noting(Event.HOOK_REFUSED, to=world.record.version(after.digest), reason=said)
+    for each in filter(hooks.is_told_closed, answered):
+        said = hooks.answered(round_of(world), each.hook, each.after)
+        world = world.noting(Event.HOOK_REFUSED, to=world.record.version(each.after.digest), reason=said)
     return world

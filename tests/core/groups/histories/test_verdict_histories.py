@@ -65,7 +65,7 @@ def look(world: World, writes: int) -> bool:
         assert run is not None
         assert run.digest == f"{moving.target}-{world.versions[moving.target].content}"
         assert run.phase is AnalysisPhase.SUCCESSFUL
-        said = {each.type: each.answer for each in decision.record.hooks if each.digest == run.digest}
+        said = {each.type: each.answer for each in decision.record.hook_state.runs if each.digest == run.digest}
         assert said[HookType.PRE_ROLLOUT] is said[HookType.CONFIRM_PROMOTION] is Answer.ACCEPTED
         assert said[HookType.ROLLBACK] is not Answer.ACCEPTED
     try:

@@ -6,7 +6,9 @@ import pytest
 
 from tests.documentation.commands.shown import demand_as_shown
 from tests.integration.cli.conftest import Cli
-from tests.support.scenario import App
+from tests.support.groups import Store
+from tests.support.scenario import App, Scenario
+from tests.support.waiting import eventually
 
 ALONE = ("--grace", "0s")
 START, RELEASE = {"name": "start", "type": "confirm-rollout"}, {"name": "release", "type": "confirm-promotion"}
@@ -124,3 +126,39 @@ def _explain_advises_nothing_about_pods_that_are_not_wanted_yet(cli: Cli, web: A
     assert gates["availability"]["open"] is False
     assert (gates["availability"]["advice"], gates["availability"]["counts"]) == ("", "")
     assert f"gitops-bg gate open {web.key} start" in cli("explain", str(web.key))
+
+
+def test_the_same_verb_opens_the_gate_of_a_release_group(cli: Cli, world: Scenario) -> None:
+    """Its agent carries it out at once: nobody waits for the next look at main."""
+    store = Store(world)
+    store.begin()
+    store.spec["webhooks"] = [RELEASE]
+    store.activate("v2")
+    name, ada = f"{world.namespace}/store", ("--author", "Ada <ada@example.com>")
+    closed = f"manual gate release is closed; `gitops-bg gate open {name} release` opens it"
+    eventually(lambda: closed in [gate["reason"] for gate in store.shut_gates()], what="the gate is shown")
+    assert closed in " ".join(cli("explain", name).split())
+    assert cli.json("gate", "status", name)["gates"][0]["open"] is False
+
+    opened = cli.json("gate", "open", name, "--reason", "tested by QA", *ada)
+
+    assert (opened["group"], opened["gate"], opened["open"], opened["byAgent"]) == (name, "release", True, True)
+    store.wait("v1L v2A")
+    store.wait_for_ledger("GateOpened")
+    assert "is open already, by Ada <ada@example.com>" in cli("gate", "open", name, *ada)
+    assert "gate release (confirm-promotion) is closed" in cli("gate", "close", name)
+    assert f"{name} has no gate approval; it has: release" in cli("gate", "open", name, "approval", code=5)
+    assert "there is no app nobody" in cli("gate", "open", "nobody", code=5)
+
+
+def test_where_no_agent_answers_the_request_about_a_group_waits_for_one(cli: Cli, world: Scenario) -> None:
+    store = Store(world)
+    store.begin()
+    store.spec["webhooks"] = [RELEASE]
+    store.activate("v2")
+    name = f"{world.namespace}/store"
+    eventually(store.shut_gates, what="it waits")
+    world.stop()
+    assert "no agent answered within" in cli("gate", "open", name, *ALONE, code=1)
+    world.start()
+    store.wait("v1L v2A")

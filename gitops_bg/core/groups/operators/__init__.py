@@ -1,0 +1,1 @@
+"""What operators ask of a group, and what it does about that."""
