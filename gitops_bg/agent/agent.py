@@ -63,7 +63,7 @@ from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.forge.detect import commit_url
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.address import repository_name
@@ -124,7 +124,7 @@ class Agent:
         )
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
-        self.catalog.board.wake = self.wake_apps
+        self.catalog.board.wake = self._wake
         self.repository.remember(self._verified_before)
         self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url, settings.addresses)}
@@ -419,6 +419,12 @@ class Agent:
         at_the_latest = Urgency.CHANGED if len(urgencies) < len(self.catalog.reading.entries) else Urgency.AT_REST
         for urgency, app in sorted(urgencies):
             self.queue.add(app, min(at_the_latest, urgency))
+
+    def _wake(self, those: Iterable[AppOrGroup]) -> None:
+        """Have apps and release groups looked at: others have moved that they wait for."""
+        those = tuple(those)
+        self.wake_apps(each for each in those if isinstance(each, AppKey))
+        self.groups.look_at(each for each in those if isinstance(each, GroupKey))
 
     def _wake_app(self, app: AppKey) -> None:
         """Put an app on the queue: something happened, or may have happened."""

@@ -470,10 +470,13 @@ class Repository:
             made, let_in = (each.of({path: node.id}, head)[path] for each in (self._sources, self._landings))
             return self._placed(made, let_in, head)[1]
 
-    def named_since(self, path: str, says: Says, commit: str) -> str:
-        """The commit of main's line since which any file says something, as of ``commit``; empty where it does not."""
+    def named_since(self, path: str, says: Says, commit: str) -> Source | None:
+        """The commit of main's line since which any file says something, as of ``commit``; None where it does not."""
         with self._guarded():
-            return landing_of(self._mirror, self._mainline, self._files, path, says, commit)
+            landing = landing_of(self._mirror, self._mainline, self._files, path, says, commit)
+            if not landing:
+                return None
+            return replace(self._details.of([landing])[landing], landed=self._mainline.place(landing, commit))
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
         """A commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""

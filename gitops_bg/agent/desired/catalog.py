@@ -77,8 +77,8 @@ class Catalog:
         self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
         self._revisions = Revisions(repository)
-        self.board = PeerBoard(self.apps)
-        self.policing = PolicingFacts(repository, self.board)
+        self.board = PeerBoard(self.subjects)
+        self.policing = PolicingFacts(repository)
         self._positions: Mapping[AppKey, Position] = {}
         self._doubts: Mapping[AppKey, str] = {}
         self._ledger_is_known = False
@@ -149,6 +149,10 @@ class Catalog:
     def apps(self) -> frozenset[AppKey]:
         """The apps of main that this agent manages."""
         return self.reading.apps
+
+    def subjects(self) -> frozenset[AppOrGroup]:
+        """The apps and the release groups of main that this agent manages."""
+        return self.reading.apps | self.reading.groups.keys()
 
     @property
     def namespaces(self) -> frozenset[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.people import Circumstances, HeardOf, PeopleFacts
 from gitops_bg.agent.desired.promoted import AppVersions, Promoted
 from gitops_bg.agent.desired.reading import Reading
@@ -38,9 +37,8 @@ _REMEMBERED = 64
 class PolicingFacts:
     """Answers for one repository, whose lock makes it thread-safe."""
 
-    def __init__(self, repository: Repository, board: PeerBoard) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._board = board
         self._signed = SignedFacts(repository)
         self._people = PeopleFacts(repository)
         self._versions = AppVersions(repository)
@@ -80,7 +78,7 @@ class PolicingFacts:
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
         version = self._versions.of(app, desired, record)
         policing = self._people.of(policing, self._circumstances(reading, app, version, promotion))
-        return self._board.with_peers(self._signed.with_overrides(policing, desired.commit, promotion), app)
+        return self._signed.with_overrides(policing, desired.commit, promotion)
 
     def of_member(
         self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str
@@ -101,8 +99,7 @@ class PolicingFacts:
         source = config.target.source.commit if config.target else ""
         commits = self._commits(tuple(filter(None, (promotion, source))))
         policing = replace(policing, commits=commits)
-        policing = self._signed.with_overrides(policing, reading.followed.commit, promotion)
-        return self._board.with_peers(policing, app)
+        return self._signed.with_overrides(policing, reading.followed.commit, promotion)
 
     def group_people(self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted) -> Policing:
         """Return all that rules ask about people of the version that a group moves to. A bug in here shuts these
@@ -117,14 +114,6 @@ class PolicingFacts:
         except InternalError as error:
             log_bug(error)
             return Policing(unheard=str(error))
-
-    def promotion_of(self, path: str) -> tuple[str, str]:
-        """Return the commit that brought a file into main as it is; or an empty one, and why it is unknown."""
-        try:
-            found = self._repository.brought_by(path)
-        except GitopsBgError as error:
-            return "", str(error)
-        return (found.commit, "") if found is not None else ("", f"main has no {path} any more")
 
     def merges(self, reading: Reading, app: AppKey, desired: Desired, record: Record) -> tuple[Merge, ...]:
         """Return who merged what the record asks about, as far as the forge answered; nothing after a bug in here."""

@@ -12,6 +12,7 @@ from gitops_bg.agent.desired.policy_shelf import PolicyView
 from gitops_bg.core.errors import InternalError, TookTooLong
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.policies.facts import Labels
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.read.index.hidden import Hidden
@@ -98,6 +99,11 @@ class Reading:
     def unread(self, namespace: str) -> Iterator[AppKey]:
         """The apps of a namespace whose ``app.yaml`` cannot be read."""
         return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)
+
+    def labels(self, app: AppKey) -> Labels:
+        """The labels in the metadata of an app's target; none where main has no such app."""
+        entry = self.entries.get(app)
+        return entry.config.labels if entry is not None else ()
 
     def tree(self, who: AppOrGroup) -> str:
         """The id of the folder of an app or a group in main; empty where main has none."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.claims import without_claimed
 from gitops_bg.agent.groups.folders import UNREAD, GroupFolders
@@ -22,9 +21,13 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.observed import FormerGroup, ObservedGroup
+from gitops_bg.core.groups.peer import peer_of
+from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.policies.facts import Others, Peer
+from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig
@@ -57,10 +60,28 @@ class GroupFacts:
         return decide_group(self.group, self.desired, self.observed, self.seen.record, now)
 
     @property
-    def wants_peers(self) -> bool:
-        """Whether a policy of one of its services asks about other apps."""
-        asked = self.desired.policing.values()
-        return any(asks_about_others(each.policing.all_policies) for each in asked)
+    def policies(self) -> tuple[Policy, ...]:
+        """All policies of its services that are asked, also about what its branch offers."""
+        asked = [*self.desired.policing.values()]
+        if isinstance(self.offered, OfferedGroup):
+            asked += self.offered.desired.policing.values()
+        return tuple(policy for each in asked for policy in each.policing.all_policies)
+
+    def with_others(self, others: Others) -> "GroupFacts":
+        """Return the facts with what is known of those that the policies ask about."""
+        if not self.policies:
+            return self
+        offered = self.offered
+        if isinstance(offered, OfferedGroup):
+            offered = replace(offered, desired=_with_others(offered.desired, others))
+        return replace(self, desired=_with_others(self.desired, others), offered=offered)
+
+    def peer_after(self, decision: GroupDecision, now: datetime, reading: Reading) -> Peer:
+        """Return the state of the group after a decision, for the policies of others."""
+        if self.desired.spec is None:
+            return Peer(self.group)
+        world = GroupWorld(self.group, self.desired.spec, self.desired, self.observed, decision.record, now)
+        return peer_of(world, reading.labels)
 
 
 class GroupGatherer:
@@ -149,6 +170,13 @@ class GroupGatherer:
                 log_bug(error)
             return error
         return replace(found, desired=replace(found.desired, policing=policing.members), asks=policing.asks)
+
+
+def _with_others(desired: DesiredGroup, others: Others) -> DesiredGroup:
+    policing = {
+        name: replace(each, policing=replace(each.policing, others=others)) for name, each in desired.policing.items()
+    }
+    return replace(desired, policing=policing)
 
 
 def _alerts(reading: Reading, group: GroupKey) -> tuple[Hook, ...]:

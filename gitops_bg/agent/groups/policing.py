@@ -18,10 +18,9 @@ from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.policies.facts import Approval, Policing, VersionFacts
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot
+from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Source
 from gitops_bg.forge.heard import NO_ASKS, Asks
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 
 _NOTHING_KNOWN = VersionFacts("")
 
@@ -52,8 +51,7 @@ class GroupPolicing:
         spec = desired.spec
         if spec is None or state.stage(spec.active) in (VersionStage.ACTIVE, VersionStage.LEGACY):
             return PolicingOfGroup()
-        path = f"{group_folder(group)}/{GROUP_FILE}"
-        promotion, unknown = self._facts.promotion_of(path) if promoted else ("", "")
+        promotion, unknown = self._promotion_of(group, spec.active, desired.commit) if promoted else (None, "")
         version = desired.versions.get(spec.active)
         found: dict[str, MemberPolicing] = {}
         for service in version.services if version is not None else ():
@@ -62,7 +60,15 @@ class GroupPolicing:
             asked = self._of_member(reading, app, entry, promotion, unknown) if entry is not None else None
             if asked is not None:
                 found[app.name] = replace(asked, serving=self._serving(group, state, service), promoted=promoted)
-        return self._with_people(reading, group, desired, found, promoted=promoted)
+        return self._with_people(reading, group, desired, found, promotion)
+
+    def _promotion_of(self, group: GroupKey, version: str, main: str) -> tuple[Source | None, str]:
+        """Return the commit since which main names a version; or None, and why it is unknown."""
+        try:
+            found = self._versions.promotion_of(group, version, main)
+        except GitopsBgError as error:
+            return None, str(error)
+        return found, "" if found is not None else f"main does not say since when {version} is named"
 
     def _with_people(
         self,
@@ -70,8 +76,7 @@ class GroupPolicing:
         group: GroupKey,
         desired: DesiredGroup,
         members: Mapping[str, MemberPolicing],
-        *,
-        promoted: bool,
+        promotion: Source | None,
     ) -> PolicingOfGroup:
         """Add what rules of any service ask about people; for nobody else is anything asked."""
         asked = asked_of_people(policy for each in members.values() for policy in each.policing.all_policies)
@@ -80,23 +85,20 @@ class GroupPolicing:
         if not asked:
             return PolicingOfGroup(members)
         try:
-            named = self._versions.promotion_of(group, version, main) if promoted else ""
-            unread = "" if named or not promoted else f"main does not say since when {version} is named"
             self._versions.fetch_reviewed(self._facts.heard(group), main)
         except GitopsBgError as error:
-            named, unread = "", str(error)
-        if unread:
-            return PolicingOfGroup({name: _shut(each, unread) for name, each in members.items()})
+            return PolicingOfGroup({name: _shut(each, str(error)) for name, each in members.items()})
+        named = promotion.commit if promotion is not None else ""
         of = self._versions.of(group, version, main, promotion=named, heard=self._facts.heard(group))
         people = self._facts.group_people(reading, group, asked, of)
-        promotion = named if asked.approvals or asked.merger else ""
-        asks = Asks(asked.approvals, promotion, people.mergers_asked)
+        asks = Asks(asked.approvals, named if asked.approvals or asked.merger else "", people.mergers_asked)
         return PolicingOfGroup({name: _with(people, each, of.digest) for name, each in members.items()}, asks)
 
     def _of_member(
-        self, reading: Reading, app: AppKey, entry: Entry, promotion: str, unknown: str
+        self, reading: Reading, app: AppKey, entry: Entry, promotion: Source | None, unknown: str
     ) -> MemberPolicing | None:
-        policing = self._facts.of_member(reading, app, entry.config, promotion, unknown)
+        commit = promotion.commit if promotion is not None else ""
+        policing = self._facts.of_member(reading, app, entry.config, commit, unknown)
         target = entry.config.target
         if policing is None or target is None:
             return None  # Without a target it is not healthy, so that nothing moves.

@@ -11,7 +11,7 @@ from gitops_bg.agent.desired.promoted import Written, forged
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import GroupKey, Source
 from gitops_bg.forge.heard import Heard
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
@@ -27,7 +27,7 @@ class GroupVersions:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._contents: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
-        self._named: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
+        self._named: LRUCache[tuple[GroupKey, str, str], Source | None] = LRUCache(_REMEMBERED)
         self._judged: LRUCache[tuple[GroupKey, str], frozenset[str]] = LRUCache(_REMEMBERED)
         self._missing: dict[str, str] = {}
         """The commits that the remote did not give, each with main's head at that time."""
@@ -41,9 +41,9 @@ class GroupVersions:
         head = heard.pull.head if heard is not None and heard.pull is not None else ""
         return GroupVersion(self, group, version, main, promotion, head)
 
-    def promotion_of(self, group: GroupKey, version: str, main: str) -> str:
+    def promotion_of(self, group: GroupKey, version: str, main: str) -> Source | None:
         """Return the commit since which ``group.yaml`` names a version: whatever else is edited in it later brings no
-        promotion. Raises the errors of ``core.errors``; empty where main does not name it.
+        promotion. Raises the errors of ``core.errors``; None where main does not name it.
         """
         key = (group, version, main)
         if key not in self._named:

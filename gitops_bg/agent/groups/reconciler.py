@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.forge.thread import ForgeThread
 from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
@@ -20,7 +21,7 @@ from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, InternalError, Refused
 from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.leaving import decide_left
@@ -30,6 +31,7 @@ from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
+from gitops_bg.core.model.policies.facts import Others
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.hooks.caller import HookCaller
@@ -160,6 +162,8 @@ class GroupReconciler:
     def failed(self, group: GroupKey, error: GitopsBgError) -> frozenset[AppKey]:
         """Note that a look at a group failed; return the members whose state may have changed."""
         self._metrics.groups.failed(group, error.reason)
+        if isinstance(error, Refused | InternalError):
+            self._catalog.board.failed(group)
         if group in self._records or group in self._unread:
             return frozenset()
         self._unread.add(group)
@@ -197,15 +201,17 @@ class GroupReconciler:
     def _pass(self, group: GroupKey) -> tuple[GroupDecision | None, datetime | None, bool]:
         """Look once; return what was decided, until when measurements take at most, and whether it wrote."""
         self._cluster.demand_known(group.namespace)
-        facts = self._gatherer.gather(self._catalog.reading, group)
+        reading = self._catalog.reading
+        facts = self._gatherer.gather(reading, group)
         if facts is None:
             self._contests.drop(group)
+            self._catalog.board.forget(group)
             ended = self._leave(group)
             return ended, None, ended is not None and bool(ended.actions)
         self._ending.discard(group)
         now = self._clock()
         facts = self._with_answers(facts, now)
-        decision = cpu_limited(f"deciding on {group}", lambda: facts.decide(now))
+        decision = self._decide(facts, reading, now)
         if decision.look_again:
             self._know(group, facts.seen.record)
             self._poll_soon()
@@ -225,6 +231,20 @@ class GroupReconciler:
         self._know(group, decision.record)
         self._carry_out(group, facts.observed.uid, facts.config.body, decision)
         return decision, measured_by, wrote or bool(decision.actions)
+
+    def _decide(self, facts: GroupFacts, reading: Reading, now: datetime) -> GroupDecision:
+        group, board = facts.group, self._catalog.board
+
+        def decide(others: Others) -> tuple[GroupFacts, GroupDecision]:
+            known = facts.with_others(others)
+            return known, cpu_limited(f"deciding on {group}", lambda: known.decide(now))
+
+        def note(decided: tuple[GroupFacts, GroupDecision]) -> None:
+            known, decision = decided
+            if reading.policies.asks_about_others and not decision.look_again:
+                board.note(known.peer_after(decision, now, reading))
+
+        return board.agreed(facts.policies, group, decide, note)[1]
 
     def _save(self, facts: GroupFacts, decision: GroupDecision, now: datetime) -> bool:
         """Write the status, unless another agent knows more; return whether it was written."""

@@ -21,6 +21,8 @@ from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.policies.facts import Others
+from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
 from gitops_bg.core.model.version import AppKey
@@ -63,6 +65,19 @@ class Facts:
         """The head of the promotion branch that was read; empty where there is no branch."""
         branch = self.observed.git.promotion
         return branch.commit if branch is not None else ""
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """All policies that are asked."""
+        policing = self.desired.policing
+        return policing.all_policies if policing is not None else ()
+
+    def with_others(self, others: Others) -> "Facts":
+        """Return the facts with what is known of those that the policies ask about."""
+        policing = self.desired.policing
+        if policing is None or policing.others == others:
+            return self
+        return replace(self, desired=replace(self.desired, policing=replace(policing, others=others)))
 
     def world(self, now: datetime) -> World:
         """The same facts as the core's steps see them."""

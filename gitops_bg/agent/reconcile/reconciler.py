@@ -31,7 +31,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, guarded
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import Others
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.notes import has_only_notes
@@ -145,13 +145,14 @@ class Reconciler:
     def _decide(self, facts: Facts, started: datetime) -> Decision:
         asked, app = perf_counter(), facts.app
 
-        def decide(policing: Policing | None) -> tuple[Facts, Decision]:
-            same = policing is facts.desired.policing
-            known = facts if same else replace(facts, desired=replace(facts.desired, policing=policing))
+        def decide(others: Others) -> tuple[Facts, Decision]:
+            known = facts.with_others(others)
             return known, cpu_limited(f"deciding on {app}", lambda: known.decide(started))
 
-        board, policing = self._catalog.board, facts.desired.policing
-        _, decision = board.agreed(policing, app, decide, lambda decided: self._note_peer(*decided, started))
+        def note(decided: tuple[Facts, Decision]) -> None:
+            self._note_peer(*decided, started)
+
+        _, decision = self._catalog.board.agreed(facts.policies, app, decide, note)
         self._metrics.decided(app, decision.phase, perf_counter() - asked)
         return decision
 

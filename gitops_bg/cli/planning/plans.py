@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
-from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
+from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.planning.planned import Planned, PlannedApp
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
@@ -131,14 +132,19 @@ def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, a
 def _plans(
     session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, seen: dict[AppKey, Live]
 ) -> Iterator[tuple[Facts, list[Decision]]]:
-    """Yield what would be done with each app that was ``seen``; other apps are read only if a policy asks
-    about them.
+    """Yield what would be done with each app that was ``seen``; others are read only if a policy asks about them.
+    Where ``live`` is given, nobody can say how groups are.
     """
     as_known = as_the_agent_knows if live is not None else session.as_the_agent_knows
     now, planned = session.now, [each for app in seen if (each := _facts(catalog, app, seen[app], as_known))]
-    if any(map(wants_peers, planned)):
+    if any(asks_about_others(facts.policies) for facts in planned):
         others = {app: _seen(session, catalog, live, app) for app in sorted(catalog.apps() - seen.keys())}
         beside = [each for app in others if (each := _facts(catalog, app, others[app], as_known))]
+        if live is None:
+            session.note_groups(catalog)
+        else:
+            for group in catalog.reading.groups:
+                catalog.board.failed(group)
         planned = knowing_one_another(catalog.board, [*planned, *beside], now, _since(session, live))[: len(planned)]
     return ((facts, list(_steps(facts, now))) for facts in planned)
 

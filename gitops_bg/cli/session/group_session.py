@@ -1,6 +1,7 @@
 """A release group as one run of a verb sees it: in main, and with all that is live of it. Only reads."""
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.facts import gather
 from gitops_bg.agent.reconcile.peer_facts import note_peers
@@ -34,15 +35,17 @@ def group_facts(session: Session, group: GroupKey) -> GroupFacts:
     if session.lacks_namespace(group.namespace):
         raise NamespaceMissing(no_namespace(group.namespace))
     facts = _gathered(session, session.catalog([group.namespace], of_groups=True), group)
-    return _knowing_peers(session, group) if facts.wants_peers else facts
+    return _knowing_others(session, group) if asks_about_others(facts.policies) else facts
 
 
-def _knowing_peers(session: Session, group: GroupKey) -> GroupFacts:
-    """Return them with what policies ask about other apps: all of these are looked at, once."""
+def _knowing_others(session: Session, group: GroupKey) -> GroupFacts:
+    """Return them with what policies ask about others: all of these are looked at, once."""
     catalog = session.catalog(of_groups=True)
     apps = (gather(catalog, session.cluster, app, session.now) for app in sorted(catalog.apps()))
     note_peers(catalog.board, (each for each in apps if each), session.now, session.cluster.since)
-    return _gathered(session, catalog, group)
+    session.note_groups(catalog)
+    facts = _gathered(session, catalog, group)
+    return facts.with_others(catalog.board.others(facts.policies, group))
 
 
 def _gathered(session: Session, catalog: Catalog, group: GroupKey) -> GroupFacts:

@@ -11,8 +11,10 @@ from types import TracebackType
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of_live
+from gitops_bg.agent.desired.policy_shelf import asks_about_others
+from gitops_bg.agent.groups.facts import GroupGatherer
 from gitops_bg.agent.reconcile.facts import Facts, gather
-from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
+from gitops_bg.agent.reconcile.peer_facts import knowing_one_another
 from gitops_bg.cli.clone.said_once import with_said_once
 from gitops_bg.cli.clone.user_credentials import with_users_git
 from gitops_bg.cli.errors import NameNotFound, UsageError
@@ -177,7 +179,7 @@ class Session(LiveSession):
         if facts is None:
             raise NameNotFound(f"neither main nor the cluster has an app {app}")
         facts = self.as_the_agent_knows(facts, self.cluster.manifest(app))
-        return self._knowing_peers(facts) if wants_peers(facts) else facts
+        return self._knowing_others(facts) if asks_about_others(facts.policies) else facts
 
     def as_the_agent_knows(self, facts: Facts, manifest: Object | None) -> Facts:
         """Return the facts with what is refused: writes, as the live object has them, or all, without a namespace."""
@@ -186,12 +188,21 @@ class Session(LiveSession):
             return known
         return replace(known, observed=replace(known.observed, refused=no_namespace(facts.app.namespace)))
 
-    def _knowing_peers(self, facts: Facts) -> Facts:
-        """Add what the app's policies ask about other apps: all of these are looked at, once."""
-        catalog = self.catalog()
+    def _knowing_others(self, facts: Facts) -> Facts:
+        """Add what the app's policies ask about others: all of these are looked at, once."""
+        catalog = self.catalog(of_groups=True)
         others = (gather(catalog, self.cluster, app, self.now) for app in sorted(catalog.apps() - {facts.app}))
         known = [facts, *(each for each in others if each)]
+        self.note_groups(catalog)
         return knowing_one_another(catalog.board, known, self.now, self.cluster.since)[0]
+
+    def note_groups(self, catalog: Catalog) -> None:
+        """Note the state of each release group for those whose policies ask about it."""
+        gatherer, reading = GroupGatherer(catalog, self.cluster, GroupCluster(self.cluster.client, {})), catalog.reading
+        for group in reading.groups:
+            facts = gatherer.gather(reading, group)
+            if facts is not None:
+                catalog.board.note(facts.peer_after(facts.decide(self.now), self.now, reading))
 
     def nudge(self, app: AppKey) -> None:
         """Make the agent look at Git now instead of at its next poll, if we may; the change is in Git either way."""

@@ -195,7 +195,7 @@ def standing_gates(world: World, digest: str) -> tuple[GateResult, ...]:
     return tuple(_flat((hold_on(world, digest), *(gate(world, None) for gate in OF_THE_APP))))
 
 
-def all_open(gates: tuple[GateResult, ...]) -> bool:
+def all_open(gates: Iterable[GateResult]) -> bool:
     """Whether no gate is shut."""
     return all(gate.open for gate in gates)
 

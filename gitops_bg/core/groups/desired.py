@@ -11,6 +11,7 @@ from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,10 @@ class MemberPolicing:
     """What policies ask about one service of the version that group.yaml names."""
 
     policing: Policing
-    promotion: str
-    """The commit of main that brought group.yaml as it is; empty where it is unknown, or nobody has merged it yet."""
+    promotion: Source | None
+    """The commit of main since which group.yaml names the version; None where that is unknown, or nobody has merged it
+    yet.
+    """
     to: VersionFacts
     serving: VersionFacts = VersionFacts("")  # noqa: RUF009 - frozen
     """What its service runs in the active version; nothing is known of a service that is new there."""

@@ -14,6 +14,7 @@ from gitops_bg.core.model.policies.facts import (
     Approval,
     CommitFacts,
     Facts,
+    Others,
     PastMove,
     Peer,
     Person,
@@ -196,7 +197,7 @@ def facts_of_case(case: Case) -> Facts:
         promoted=case.promotion is not None,
         promotion=_commit(case.promotion, "6" * 40, case.now) if case.promotion else None,
         queue=(case.place, ""),
-        peers={peer.app: peer for peer in _peers(case)},
+        others=Others({peer.who: peer for peer in _peers(case)}),
         promotions=tuple(PastMove(case.now - _ago(each.ago), _TO) for each in case.history.promotions or ()),
         rollbacks=tuple(PastMove(case.now - _ago(each.ago), _TO) for each in case.history.rollbacks or ()),
         approvals=None if approvals is None else tuple(each for each in approvals if each.proof is not Proof.MERGE),
@@ -225,7 +226,7 @@ def _peers(case: Case) -> Iterator[Peer]:
     for place, written in (case.others or {}).items():
         namespace, _, name = place.partition("/")
         yield Peer(
-            app=AppKey(namespace, name),
+            who=AppKey(namespace, name),
             labels=_pairs(written.labels),
             healthy_since=None if written.healthy_for is None else case.now - _ago(written.healthy_for),
             phase=written.phase,

@@ -66,7 +66,9 @@ def _unknown_apps(written: WrittenPolicy, apps: Mapping[AppKey, object]) -> Iter
     for number, rule in enumerate(written.policy.rules):
         path = ("spec", "rules", number)
         if isinstance(rule, After):
-            named = {rule.of(app) for app in _matched(written, apps)} if not rule.app.namespace else {rule.app}
+            named = (
+                {rule.of(app.namespace) for app in _matched(written, apps)} if not rule.app.namespace else {rule.app}
+            )
             for app in sorted(named - apps.keys()):
                 message = f"there is no app {app}, so it never opens"
                 yield written.document.problem((*path, "after", "app"), message, "name one of apps/")
@@ -105,7 +107,7 @@ def _cycles(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object]) -> 
         for number, rule in enumerate(each.policy.rules):
             if isinstance(rule, After) and each.policy.mode is Mode.ENFORCE:
                 for app in _matched(each, apps):
-                    edges.setdefault(app, {})[rule.of(app)] = (each, number)
+                    edges.setdefault(app, {})[rule.of(app.namespace)] = (each, number)
     told: set[frozenset[AppKey]] = set()
     for start in sorted(edges):
         circle = _circle(start, edges)

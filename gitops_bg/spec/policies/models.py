@@ -227,7 +227,7 @@ class Message(Model):
 
 
 class Concurrency(Model):
-    """The maximum number of apps between their promotion and the end of their analysis."""
+    """The maximum number of apps and release groups between their promotion and the end of their analysis."""
 
     max: Positive
     scope: Annotated[

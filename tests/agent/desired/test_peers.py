@@ -1,4 +1,4 @@
-"""The board on which apps see one another: whom rules ask about, who is queued again, and that no place is
+"""The board on which apps and groups see one another: whom rules ask about, who is queued again, and that no place is
 taken twice.
 """
 
@@ -12,39 +12,39 @@ import pytest
 from gitops_bg.agent.desired.peers import FIRST_WOKEN, TRIES, PeerBoard
 from gitops_bg.core.checks.policies.judge import judge
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.policies.facts import Facts, Peer, Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import Facts, Others, Peer, VersionFacts
 from gitops_bg.core.model.policies.rules import After, Concurrency, Policy
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 WEB, API, CART = (AppKey("shop", name) for name in ("web", "api", "cart"))
-TURNS = Policing((Policy("turns", (Concurrency(1),)),))
-AFTER_API = Policing((Policy("after", (After(AppKey("", "api"), timedelta()),)),))
+TURNS = (Policy("turns", (Concurrency(1),)),)
+AFTER_API = (Policy("after", (After(AppKey("", "api"), timedelta()),)),)
 
 
-def board(*apps: AppKey) -> tuple[PeerBoard, list[set[AppKey]]]:
-    made, woken = PeerBoard(lambda: apps), []
+def board(*all_of_main: AppOrGroup) -> tuple[PeerBoard, list[set[AppOrGroup]]]:
+    made, woken = PeerBoard(lambda: all_of_main), []
     made.wake = lambda found: woken.append(set(found))
     return made, woken
 
 
 def test_who_asks_about_an_app_looks_again_when_it_is_another() -> None:
     made, woken = board(WEB, API)
-    assert API not in made.with_peers(AFTER_API, WEB).peers
+    assert API not in made.others(AFTER_API, WEB).peers
     made.note(Peer(API, phase="Promoting"))
     made.note(Peer(API, phase="Promoting"))
     made.note(Peer(API, healthy_since=NOW))
     assert woken == [{WEB}, set(), {WEB}]
-    assert made.with_peers(AFTER_API, WEB).peers[API].healthy_since == NOW
+    assert made.others(AFTER_API, WEB).peers[API].healthy_since == NOW
 
 
 def test_turns_are_shut_until_every_app_was_looked_at() -> None:
     made, woken = board(WEB, API, CART)
-    assert made.with_peers(TURNS, WEB).not_looked_at == 2
+    assert made.others(TURNS, WEB).not_looked_at == 2
     made.note(Peer(API))
-    assert made.with_peers(TURNS, WEB).not_looked_at == 1
+    assert made.others(TURNS, WEB).not_looked_at == 1
     made.note(Peer(CART))
-    assert made.with_peers(TURNS, WEB).not_looked_at == 0
+    assert made.others(TURNS, WEB).not_looked_at == 0
     assert woken[-1] == {WEB}
 
 
@@ -52,40 +52,65 @@ def test_an_app_that_nobody_can_look_at_keeps_no_turn_from_the_others() -> None:
     """Its namespace is closed to the agent, or its decision hits a bug: before anybody asks, and after that."""
     made, woken = board(WEB, API, CART)
     made.failed(API)
-    assert made.with_peers(TURNS, WEB).not_looked_at == 1
+    assert made.others(TURNS, WEB).not_looked_at == 1
     made.failed(CART)
-    assert made.with_peers(TURNS, WEB).not_looked_at == 0
+    assert made.others(TURNS, WEB).not_looked_at == 0
     assert woken[-1] == {WEB}
     made.begin()
-    assert made.with_peers(TURNS, WEB).not_looked_at == 0
+    assert made.others(TURNS, WEB).not_looked_at == 0
     made.note(Peer(API, moving=True))
     made.failed(API)
-    assert set(made.with_peers(TURNS, WEB).peers) == {API}, "it was seen to move, and may still do so"
+    assert set(made.others(TURNS, WEB).peers) == {API}, "it was seen to move, and may still do so"
 
 
 def test_only_who_moves_or_queues_is_told_of() -> None:
     made, _ = board(WEB, API, CART)
     for peer in (Peer(API, moving=True), Peer(CART, healthy_since=NOW)):
         made.note(peer)
-    assert set(made.with_peers(TURNS, WEB).peers) == {API}
+    assert set(made.others(TURNS, WEB).peers) == {API}
 
 
 def test_of_many_that_wait_only_the_first_look_again() -> None:
     apps = [AppKey("shop", f"a{number:03}") for number in range(200)]
     made, woken = board(*apps)
     for number, app in enumerate(apps):
-        made.with_peers(TURNS, app)
+        made.others(TURNS, app)
         made.note(Peer(app, queued=(number, "")))
     made.note(Peer(API, moving=True))
     made.note(Peer(API))
     assert woken[-1] == set(apps[:FIRST_WOKEN])
 
 
-def test_an_app_that_is_gone_holds_no_place() -> None:
-    made, _ = board(WEB, API)
+def test_an_app_that_is_gone_holds_no_place_and_who_waited_for_it_looks_again() -> None:
+    made, woken = board(WEB, API)
+    made.note(Peer(WEB))
     made.note(Peer(API, moving=True))
+    assert made.others(TURNS, WEB).peers
     made.forget(API)
-    assert not made.with_peers(TURNS, WEB).peers
+    assert not made.others(TURNS, WEB).peers
+    assert woken[-1] == {WEB}
+
+
+def test_an_app_that_left_before_anybody_looked_at_it_is_awaited_by_nobody() -> None:
+    made, woken = board(WEB, API)
+    assert made.others(TURNS, WEB).not_looked_at == 1
+    made.forget(API)
+    assert made.others(TURNS, WEB).not_looked_at == 0
+    assert woken[-1] == {WEB}
+
+
+def test_a_group_and_an_app_of_the_same_name_are_two() -> None:
+    app, group = AppKey("shop", "store"), GroupKey("shop", "store")
+    made, woken = board(app, group)
+    assert made.others(TURNS, app).not_looked_at == made.others(TURNS, group).not_looked_at == 1
+    made.note(Peer(group, moving=True))
+    made.note(Peer(app, queued=(4, "shop/store")))
+    assert made.others(TURNS, app).peers[group].moving
+    assert not made.others(TURNS, group).peers[app].moving
+    made.note(Peer(group))
+    assert woken[-1] == {app}
+    made.note(Peer(app))
+    assert woken[-1] == {group}
 
 
 def test_two_workers_never_take_the_same_place() -> None:
@@ -104,7 +129,7 @@ def test_two_workers_never_take_the_same_place() -> None:
                 made.note(Peer(app, moving=True))
 
         start.wait()
-        made.agreed(TURNS, app, lambda policing: is_open(app, policing), note)
+        made.agreed(TURNS, app, lambda others: is_open(app, others), note)
 
     threads = [Thread(target=work, args=(app,)) for app in apps]
     for thread in threads:
@@ -120,13 +145,13 @@ def test_a_decision_that_takes_long_holds_up_no_other_and_is_taken_again_if_anot
     made.note(Peer(API))
     decided: list[bool] = []
 
-    def slowly(policing: Policing | None) -> bool:
+    def slowly(others: Others) -> bool:
         if not decided:
-            others = Thread(target=made.agreed, args=(TURNS, API, bool, lambda _: made.note(Peer(API, moving=True))))
-            others.start()
-            others.join(20)
-            assert not others.is_alive(), "nobody waits for it"
-        decided.append(is_open(WEB, policing))
+            rival = Thread(target=made.agreed, args=(TURNS, API, bool, lambda _: made.note(Peer(API, moving=True))))
+            rival.start()
+            rival.join(20)
+            assert not rival.is_alive(), "nobody waits for it"
+        decided.append(is_open(WEB, others))
         return decided[-1]
 
     assert made.agreed(TURNS, WEB, slowly, lambda _: None) is False
@@ -141,21 +166,20 @@ def test_one_that_others_overtake_again_and_again_holds_the_board_only_for_a_sho
     made.note(Peer(WEB))
     used = [0.0]
 
-    def overtaken(policing: Policing | None) -> int:
+    def overtaken(others: Others) -> int:
         used[0] += seconds
         made.note(Peer(API, queued=(len(used), str(used[0]))))
-        return len(policing.peers) if policing else 0
+        return len(others.peers)
 
     if comes_again_later:
-        with pytest.raises(WorldChanged, match="other apps with a limit of shop/web moved"):
+        with pytest.raises(WorldChanged, match="others with a limit of shop/web moved"):
             made.agreed(TURNS, WEB, overtaken, lambda _: None, cpu=lambda: used[0])
     else:
         assert made.agreed(TURNS, WEB, overtaken, lambda _: None, cpu=lambda: used[0]) == 1
     assert used[0] == pytest.approx(seconds * (TRIES if comes_again_later else TRIES + 1))
 
 
-def is_open(app: AppKey, policing: Policing | None) -> bool:
+def is_open(app: AppKey, others: Others) -> bool:
     """Whether the policies of `TURNS` let an app begin."""
-    assert policing is not None
-    facts = Facts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), peers=policing.peers)
-    return all(verdict.open for verdict in judge(TURNS.policies, facts, NOW))
+    facts = Facts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), others=others)
+    return all(verdict.open for verdict in judge(TURNS, facts, NOW))

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired import policy_shelf
-from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf, PolicyView
 from gitops_bg.agent.desired.reading import Reading
@@ -156,7 +155,7 @@ def test_a_bug_in_what_an_app_is_told_shuts_its_promotions_only() -> None:
             raise KeyError("no such thing")
 
     repository: Any = None
-    facts = PolicingFacts(repository, PeerBoard(tuple))
+    facts = PolicingFacts(repository)
     told = facts.of(
         Reading(policies=Broken()),
         WEB,
@@ -176,7 +175,7 @@ def test_a_promotion_branch_that_cannot_be_read_may_hold_any_file() -> None:
     made = shelf()
     made.take({FILE: GOOD}, ())
     repository: Any = Away()
-    told = PolicingFacts(repository, PeerBoard(tuple)).of(
+    told = PolicingFacts(repository).of(
         Reading(policies=made.view, promotions={WEB: Promotion("a" * 40, None, None)}),
         WEB,
         AppConfig(WEB, None, {}, None, None),

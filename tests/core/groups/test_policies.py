@@ -28,6 +28,7 @@ from gitops_bg.core.model.policies.rules import (
     Windows,
 )
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Source
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store, version
 
@@ -46,7 +47,7 @@ def frozen(until: datetime | None = None) -> Windows:
 
 def asked(*rules: Rule, commit: CommitFacts = COMMIT, since: datetime | None = NOW, **more: object) -> MemberPolicing:
     policing = Policing((Policy("p", rules, override=BreakGlass(("ada",), frozenset({ADA.email}))),), commits=(commit,))
-    return MemberPolicing(replace(policing, **more), commit.commit, TO, available_since=since)  # type: ignore[arg-type]
+    return MemberPolicing(replace(policing, **more), Source(commit.commit), TO, available_since=since)  # type: ignore[arg-type]
 
 
 def shut(world: World) -> list[GateResult]:

@@ -225,3 +225,21 @@ def test_a_first_version_in_a_freeze_says_what_waits_and_comes_up_by_an_override
         cli("promote", app, "--override", "stop", "--reason", "INC-4712 needs it")
     store.wait("v1A")
     assert (store.ask("/cart"), store.ask("/auth")) == ("cart-v1", "auth-v1")
+
+
+def test_who_has_the_turn_is_named_to_apps_and_groups_alike(cli: Cli, store: Store) -> None:
+    store.begin()
+    web = store.world.app().deploy("v1")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    store.world.stop()
+    store.world.publish("Not all at once", {"policies/turns.yaml": policy("turns", "- concurrency: {max: 1}")})
+    web.merge_promotion("v2")
+    store.activate("v2")
+
+    def shut(*verb: str) -> list[str]:
+        return [each["reason"] for each in cli.json(*verb)["gates"] if not each["open"]]
+
+    said = "turns: 1 of 1 are on the move"
+    assert shut("group", "explain", name(store)) == [f"cart-v2: {said}: {web.key}; place 1 in the queue"]
+    assert shut("explain", str(web.key)) == [f"{said}: group {name(store)}; place 1 in the queue"]

@@ -86,7 +86,8 @@ def told(
     """What is known of people now, if main names v2, or a branch offers it."""
     repository.poll()
     versions = GroupVersions(repository)
-    promotion = versions.promotion_of(STORE, "v2", repository.head)
+    found = versions.promotion_of(STORE, "v2", repository.head)
+    promotion = found.commit if found is not None else ""
     versions.fetch_reviewed(heard, repository.head)
     version = versions.of(STORE, "v2", repository.head, promotion=promotion, heard=heard)
     about = Circumstances(version, PEOPLE, agent="gitops-bg@localhost", has_forge=has_forge, heard=heard)

@@ -4,10 +4,8 @@ They are judged before the agent commits, and again when traffic would move; nev
 policy matches has none.
 """
 
-from collections.abc import Iterator
-
 from gitops_bg.core.checks.policies.facts import verdicts
-from gitops_bg.core.checks.policies.results import PROMOTE_ALONE, carries, results_of
+from gitops_bg.core.checks.policies.results import carries, of_promotion, of_verdicts
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch
@@ -16,10 +14,7 @@ from gitops_bg.core.world import World
 
 def policies(world: World, version: Version) -> tuple[GateResult, ...]:
     """What all policies say about the promotion of a version."""
-    policing = world.desired.policing
-    if policing is None:
-        return ()
-    return (*_of_branch(world, version), *results_of(policing.then, verdicts(world, version)))
+    return (*of_promotion(world, version), *of_verdicts(verdicts(world, version)))
 
 
 def policies_of_first(world: World, version: Version) -> tuple[GateResult, ...]:
@@ -39,11 +34,3 @@ def offered_alone(world: World, version: Version) -> GateResult | None:
         return None
     remedy = f"take them out of the branch {promotion_branch(world.spec.app)}"
     return GateResult(GateKind.POLICY, False, f"its promotion branch {carries(policing.beside)}", remedy=remedy)
-
-
-def _of_branch(world: World, version: Version) -> Iterator[GateResult]:
-    """The branch that was merged held more than the promotion when it was seen last, however it was merged."""
-    then = world.desired.policing.then if world.desired.policing else None
-    if then is not None and not then.beside and world.record.git.beside == version.digest:
-        reason = f"its promotion branch held other files when {then.commit[:10]} promoted it"
-        yield GateResult(GateKind.POLICY, False, reason, remedy=PROMOTE_ALONE)

@@ -15,7 +15,7 @@ from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
 from gitops_bg.core.model.record import Cause, Record
 from gitops_bg.core.model.spec import OnExpire
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import AppOrGroup, Source, Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.way_back import leads_back
@@ -88,8 +88,7 @@ def facts_of(world: World, version: Version) -> Facts:
         promoted=promoted is not None,
         promotion=commits.get(promoted.changed_by.commit) if promoted else None,
         queue=place_of(world, version),
-        peers=policing.peers,
-        not_looked_at=policing.not_looked_at,
+        others=policing.others,
         promotions=_promotions(world.record),
         rollbacks=_rollbacks(world.record),
         approvals=standing(policing.approvals),
@@ -109,11 +108,17 @@ def _is_promoted_by_agent(world: World) -> bool:
 
 
 def place_of(world: World, version: Version) -> tuple[int, str]:
-    """Return its place in the queue: the position of its merge in main; lower is first."""
+    """Return the place of a version in the queue."""
     primary = world.desired.primary
-    if primary and world.primary_digest == version.digest and primary.changed_by.landed is not None:
-        return primary.changed_by.landed, str(world.spec.app)
-    return LAST, f"{version.rollout_started_at.isoformat()} {world.spec.app}"
+    merge = primary.changed_by if primary and world.primary_digest == version.digest else None
+    return place_in_queue(world.spec.app, merge, version.rollout_started_at)
+
+
+def place_in_queue(who: AppOrGroup, merge: Source | None, since: datetime) -> tuple[int, str]:
+    """Return the place of an app or a group that waits ``since``: the position of its merge in main; lower is first."""
+    if merge is not None and merge.landed is not None:
+        return merge.landed, str(who)
+    return LAST, f"{since.isoformat()} {who}"
 
 
 def _version(world: World, version: Version, commits: Mapping[str, CommitFacts]) -> VersionFacts:

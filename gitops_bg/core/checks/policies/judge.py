@@ -100,9 +100,13 @@ def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> Verdict
 
 
 def _counting(policy: Policy, facts: Facts) -> Facts:
-    """Keep only the peers that the policy is for: only these compete for its places."""
-    peers = {app: peer for app, peer in facts.peers.items() if matches(policy.match, app, peer.labels)}
-    return replace(facts, peers=peers)
+    """Keep only the others that the policy is for: only these compete for its places."""
+    peers = {
+        who: peer
+        for who, peer in facts.others.peers.items()
+        if any(matches(policy.match, app, labels) for app, labels in peer.apps)
+    }
+    return replace(facts, others=replace(facts.others, peers=peers))
 
 
 def _overriding(policy: Policy, facts: Facts, now: datetime) -> tuple[Overriding | None, str]:

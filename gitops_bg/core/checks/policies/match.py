@@ -51,12 +51,12 @@ def matching(policies: Iterable[Policy], app: AppKey, labels: Labels) -> tuple[P
     return tuple(sorted((each for each in policies if matches(each.match, app, labels)), key=lambda each: each.name))
 
 
-def apps_asked_about(policies: Iterable[Policy], app: AppKey) -> frozenset[AppKey]:
-    """Return the other apps that rules of these policies name, when applied to ``app``."""
+def apps_asked_about(policies: Iterable[Policy], namespace: str) -> frozenset[AppKey]:
+    """Return the other apps that rules of these policies name, for who is in a namespace."""
     named: set[AppKey] = set()
     for rule in _rules(policies):
         if isinstance(rule, After):
-            named.add(rule.of(app))
+            named.add(rule.of(namespace))
         elif isinstance(rule, Expression):
             named |= rule.apps
     return frozenset(named)

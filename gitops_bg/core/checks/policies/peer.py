@@ -1,17 +1,19 @@
-"""An app as seen by the policies of other apps: whether it is healthy, moving, or only waits for its turn.
+"""An app as seen by the policies of others: whether it is healthy, moving, or only waits for its turn.
 
-Computed after a decision, and only if some policy asks about other apps.
+Computed after a decision, and only if some policy asks about others.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_switch
 from gitops_bg.core.checks.policies.facts import facts_of, place_of, verdicts
+from gitops_bg.core.checks.policies.results import of_promotion
 from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
-from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.policies.facts import Peer, Verdict
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
@@ -27,7 +29,7 @@ def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...],
     phase, active = phase_of(world), world.active
     moving = commits or is_moving(world)
     peer = Peer(
-        app=world.spec.app,
+        who=world.spec.app,
         labels=labels,
         healthy_since=(since or world.now) if phase is Phase.HEALTHY else None,
         phase=phase.value,
@@ -55,17 +57,25 @@ def is_moving(world: World) -> bool:
 
 
 def _queued(world: World) -> tuple[int, str] | None:
-    """Return its place, if it waits only for its turn: an app that also waits for pods delays no other."""
+    """Return its place, if it waits only for its turn."""
     version = world.incoming or world.candidate
     if version is None or (world.switch_kind is SwitchKind.ROLLBACK and world.incoming):
         return None
-    others = tuple(gate for gate in _gates(world, version) if gate.kind != GateKind.POLICY)
-    shut = {verdict.rule for verdict in verdicts(world, version) if verdict.holds}
-    waits = shut == {CONCURRENCY} and all_open(others)
-    return place_of(world, version) if waits else None
+    others = (*_gates(world, version), *of_promotion(world, version))
+    return place_of(world, version) if waits_for_turn(others, verdicts(world, version)) else None
 
 
-def _gates(world: World, version: Version) -> tuple[GateResult, ...]:
+def waits_for_turn(gates: Iterable[GateResult], found: Iterable[Verdict]) -> bool:
+    """Return whether something waits for its turn, and for nothing else: what also waits for pods delays no other.
+
+    ``found`` is what policies say, ``gates`` all else.
+    """
+    return {verdict.rule for verdict in found if verdict.holds} == {CONCURRENCY} and all_open(gates)
+
+
+def _gates(world: World, version: Version) -> Iterator[GateResult]:
     if world.incoming:
-        return gates_before_switch(world, version)
-    return gates_before_commit(world, version) if world.active else gates_before_first(world, version)
+        gates = gates_before_switch(world, version)
+    else:
+        gates = gates_before_commit(world, version) if world.active else gates_before_first(world, version)
+    return (gate for gate in gates if gate.kind != GateKind.POLICY)

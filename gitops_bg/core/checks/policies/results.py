@@ -5,16 +5,24 @@ from collections.abc import Iterator
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.policies.facts import Verdict
 from gitops_bg.core.model.policies.rules import PoliciesThen
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
 
 PROMOTE_ALONE = "revert it, and promote again by a commit that changes primary.yaml alone"
 
 
-def results_of(then: PoliciesThen | None, found: tuple[Verdict, ...]) -> tuple[GateResult, ...]:
-    """What the promotion's own commit says, and the verdicts."""
-    return (*_of_then(then), *_of_verdicts(found))
+def of_promotion(world: World, version: Version) -> Iterator[GateResult]:
+    """What the commit of the promotion says against it; and that the branch which was merged held more than the
+    promotion when it was seen last, however it was merged.
+    """
+    then = world.desired.policing.then if world.desired.policing else None
+    yield from of_commit(then)
+    if then is not None and not then.beside and world.record.git.beside == version.digest:
+        reason = f"its promotion branch held other files when {then.commit[:10]} promoted it"
+        yield GateResult(GateKind.POLICY, False, reason, remedy=PROMOTE_ALONE)
 
 
-def _of_then(then: PoliciesThen | None) -> Iterator[GateResult]:
+def of_commit(then: PoliciesThen | None) -> Iterator[GateResult]:
     """What the promotion's own commit says against the promotion (policies.md §5)."""
     if then is None:
         return
@@ -36,7 +44,8 @@ def carries(files: tuple[str, ...]) -> str:
     return f"carries other files: {', '.join(files)}"
 
 
-def _of_verdicts(found: tuple[Verdict, ...]) -> Iterator[GateResult]:
+def of_verdicts(found: tuple[Verdict, ...]) -> Iterator[GateResult]:
+    """What the policies say."""
     shut = {verdict.policy for verdict in found if not verdict.open}
     told: set[str] = set()
     for verdict in found:

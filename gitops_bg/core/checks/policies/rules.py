@@ -98,11 +98,15 @@ def _says(rule: Message, commit: CommitFacts) -> bool:
 
 
 def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> Answer:
-    """Return whether it is the app's turn, from the number of others that move and that come before it."""
-    if facts.not_looked_at:
-        return Answer(False, f"{facts.not_looked_at} apps were not looked at yet", unknown=True)
-    others = [peer for peer in facts.peers.values() if peer.app != facts.app and _counts(rule, facts, peer)]
-    moving = sorted(str(peer.app) for peer in others if peer.moving)
+    """Return whether it is its turn, from the number of others that move and that come before it. What has begun keeps
+    its turn: else it would wait for those that wait for it.
+    """
+    if facts.has_begun:
+        return Answer(True, "it has had its turn")
+    if facts.others.not_looked_at:
+        return Answer(False, f"{facts.others.not_looked_at} others were not looked at yet", unknown=True)
+    others = [peer for peer in facts.others.peers.values() if peer.who != facts.who and _counts(rule, facts, peer)]
+    moving = sorted(str(peer) for peer in others if peer.moving)
     ahead = sum(not peer.moving and peer.queued is not None and peer.queued < facts.queue for peer in others)
     if len(moving) + ahead < rule.most:
         return Answer(True, f"{len(moving)} of {rule.most} others are on the move")
@@ -113,17 +117,17 @@ def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> Answer:
 
 def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
     if rule.scope is Scope.NAMESPACE:
-        return peer.app.namespace == facts.app.namespace
+        return peer.who.namespace == facts.app.namespace
     if rule.scope is Scope.GROUP:
         group = dict(facts.labels).get(rule.label)
-        return group is not None and dict(peer.labels).get(rule.label) == group
+        return group is not None and any(dict(labels).get(rule.label) == group for _, labels in peer.apps)
     return True
 
 
 def after(rule: After, facts: Facts, now: datetime) -> Answer:
     """Return whether the other app has reached the required state."""
-    other = rule.of(facts.app)
-    peer = facts.peers.get(other)
+    other = rule.of(facts.app.namespace)
+    peer = facts.others.peers.get(other)
     if peer is None:
         return Answer(False, f"nobody has looked at {other} yet", unknown=True)
     if peer.healthy_since is None:
@@ -138,7 +142,7 @@ def after(rule: After, facts: Facts, now: datetime) -> Answer:
 
 def expression(rule: Expression, facts: Facts, now: datetime) -> Answer:
     """Return whether the expression is true; if it cannot be evaluated, it is shut."""
-    if missing := sorted(str(app) for app in rule.apps if app not in facts.peers):
+    if missing := sorted(str(app) for app in rule.apps if app not in facts.others.peers):
         return Answer(False, f"nobody has looked at {', '.join(missing)} yet", unknown=True)
     values = values_of(facts, now, rule.zone)
     try:

@@ -6,6 +6,7 @@ Unknown and future facts have no key: an expression that needs one has no answer
 from datetime import datetime, tzinfo
 
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Peer, VersionFacts
+from gitops_bg.core.model.version import AppKey
 
 VARIABLES = ("app", "from", "to", "promotion", "approvals", "preview", "history", "apps", "now", "local")
 """``from`` is a reserved word in some dialects of CEL, not in ours."""
@@ -33,7 +34,7 @@ def values_of(facts: Facts, now: datetime, zone: tzinfo) -> dict[str, object]:
             "approvals": _approvals(facts, now),
             "preview": _known(preview),
             "history": {"promotions": _moves(facts.promotions), "rollbacks": _moves(facts.rollbacks)},
-            "apps": {str(app): _peer(peer) for app, peer in facts.peers.items()},
+            "apps": {str(who): _peer(peer) for who, peer in facts.others.peers.items() if isinstance(who, AppKey)},
             "now": now,
             "local": {
                 "weekday": ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[local.weekday()],

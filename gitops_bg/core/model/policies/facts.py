@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.model.policies.rules import OF_THE_VERSION, Mode, PoliciesThen, Policy, Proof
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+
+Labels = tuple[tuple[str, str], ...]
 
 _CLOCKS_DIFFER = timedelta(minutes=10)
 """How far ahead a clock may be: who commits chooses the date, which must not prolong the approval."""
@@ -84,10 +86,11 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another app, as this process last saw it."""
+    """Another app, or a release group, as this process last saw it."""
 
-    app: AppKey
-    labels: tuple[tuple[str, str], ...] = ()
+    who: AppOrGroup
+    labels: Labels = ()
+    """Of an app: the labels of the metadata of ``target.yaml``."""
     healthy_since: datetime | None = None
     """None while it is not healthy."""
     phase: str = ""
@@ -100,6 +103,29 @@ class Peer:
     """Whether it is between its promotion and the end of its analysis."""
     queued: tuple[int, str] | None = None
     """Its place in the queue, if it waits to begin: the position of its merge in main; lower is first."""
+    services: tuple[tuple[AppKey, Labels], ...] = ()
+    """Of a group: the services that move with it, each with its labels."""
+
+    @property
+    def apps(self) -> tuple[tuple[AppKey, Labels], ...]:
+        """What policies may be for, each with its labels: an app itself, or the services of a group."""
+        return self.services if isinstance(self.who, GroupKey) else ((self.who, self.labels),)
+
+    def __str__(self) -> str:
+        return f"group {self.who}" if isinstance(self.who, GroupKey) else str(self.who)
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What rules ask about other apps and release groups."""
+
+    peers: Mapping[AppOrGroup, Peer] = field(default_factory=dict)
+    """Those that rules name, and those that move or wait for their turn, as far as this process has looked at them."""
+    not_looked_at: int = 0
+    """How many this process has not looked at yet, if a rule counts them."""
+
+
+NO_OTHERS = Others()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +159,18 @@ class Facts:
     to: VersionFacts
     serving: VersionFacts | None = None
     """None: no version serves; this is the first deployment."""
-    labels: tuple[tuple[str, str], ...] = ()
-    annotations: tuple[tuple[str, str], ...] = ()
+    labels: Labels = ()
+    annotations: Labels = ()
     available_since: datetime | None = None
     promoted: bool = False
     """Whether ``primary.yaml`` names it, or, of a group, ``group.yaml`` its version."""
     promotion: CommitFacts | None = None
     """The commit that promoted it; None if there is none yet, or if it is unknown."""
     queue: tuple[int, str] = (0, "")
-    """Its own place in the queue of apps that wait to begin."""
-    peers: Mapping[AppKey, Peer] = field(default_factory=dict)
-    """The apps that rules ask about, as far as they are known."""
-    not_looked_at: int = 0
-    """How many apps this process has not looked at yet."""
+    """Its own place in the queue of apps and groups that wait to begin."""
+    has_begun: bool = False
+    """Whether it is on its way already: it has had its turn."""
+    others: Others = NO_OTHERS
     promotions: tuple[PastMove, ...] = ()
     """Newest first."""
     rollbacks: tuple[PastMove, ...] = ()
@@ -161,8 +186,13 @@ class Facts:
     """Whether the agent promotes by itself, so that no person would."""
     unheard: str = ""
     """Why one of these is unknown or may be outdated; empty if all of it is fresh."""
-    group: str = ""
-    """The release group that it is promoted with, as NAMESPACE/NAME; empty for an app that is promoted by itself."""
+    group: GroupKey | None = None
+    """The release group that it is promoted with; None for an app that is promoted by itself."""
+
+    @property
+    def who(self) -> AppOrGroup:
+        """What is promoted."""
+        return self.group or self.app
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +249,12 @@ class Policing:
     """Files besides the app's ``primary.yaml`` that the promotion branch would bring to main; a few of them."""
     problems: tuple[str, ...] = ()
     """Errors in files of ``policies/`` that are or may be for this app; their last valid content stays in force."""
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: Labels = ()
     """The labels of the metadata of ``target.yaml``."""
-    annotations: tuple[tuple[str, str], ...] = ()
+    annotations: Labels = ()
     commits: tuple[CommitFacts, ...] = ()
     """The commits that rules ask about, as far as they could be read."""
-    peers: Mapping[AppKey, Peer] = field(default_factory=dict)
-    """The other apps that rules ask about, as far as this process has looked at them."""
-    not_looked_at: int = 0
-    """How many apps this process has not looked at yet, if a rule counts them."""
+    others: Others = NO_OTHERS
     approvals: tuple[Approval, ...] | None = None
     authors: frozenset[str] | None = None
     merger: str | None = None

@@ -140,7 +140,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
-    """The maximum number of apps between their promotion and the end of their analysis."""
+    """The maximum number of apps and release groups between their promotion and the end of their analysis."""
 
     most: int
     scope: Scope = Scope.NAMESPACE
@@ -157,9 +157,9 @@ class After:
     at_least: timedelta = timedelta()
     same_version: bool = False
 
-    def of(self, app: AppKey) -> AppKey:
-        """Return the other app, if the policy is for ``app``."""
-        return self.app if self.app.namespace else AppKey(app.namespace, self.app.name)
+    def of(self, namespace: str) -> AppKey:
+        """Return the other app, for who is in a namespace."""
+        return self.app if self.app.namespace else AppKey(namespace, self.app.name)
 
 
 @dataclass(frozen=True, slots=True)

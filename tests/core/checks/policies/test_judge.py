@@ -19,6 +19,7 @@ from gitops_bg.core.model.policies.facts import (
     Approval,
     CommitFacts,
     Facts,
+    Others,
     Peer,
     Person,
     SignedBy,
@@ -47,7 +48,7 @@ from gitops_bg.core.model.policies.rules import (
     Weekly,
     Windows,
 )
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)  # a Friday
 HOUR = timedelta(hours=1)
@@ -79,7 +80,7 @@ def says(source: str, promotion: str = "", *trailers: tuple[str, str]) -> Facts:
 
 
 def peers(*of: Peer, **changes: Any) -> Facts:
-    return replace(FACTS, peers={each.app: each for each in of}, **changes)
+    return replace(FACTS, others=Others({each.who: each for each in of}), **changes)
 
 
 def moving(name: str, namespace: str = "shop", group: str = "") -> Peer:
@@ -130,6 +131,7 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
         peers(moving("api", group="b"), labels=(("team", "a"),)),
     ),
     "who came later waits": (Concurrency(1), peers(queued("api", 9, ""), queue=(8, ""))),
+    "it has begun": (Concurrency(1), peers(moving("api"), has_begun=True)),
     "it is itself on the move": (Concurrency(1), peers(moving("web"))),
     "the other is healthy": (After(API), peers(Peer(API, healthy_since=NOW - HOUR))),
     "for so long": (After(API, HOUR), peers(Peer(API, healthy_since=NOW - HOUR))),
@@ -279,7 +281,18 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         "0 of 1 are on the move; place 2 in the queue",
         None,
     ),
-    "others unknown": (Concurrency(1), replace(FACTS, not_looked_at=3), "3 apps were not looked at yet", None),
+    "a group on the move": (
+        Concurrency(1),
+        peers(Peer(GroupKey("shop", "store"), moving=True, services=((AppKey("shop", "cart-v2"), ()),))),
+        "1 of 1 are on the move: group shop/store; place 1 in the queue",
+        None,
+    ),
+    "others unknown": (
+        Concurrency(1),
+        replace(FACTS, others=Others(not_looked_at=3)),
+        "3 others were not looked at yet",
+        None,
+    ),
     "the other is not healthy": (After(API), peers(Peer(API, phase="Promoting")), "shop/api is Promoting", None),
     "the other is unknown": (After(API), FACTS, "nobody has looked at shop/api yet", None),
     "not for so long": (
@@ -608,7 +621,7 @@ def test_a_rule_is_called_what_the_file_calls_it(rule: Rule, called: str) -> Non
 def test_the_apps_that_policies_ask_about_are_those_that_rules_name() -> None:
     cart = AppKey("pay", "cart")
     rules: tuple[Rule, ...] = (After(AppKey("", "api")), Expression("x", lambda _: True, apps=frozenset([cart])), LEADS)
-    assert apps_asked_about([Policy("p", rules)], WEB) == {API, cart}
+    assert apps_asked_about([Policy("p", rules)], WEB.namespace) == {API, cart}
 
 
 @pytest.mark.parametrize("name", SHUT)

@@ -1,5 +1,6 @@
 """An app as seen by the policies of others: healthy, moving, or waiting only for its turn."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,10 +11,10 @@ from gitops_bg.core.checks.policies.facts import LAST
 from gitops_bg.core.checks.policies.peer import is_moving, peer_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.policies.facts import Peer, Policing
-from gitops_bg.core.model.policies.rules import Concurrency, Policy, Span, Windows
+from gitops_bg.core.model.policies.facts import Others, Peer, Policing
+from gitops_bg.core.model.policies.rules import Concurrency, PoliciesThen, Policy, Span, Windows
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, automatic
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, rising, world
@@ -22,11 +23,12 @@ API = AppKey("shop", "api")
 ARRIVED = active(1, routed_at=EARLIER)
 TURNS = Policy("turns", (Concurrency(1),))
 FREEZE = Policy("freeze", (Windows(deny=(Span(EARLIER.replace(tzinfo=None)),)),))
-BUSY = {API: Peer(API, moving=True)}
+BUSY: Mapping[AppOrGroup, Peer] = {API: Peer(API, moving=True)}
 
 
-def under(state: World, *of: Policy, peers: dict[AppKey, Peer] | None = None) -> World:
-    return replace(state, desired=replace(state.desired, policing=Policing(of, peers=BUSY if peers is None else peers)))
+def under(state: World, *of: Policy, peers: Mapping[AppOrGroup, Peer] | None = None) -> World:
+    policing = Policing(of, others=Others(BUSY if peers is None else peers))
+    return replace(state, desired=replace(state.desired, policing=policing))
 
 
 def looks(state: World, **given: Any) -> Peer:
@@ -89,6 +91,12 @@ def test_an_app_whose_promotion_is_about_to_be_committed_is_on_the_move_and_in_n
     assert (peer.moving, peer.queued) == (True, None)
 
 
+def changing_policies(state: World) -> World:
+    then = PoliciesThen("c" * 40, changed_with_it=True)
+    assert state.desired.policing is not None
+    return replace(state, desired=replace(state.desired, policing=replace(state.desired.policing, then=then)))
+
+
 WAITING = world(ARRIVED, candidate(2), spec=automatic())
 PAUSED = automatic(auto_promotion_seconds=7200)
 MERGED = world(ARRIVED, candidate(2), names_=2)
@@ -107,6 +115,7 @@ QUEUED = {
         under(world(ARRIVED, candidate(2), names_=2, spec=PAUSED), TURNS),
         (5, str(APP)),
     ),
+    "the commit of its promotion changes policies": (changing_policies(under(MERGED, TURNS)), None),
     "nothing is next": (under(world(ARRIVED), TURNS), None),
     "it goes back": (under(world(legacy(1), active(2, routed_at=EARLIER), names_=1), TURNS), None),
 }

@@ -12,6 +12,7 @@ from gitops_bg.core.model.policies.facts import (
     Approval,
     CommitFacts,
     Facts,
+    Others,
     PastMove,
     Peer,
     Person,
@@ -35,7 +36,7 @@ def test_all_that_is_known() -> None:
         annotations=(("needs-api", "2"),),
         available_since=NOW - timedelta(hours=1),
         promotion=MERGE,
-        peers={API: Peer(API, healthy_since=NOW, phase="Healthy", digest="v1:api", number=3, label="3.0")},
+        others=Others({API: Peer(API, healthy_since=NOW, phase="Healthy", digest="v1:api", number=3, label="3.0")}),
         promotions=(PastMove(NOW, "v1:old", "go"),),
         rollbacks=(PastMove(NOW, "v1:bad", "no"),),
         approvals=(Approval("bob", "v1:new", NOW, Proof.FORGE, frozenset(["b", "a"])),),
@@ -79,7 +80,7 @@ def test_all_that_is_known() -> None:
 
 
 def test_what_nobody_knows_has_no_key() -> None:
-    facts = Facts(WEB, VersionFacts("v1:new"), peers={API: Peer(API, phase="Progressing")})
+    facts = Facts(WEB, VersionFacts("v1:new"), others=Others({API: Peer(API, phase="Progressing")}))
     values = values_of(facts, NOW, UTC)
     assert tuple(values) == tuple(each for each in VARIABLES if each != "approvals")
     assert (values["from"], values["promotion"]) == ({}, {})

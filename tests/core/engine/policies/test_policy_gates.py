@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.policies.facts import CommitFacts, Peer, Person, Policing, SignedBy
+from gitops_bg.core.model.policies.facts import CommitFacts, Others, Peer, Person, Policing, SignedBy
 from gitops_bg.core.model.policies.rules import (
     Approvals,
     BreakGlass,
@@ -320,7 +320,7 @@ def test_a_merge_that_is_to_approve_is_missed_at_once_only_where_the_agent_promo
 def test_of_two_apps_the_one_that_was_merged_first_goes_first(other: tuple[int, str], turn: bool) -> None:
     api = AppKey("shop", "api")
     turns = Policy("turns", (Concurrency(1),))
-    assert is_switched(decided(named(turns, peers={api: Peer(api, queued=other)}))) is turn
+    assert is_switched(decided(named(turns, others=Others({api: Peer(api, queued=other)})))) is turn
 
 
 def test_a_policy_that_meets_a_bug_is_shut_and_the_way_back_is_open() -> None:

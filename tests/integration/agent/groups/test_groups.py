@@ -228,6 +228,27 @@ def test_a_candidate_comes_up_in_a_freeze_and_is_promoted_by_the_commit_that_ove
     assert store.world.live("services", "public") is None
 
 
+def test_who_drops_a_policy_and_edits_group_yaml_again_is_judged_by_what_held_at_the_promotion(store: Store) -> None:
+    store.begin()
+    denied = {"policies/images.yaml": policy("images", '- images: {allow: ["elsewhere/*"]}')}
+    store.world.publish("Images", denied)
+    store.activate("v2")
+
+    def shut() -> bool:
+        return any("is none of elsewhere/*" in each["reason"] for each in store.shut_gates())
+
+    eventually(shut, what="the policy is in its way")
+    store.world.publish("Drop it", dict.fromkeys(denied))
+    store.spec["archiveSize"] = 2
+    store.activate("v2")
+    store.world.wait_idle()
+    eventually(lambda: store.world.agent is not None and store.world.agent.groups.idle, what="groups are idle")
+    assert shut()
+    store.activate("v1")
+    store.activate("v2")
+    store.wait("v1L v2A")
+
+
 def test_a_group_names_the_owner_of_a_route_of_its_name_and_its_services_come_up_all_the_same(store: Store) -> None:
     cluster, namespace = store.world.cluster, store.world.namespace
     metadata = {"name": "store", "namespace": namespace}
