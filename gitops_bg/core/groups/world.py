@@ -50,8 +50,9 @@ class GroupWorld:
     """Why what Git asks for is not done: a reason and a sentence; empty where it is."""
 
     def with_record(self, **changes: object) -> "GroupWorld":
-        """The world with some fields of the record changed."""
-        return replace(self, record=replace(self.record, **changes))  # type: ignore[arg-type]
+        """The world with some fields of the record changed: this very one, and what it has answered, where none is."""
+        record = replace(self.record, **changes)  # type: ignore[arg-type]
+        return self if record == self.record else replace(self, record=record)
 
     def with_event(self, event: GroupEvent, message: str) -> "GroupWorld":
         """The world in which one more thing has happened."""

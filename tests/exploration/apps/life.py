@@ -67,6 +67,7 @@ class Life(Resting[State]):
         self.passes = Passes(self.pools, rules.spec)
         self._later: dict[tuple[int, float], int] = {}
         self._gone_back: set[tuple[int, int]] = set()
+        self._led_on: set[tuple[int, ...]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
 
     @property
@@ -698,8 +699,10 @@ class Life(Resting[State]):
         way_on = _WAYS_ON.get(phase)
         if said.standing.condition == "HistoryRewritten":
             way_on = ("accept",)
-        if way_on is None:
+        question = self.passes.question(self.agent(state, "a"), state.cluster, state.record).key
+        if way_on is None or question in self._led_on:
             return
+        self._led_on.add(question)
         before = self.books(state)
         after = self.happen(self.with_books(state, before._replace(expect=None)), way_on)
         if after is None:

@@ -90,6 +90,19 @@ class Outcome(NamedTuple):
     broken: str = ""
 
 
+class Question(NamedTuple):
+    """What the engine is asked, whatever the commits are called."""
+
+    key: tuple[int, ...]
+    """Equal for equal questions."""
+    head: Commit | None
+    spec: AppSpec
+    desired: Desired
+    observed: Observed
+    main: KnownMain
+    """The main of the record, as far as one can tell it from what main says now."""
+
+
 FOR_PEOPLE = (note_rollouts, forget_runs)
 """Steps that keep books which no decision reads, and which `moments.canonical` drops."""
 
@@ -128,6 +141,22 @@ class Passes:
         return known
 
     def _outcome(self, agent: Agent, cluster_id: int, record_id: int, verdict: str) -> Outcome:
+        asked, record = self.question(agent, cluster_id, record_id), self.pools.record[record_id]
+        key = (asked.key, verdict)
+        said = self._said.get(key)
+        if said is None:
+            nameless_record = record.with_part(replace(record.git, main=asked.main))
+            said = self._said[key] = self._decide(
+                asked.spec, nameless(asked.desired), asked.observed, nameless_record, verdict
+            )
+        outcome, after = said
+        if outcome.record < 0:
+            return outcome._replace(record=record_id)
+        known = named(after, asked.main, record.git.main, asked.desired)
+        return outcome._replace(record=self.pools.record.number(known))
+
+    def question(self, agent: Agent, cluster_id: int, record_id: int) -> Question:
+        """What the engine is asked where the agent sees this."""
         cluster, record = self.pools.cluster[cluster_id], self.pools.record[record_id]
         head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
         spec = self.spec_of(head, cluster)
@@ -135,32 +164,19 @@ class Passes:
         observed = self.observed_of(agent, cluster_id, head)
         main = compared(record.git.main, desired)
         numbers = (self._number(spec), self._number(desired), self._number(observed))
-        key = (*numbers, self._without_names(record_id, main), verdict)
-        said = self._said.get(key)
-        if said is None:
-            asked = record.with_part(replace(record.git, main=main))
-            said = self._said[key] = self._decide(spec, nameless(desired), observed, asked, verdict)
-        outcome, after = said
-        if outcome.record < 0:
-            return outcome._replace(record=record_id)
-        return outcome._replace(record=self.pools.record.number(named(after, main, record.git.main, desired)))
+        return Question((*numbers, self._without_names(record_id, main)), head, spec, desired, observed, main)
 
     def said(self, agent: Agent, cluster_id: int, record_id: int) -> tuple[Said, tuple[str, ...]]:
         """What the status says where the agent sees this, and what of it is not so."""
-        cluster, record = self.pools.cluster[cluster_id], self.pools.record[record_id]
-        head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
-        spec, desired = self.spec_of(head, cluster), self.desired_of(agent, head, record)
-        observed = self.observed_of(agent, cluster_id, head)
-        main = compared(record.git.main, desired)
-        numbers = (self._number(spec), self._number(desired), self._number(observed))
-        key = (*numbers, self._without_names(record_id, main))
-        known = self._sayings.get(key)
+        asked = self.question(agent, cluster_id, record_id)
+        known = self._sayings.get(asked.key)
         if known is None:
+            cluster, record, desired = self.pools.cluster[cluster_id], self.pools.record[record_id], asked.desired
             counted = desired if desired.knowledge.counts else desired.unread()
-            said = said_of(World(spec, counted, observed, record, NOW))
+            said = said_of(World(asked.spec, counted, asked.observed, record, NOW))
             live = tag_of(record.routing.traffic)
-            read = None if desired.knowledge in (Knowledge.UNKNOWN, Knowledge.OLDER) else head
-            known = self._sayings[key] = (said, tuple(untrue(said, read, agent, cluster, live)))
+            read = None if desired.knowledge in (Knowledge.UNKNOWN, Knowledge.OLDER) else asked.head
+            known = self._sayings[asked.key] = (said, tuple(untrue(said, read, agent, cluster, live)))
         return known
 
     def _number(self, part: AppSpec | Desired | Observed) -> int:

@@ -58,7 +58,7 @@ class Life(Resting[State]):
         self.rules, self.pools = rules, Pools()
         self.passes = Passes(self.pools, rules.spec, compares=rules.second)
         self._later: dict[tuple[int, float], int] = {}
-        self._gone_back: set[tuple[int, int, int]] = set()
+        self._gone_back: set[tuple[Commit, int, int]] = set()
 
     @property
     def asked(self) -> int:
@@ -397,7 +397,7 @@ class Life(Resting[State]):
             return
         asked = self.commit(state, active=back, suspended=True) if head.active != back or not head.suspended else state
         asked = asked._replace(a=self.pools.agent.number(Agent(main=self.git(asked).main)), old=-1)
-        key = (asked.git, asked.cluster, asked.record)
+        key = (self.head(asked), asked.cluster, asked.record)
         if key not in self._gone_back:
             self._gone_back.add(key)
             self._goes_back(asked, back)
@@ -409,7 +409,10 @@ class Life(Resting[State]):
     def _goes_back(self, state: State, back: str) -> None:
         before = self.record(state).moves
         for _ in range(12):
-            state = self.act(state, "a") or state
+            following = self.act(state, "a")
+            if following in (None, state):
+                break
+            state = following
         record = self.record(state)
         active, moving = record.state.only(ACTIVE), record.transition
         if active != back or moving is not None:
