@@ -27,8 +27,9 @@ test: .venv/.installed
 test-all: .venv/.installed
 	$(IN_MEMORY) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
-# The tables of the engine, without what draws random histories: after every change.
+# What draws random histories: they run nearly every line and assert little about each.
 DRAWN := tests/core/test_invariants.py tests/core/groups/histories tests/core/groups/routes/test_routing_properties.py
+# The tables of the engine: after every change.
 test-fast: .venv/.installed
 	$(IN_MEMORY) $(BIN)/pytest -q -n $(PURE_WORKERS) tests/core $(addprefix --ignore=,$(DRAWN))
 
@@ -83,7 +84,7 @@ explore: .venv/.installed
 HISTORIES ?= 200
 histories: export HISTORIES := $(HISTORIES)
 histories: .venv/.installed
-	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal tests/core/test_invariants.py tests/core/groups/histories
+	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal $(DRAWN)
 
 faults: .venv/.installed
 	$(BIN)/python -m tests.exploration.faults
@@ -96,10 +97,10 @@ fuzz: .venv/.installed
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
-# What the tables run; not the random histories, which run nearly every line and assert little about each.
+# What the tables run.
 coverage: .venv/.installed
 	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
-	  tests/core tests/spec --ignore=tests/core/test_invariants.py
+	  tests/core tests/spec $(addprefix --ignore=,$(DRAWN))
 
 COMPILE = $(BIN)/uv pip compile --quiet --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header $(LOCK_OPTIONS)
