@@ -71,14 +71,18 @@ def _parameter(item: pytest.Item, name: str) -> object:
     return item.callspec.params.get(name) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
 
 
-def pytest_collection_finish() -> None:
-    """Look for garbage in what tests make, and not again and again in all that was imported and collected.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for garbage in what tests make, and neither among nor in all that is imported and collected.
 
-    3 % of the time of `make test`.
+    A third of the time of the collection, and 3 % of that of `make test`.
     """
+    gc.disable()
+    yield
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000)
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
