@@ -34,7 +34,7 @@ def main() -> int:
     def tell(mutant: Mutant) -> None:
         alive.append(str(mutant))
         why = known.get(str(mutant), "(unexplained)")
-        print(f"{mutant}  # {why}  [{mutant.file}:{mutant.owner.lines.start}]", flush=True)
+        print(f"{mutant}  # {why}  [{mutant.file}:{mutant.owner.line}]", flush=True)
 
     survivors_of(chosen, asked.processes, tell)
     unexplained = [one for one in alive if one not in known]

@@ -2,13 +2,15 @@
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gitops_bg" / "core"
+PROBE = "__reached__"
+"""A builtin that answers None."""
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -30,8 +32,8 @@ class Owner(NamedTuple):
     function: str
     name: str
     """Of the innermost function."""
-    lines: range
-    """Of the statement, of a compound one only the head."""
+    line: int
+    """The first of the statement."""
 
 
 class Mutant(NamedTuple):
@@ -41,6 +43,11 @@ class Mutant(NamedTuple):
     owner: Owner
     what: str
     place: int
+
+    @property
+    def statement(self) -> tuple[str, int]:
+        """What a probe says who comes to the changed statement: its file, and its first line."""
+        return self.file, self.owner.line
 
     def __str__(self) -> str:
         return f"{self.file}: {self.what}"
@@ -67,6 +74,45 @@ def code_of(mutant: Mutant) -> CodeType:
     return _find(compile(ast.fix_missing_locations(tree), str(path), "exec"), mutant.owner.function)
 
 
+def probed(chosen: Iterable[Mutant]) -> Iterator[CodeType]:
+    """The code of each function that a mutant changes, with a call of `PROBE` before the changed statements."""
+    functions: dict[str, dict[int, str]] = {}
+    for mutant in chosen:
+        functions.setdefault(mutant.file, {})[mutant.owner.line] = mutant.owner.function
+    for file, by_line in functions.items():
+        path = ROOT / file
+        tree = _Probing(file, by_line).visit(ast.parse(path.read_text(encoding="utf-8")))
+        code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+        yield from (_find(code, function) for function in set(by_line.values()))
+
+
+class _Probing(ast.NodeTransformer):
+    """Puts a probe before the statements that begin on some lines of a file."""
+
+    def __init__(self, file: str, lines: Container[int]) -> None:
+        self._file, self._lines = file, lines
+        self._line = 0
+        """Of the statement that is visited."""
+
+    def visit(self, node: ast.AST) -> Any:
+        if not isinstance(node, ast.stmt):
+            return super().visit(node)
+        outer, self._line = self._line, node.lineno
+        self.generic_visit(node)
+        self._line = outer
+        return [ast.Expr(self._probe(node.lineno)), node] if node.lineno in self._lines else node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        """It may run long after its statement."""
+        self.generic_visit(node)
+        if self._line in self._lines:
+            node.body = ast.BoolOp(ast.Or(), [self._probe(self._line), node.body])
+        return node
+
+    def _probe(self, line: int) -> ast.Call:
+        return ast.Call(ast.Name(PROBE, ast.Load()), [ast.Constant((self._file, line))], [])
+
+
 def _of(path: Path) -> Iterator[Mutant]:
     name = str(path.relative_to(ROOT))
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -85,22 +131,20 @@ def _owners(tree: ast.Module) -> dict[ast.AST, Owner]:
     """Of each expression and statement in functions; of nothing outside of them."""
     owners: dict[ast.AST, Owner] = {}
 
-    def visit(node: ast.AST, scope: str, outermost: str, name: str, lines: range) -> None:
+    def visit(node: ast.AST, scope: str, outermost: str, name: str, line: int) -> None:
         if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
-            lines = range(node.lineno, max(end, node.lineno) + 1)
+            line = node.lineno
         if outermost:
-            owners[node] = Owner(outermost, name, lines)
+            owners[node] = Owner(outermost, name, line)
         for child in ast.iter_child_nodes(node):
             if isinstance(node, ast.FunctionDef) and child in node.body and node.name != "__str__":
-                visit(child, scope, outermost or f"{scope}{node.name}", node.name, lines)
+                visit(child, scope, outermost or f"{scope}{node.name}", node.name, line)
             elif isinstance(node, ast.ClassDef) and not outermost:
-                visit(child, f"{scope}{node.name}.", "", "", lines)
+                visit(child, f"{scope}{node.name}.", "", "", line)
             elif outermost or isinstance(node, ast.Module):
-                visit(child, scope, outermost, name, lines)
+                visit(child, scope, outermost, name, line)
 
-    visit(tree, "", "", "", range(0))
+    visit(tree, "", "", "", 0)
     return owners
 
 

@@ -1,10 +1,12 @@
 """Tries mutants: which tests of `tests/core` run the changed statement, and whether one of them fails.
 
-One process collects the tests and runs none. Its first forks run all of them under coverage; each mutant is a fork in
-which one function has other code. So nothing is imported or collected again, and no world that a test module made at
-its import remembers an answer. What a test computed while it was imported is not changed.
+One process collects the tests and runs none. Its first forks run all of them, with a probe before each statement that
+a mutant changes: to trace every line would cost as much again. Each mutant is a fork in which one function has other
+code. So nothing is imported or collected again, and no world that a test module made at its import remembers an answer.
+What a test computed while it was imported is not changed.
 """
 
+import builtins
 import functools
 import gc
 import mmap
@@ -19,14 +21,13 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import IO, TypeVar
 
-import coverage
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.mutation import CORE, ROOT, Mutant, code_of
+from tests.mutants.mutation import CORE, PROBE, Mutant, code_of, probed
 
 T = TypeVar("T")
 
@@ -63,12 +64,12 @@ class _Share:
     """The one that failed, if one did; then nothing else is known."""
     seconds: dict[int, float] = field(default_factory=dict)
     """By number, the processor time of each test."""
-    runners: dict[str, dict[int, list[int]]] = field(default_factory=dict)
-    """By file and line, the tests that run it, by number."""
+    runners: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    """By statement, the tests that run it, by number."""
 
 
 class _Trial:
-    """A plugin of pytest: runs each test once, to know which lines it runs, and then those that a change concerns.
+    """A plugin of pytest: runs each test once, to know which statements it runs, then those that a change concerns.
 
     All of it happens while the session lasts; afterwards no test can be run.
     """
@@ -78,16 +79,23 @@ class _Trial:
         self.failed = "the collection"
         self._items: list[pytest.Item] = []
         self._seconds: dict[int, float] = {}
-        self._runners: dict[str, dict[int, list[int]]] = {}
+        self._runners: dict[tuple[str, int], list[int]] = {}
         self._caches: list[functools._lru_cache_wrapper[object]] = []
-        self._functions: dict[tuple[str, str], list[FunctionType]] = {}
+        self._functions: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._witnesses = mmap.mmap(-1, 1)
         """By number, 1 for each test that has noticed a change; shared by all processes."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = session.items
-        self._caches = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
+        for one in gc.get_objects():
+            if isinstance(one, functools._lru_cache_wrapper) and one.__module__.startswith(("gitops_bg.", "tests.")):
+                self._caches.append(one)
+            elif isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(CORE)):
+                self._functions.setdefault(_place(one.__code__), []).append(one)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(5_000)
         self._witnesses = mmap.mmap(-1, len(self._items))
         self._learn(_apart(*(functools.partial(self._run_share, first) for first in range(self._processes))))
         if not self.failed:
@@ -99,26 +107,24 @@ class _Trial:
         self.failed = next((share.failed for share in shares if share.failed), "")
         self._seconds = {number: took for share in shares for number, took in share.seconds.items()}
         for share in shares:
-            for file, by_line in share.runners.items():
-                for line, tests in by_line.items():
-                    self._runners.setdefault(file, {}).setdefault(line, []).extend(tests)
+            for statement, tests in share.runners.items():
+                self._runners.setdefault(statement, []).extend(tests)
 
     def _run_share(self, first: int) -> _Share:
         """Run every n-th test, for n processes, without any change."""
         share = _Share()
-        traced = coverage.Coverage(data_file=None, source=[str(CORE)], branch=False, config_file=False)
-        traced.start()
+        reached: set[tuple[str, int]] = set()
+        setattr(builtins, PROBE, reached.add)
+        for code in probed(self._chosen):
+            self._replace(code)
         for number in range(first, len(self._items), self._processes):
-            traced.switch_context(str(number))
+            reached.clear()
             began = time.process_time()
             if not self._passes(self._items[number]):
                 return _Share(failed=self._items[number].nodeid)
             share.seconds[number] = time.process_time() - began
-        traced.stop()
-        data = traced.get_data()
-        for file in data.measured_files():
-            by_line = data.contexts_by_lineno(file)
-            share.runners[file] = {line: [int(one) for one in tests if one] for line, tests in by_line.items()}
+            for statement in reached:
+                share.runners.setdefault(statement, []).append(number)
         return share
 
     def _hear_witnesses(self) -> str:
@@ -127,11 +133,6 @@ class _Trial:
         return next((item.nodeid for item in witnesses if not self._passes(item)), "")
 
     def _try_all(self) -> None:
-        for one in gc.get_objects():
-            if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(CORE)):
-                self._functions.setdefault((one.__code__.co_filename, one.__code__.co_qualname), []).append(one)
-        gc.collect()
-        gc.freeze()
         sys.stdout.flush()
         running: dict[int, Mutant] = {}
         for mutant in self._chosen:
@@ -163,9 +164,8 @@ class _Trial:
         return child
 
     def _try(self, mutant: Mutant) -> int:
-        code = code_of(mutant)
-        for function in self._functions[str(ROOT / mutant.file), mutant.owner.function]:
-            function.__code__ = code
+        if not self._replace(code_of(mutant)):
+            return _BROKEN
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         failing = next((one for one in self._tests_of(mutant) if not self._passes(self._items[one])), None)
         if failing is None:
@@ -175,16 +175,30 @@ class _Trial:
 
     def _tests_of(self, mutant: Mutant) -> Collection[int]:
         """Those that run the changed statement, the quick ones first."""
-        by_line = self._runners.get(str(ROOT / mutant.file), {})
-        found = {number for line in mutant.owner.lines for number in by_line.get(line, ())}
+        found = self._runners.get(mutant.statement, ())
         own = f"test_{Path(mutant.file).stem}.py"
         return sorted(found, key=lambda number: (self._items[number].path.name != own, self._seconds[number]))
+
+    def _replace(self, code: CodeType) -> bool:
+        """Whether there is such a function. What it made while its module was imported has other code, too."""
+        found = self._functions.get(_place(code), [])
+        for function in found:
+            if function.__code__.co_freevars == code.co_freevars:
+                function.__code__ = code
+        for inner in code.co_consts:
+            if isinstance(inner, CodeType):
+                self._replace(inner)
+        return bool(found)
 
     def _passes(self, item: pytest.Item) -> bool:
         """With nothing remembered: a function that answers from a cache runs no line."""
         for cache in self._caches:
             cache.cache_clear()
         return not any(report.failed for report in runtestprotocol(item, nextitem=None, log=False))
+
+
+def _place(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
 def _apart(*asks: Callable[[], T]) -> list[T]:

@@ -301,6 +301,14 @@ CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
         world(active(1), record={"analysis": (analysis(PRE, 7, AnalysisPhase.SUCCESSFUL),)}),
         (False, "NoAnalysis", "nothing was analysed"),
     ),
+    "Ready: an analysis measures": (
+        judged(analysis(PRE, 2, AnalysisPhase.RUNNING)),
+        (False, "Progressing", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1; slow ✔0 ✖0 ?0 ⚠0 of 1"),
+    ),
+    "Ready: what left an analysis open": (
+        judged(analysis(PRE, 2, AnalysisPhase.INCONCLUSIVE)),
+        (False, "Paused", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+    ),
     "Conflict: another agent claims the app": (
         world(active(1), observed={"app_claimed": "west claims it, too"}),
         (True, "ClaimedTwice", "west claims it, too"),
