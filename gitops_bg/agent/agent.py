@@ -473,7 +473,7 @@ class Agent:
     def _resync(self) -> None:
         """Queue every app, in case a watch has silently missed a change."""
         apps = self.catalog.apps() | set(self.cluster.apps())
-        self.metrics.apps(len(apps))
+        self.metrics.resources(len(apps), len(self.catalog.reading.groups))
         for app in apps:
             entry = self.catalog.reading.entry(app)
             with quietly(f"a resync of {app}", app):

@@ -14,10 +14,12 @@ from gitops_bg.core.checks.milestones import RolloutStage
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Counts, Phase
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
-from gitops_bg.core.model.version import AppKey, Color
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Color, GroupKey
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
-OF_WEB = {"namespace": "shop", "app": "web"}
+STORE = GroupKey("shop", "store")
+OF_WEB = {"kind": "app", "namespace": "shop", "name": "web"}
+OF_STORE = {"kind": "group", "namespace": "shop", "name": "store"}
 
 
 @pytest.fixture
@@ -25,20 +27,21 @@ def metrics() -> Metrics:
     return Metrics()
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+def value(metrics: Metrics, series: str, /, **labels: str) -> float | None:
     """The value of one series, or None where there is no such series."""
-    return metrics.registry.get_sample_value(f"gitops_bg_{name}", labels)
+    return metrics.registry.get_sample_value(f"gitops_bg_{series}", labels)
 
 
-def series_of(metrics: Metrics, app: AppKey) -> set[str]:
-    """The names of all series that carry the labels of an app."""
-    labels = {"namespace": app.namespace, "app": app.name}
+def series_of(metrics: Metrics, who: AppOrGroup) -> set[str]:
+    """The names of all series that carry the labels of an app or a group."""
+    kind = "group" if isinstance(who, GroupKey) else "app"
+    labels = {"kind": kind, "namespace": who.namespace, "name": who.name}
     samples = (sample for family in metrics.registry.collect() for sample in family.samples)
     return {sample.name for sample in samples if labels.items() <= sample.labels.items()}
 
 
-def everything(metrics: Metrics, app: AppKey) -> None:
-    """Say every verb about an app."""
+def everything(metrics: Metrics, app: AppOrGroup) -> None:
+    """Say every verb about an app or a group."""
     metrics.decided(app, Phase.PROMOTING, 0.001)
     metrics.ledger_waits(app, 3)
     metrics.decided(app, Phase.HEALTHY, 0.001)
@@ -50,7 +53,7 @@ def everything(metrics: Metrics, app: AppKey) -> None:
     metrics.rollout_passed(app, RolloutStage.PROMOTED, 90)
     metrics.rollout_ended(app, RolloutOutcome.PROMOTED, 120, 60)
     metrics.analysed(app, AnalysisStage.PRE, AnalysisPhase.FAILED)
-    metrics.app_info(app, Phase.HEALTHY, Color.BLUE, 3, None)
+    metrics.info(app, Phase.HEALTHY, Color.BLUE, "3", "")
     metrics.replicas(app, Counts(desired=3, current=5, updated=2, ready=3, available=1))
     metrics.suspended_since(app, datetime(2026, 3, 1, tzinfo=UTC))
 
@@ -61,10 +64,10 @@ def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
     assert value(metrics, "decision_seconds_count") == 2
     assert value(metrics, "actions_total", **OF_WEB, action="SwitchTraffic") == 1
     assert value(metrics, "errors_total", **OF_WEB, reason="Transient") == 1
-    assert value(metrics, "switches_total", **OF_WEB, kind="rollback") == 1
-    assert value(metrics, "switch_seconds_sum", kind="rollback") == 0.2
-    assert value(metrics, "switch_seconds_bucket", kind="rollback", le="0.25") == 1
-    assert value(metrics, "switch_seconds_bucket", kind="rollback", le="0.1") == 0
+    assert value(metrics, "switches_total", **OF_WEB, type="rollback") == 1
+    assert value(metrics, "switch_seconds_sum", type="rollback") == 0.2
+    assert value(metrics, "switch_seconds_bucket", type="rollback", le="0.25") == 1
+    assert value(metrics, "switch_seconds_bucket", type="rollback", le="0.1") == 0
     assert value(metrics, "events_total", **OF_WEB, event="promoted") == 1
     assert value(metrics, "kubernetes_events_total", **OF_WEB, type="Normal", reason="RolloutCompleted") == 1
     assert value(metrics, "analysis_runs_total", **OF_WEB, stage="pre", phase="Failed") == 1
@@ -92,17 +95,21 @@ def test_histogram_of_an_app(
 
 def test_an_app_that_never_rolled_has_no_histogram(metrics: Metrics) -> None:
     metrics.decided(WEB, Phase.HEALTHY, 0.001)
-    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
-    assert series_of(metrics, WEB) == {"gitops_bg_decisions_total", "gitops_bg_decisions_created", "gitops_bg_app_info"}
+    metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
+    assert series_of(metrics, WEB) == {
+        "gitops_bg_decisions_total",
+        "gitops_bg_decisions_created",
+        "gitops_bg_resource_info",
+    }
 
 
 def test_each_verb_about_the_agent_moves_its_series(metrics: Metrics) -> None:
-    metrics.apps(2)
+    metrics.resources(2, 1)
     metrics.polled("unchanged", 0.03)
     metrics.git_wrote("ledger", 5, 0.3)
     metrics.kubernetes_request("patch", 409, 0.01)
     metrics.kubernetes_request("patch", "timeout", 30)
-    assert value(metrics, "apps") == 2
+    assert [value(metrics, "resources", kind=kind) for kind in ("app", "group")] == [2, 1]
     assert value(metrics, "git_poll_seconds_count", outcome="unchanged") == 1
     assert value(metrics, "git_commits_total", kind="ledger") == 5
     assert value(metrics, "git_push_seconds_count", kind="ledger") == 1
@@ -142,9 +149,9 @@ def test_a_main_that_is_not_verified_is_no_remote_out_of_reach(metrics: Metrics)
 
 def test_entries_that_wait_for_git_go_with_the_app(metrics: Metrics) -> None:
     metrics.ledger_waits(WEB, 3)
-    assert value(metrics, "app_ledger_entries_waiting", **OF_WEB) == 3
+    assert value(metrics, "ledger_entries_waiting", **OF_WEB) == 3
     metrics.forget(WEB)
-    assert value(metrics, "app_ledger_entries_waiting", **OF_WEB) is None
+    assert value(metrics, "ledger_entries_waiting", **OF_WEB) is None
 
 
 def info(phase: str, color: str, version: str, candidate: str) -> dict[str, str]:
@@ -153,12 +160,12 @@ def info(phase: str, color: str, version: str, candidate: str) -> dict[str, str]
 
 
 def test_the_info_of_an_app_is_one_series_that_follows_it(metrics: Metrics) -> None:
-    metrics.app_info(WEB, Phase.DEPLOYING, None, None, 1)
-    assert value(metrics, "app_info", **info("Deploying", "", "", "1")) == 1
-    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
-    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
-    assert value(metrics, "app_info", **info("Deploying", "", "", "1")) is None
-    assert value(metrics, "app_info", **info("Healthy", "green", "1", "")) == 1
+    metrics.info(WEB, Phase.DEPLOYING, None, "", "1")
+    assert value(metrics, "resource_info", **info("Deploying", "", "", "1")) == 1
+    metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
+    metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
+    assert value(metrics, "resource_info", **info("Deploying", "", "", "1")) is None
+    assert value(metrics, "resource_info", **info("Healthy", "green", "1", "")) == 1
 
 
 def test_an_app_that_is_resumed_has_no_time_of_suspension(metrics: Metrics) -> None:
@@ -182,11 +189,21 @@ def test_a_forgotten_app_leaves_no_series_and_takes_none_of_others(metrics: Metr
     assert series_of(metrics, AppKey("other", "web")) == before
 
 
+def test_a_group_has_the_series_of_an_app_and_no_series_in_common_with_one_of_its_name(metrics: Metrics) -> None:
+    everything(metrics, STORE)
+    everything(metrics, AppKey(STORE.namespace, STORE.name))
+    assert value(metrics, "switches_total", **OF_STORE, type="rollback") == 1
+    assert series_of(metrics, STORE) == series_of(metrics, AppKey(STORE.namespace, STORE.name))
+    metrics.forget(STORE)
+    assert series_of(metrics, STORE) == set()
+    assert value(metrics, "switches_total", kind="app", namespace="shop", name="store", type="rollback") == 1
+
+
 def test_an_app_that_comes_back_is_described_again(metrics: Metrics) -> None:
-    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
+    metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
     metrics.forget(WEB)
-    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
-    assert series_of(metrics, WEB) == {"gitops_bg_app_info"}
+    metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
+    assert series_of(metrics, WEB) == {"gitops_bg_resource_info"}
 
 
 def test_the_agent_says_its_version(metrics: Metrics) -> None:
@@ -204,8 +221,8 @@ def test_the_page_about_metrics_names_every_series_of_ours(metrics: Metrics) -> 
 
 def test_two_agents_in_one_process_count_apart(metrics: Metrics) -> None:
     other = Metrics()
-    metrics.apps(3)
-    assert value(other, "apps") == 0
+    metrics.resources(3, 0)
+    assert value(other, "resources", kind="app") is None
 
 
 def test_every_name_is_ours_and_has_a_help_text_and_its_unit(metrics: Metrics) -> None:
@@ -219,10 +236,10 @@ def test_every_name_is_ours_and_has_a_help_text_and_its_unit(metrics: Metrics) -
 def test_threads_lose_no_count_and_leave_one_info(metrics: Metrics) -> None:
     def one(number: int) -> None:
         metrics.acted(WEB, "ScaleReplicaSet")
-        metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, number, None)
+        metrics.info(WEB, Phase.HEALTHY, Color.GREEN, str(number), "")
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(one, range(400)))
     assert value(metrics, "actions_total", **OF_WEB, action="ScaleReplicaSet") == 400
-    infos = [family for family in metrics.registry.collect() if family.name == "gitops_bg_app_info"]
+    infos = [family for family in metrics.registry.collect() if family.name == "gitops_bg_resource_info"]
     assert len(infos[0].samples) == 1

@@ -43,7 +43,7 @@ def dashboard_queries() -> list[str]:
 
 
 def _filled(query: str) -> str:
-    for variable, value in {"$__rate_interval": "1m", "$__range": "6h", "$namespace": ".*", "$app": ".*"}.items():
+    for variable, value in {"$__rate_interval": "1m", "$__range": "6h", "$namespace": ".*", "$name": ".*"}.items():
         query = query.replace(variable, value)
     return query
 

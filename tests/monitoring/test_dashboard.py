@@ -52,9 +52,9 @@ def test_a_panel_says_what_it_shows_and_asks_the_chosen_data_source(panel: dict[
     assert len(set(references)) == len(references)
 
 
-def test_the_data_source_the_namespace_and_the_app_can_be_chosen() -> None:
+def test_the_data_source_the_namespace_and_the_name_can_be_chosen() -> None:
     kinds = {name: variable["type"] for name, variable in VARIABLES.items()}
-    assert kinds == {"datasource": "datasource", "namespace": "query", "app": "query"}
+    assert kinds == {"datasource": "datasource", "namespace": "query", "name": "query"}
     used = set(re.findall(r"\$\{?([a-z]+)\b", json.dumps(MODEL)))
     assert used <= VARIABLES.keys()
 
@@ -67,7 +67,7 @@ def test_a_query_parses(query: str) -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        "app_info",
+        "resource_info",
         "rollout_duration_seconds",
         "rollout_stage_duration_seconds",
         "git_poll_seconds",

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from time import perf_counter
 from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -26,20 +27,23 @@ from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.leaving import decide_left
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
+from gitops_bg.core.groups.record import GroupRecord, MemberState, TransitionKind, member_state
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.policies.facts import Others
+from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.status.rollout_events import runs
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)
 
+SWITCH_KINDS = {TransitionKind.PROMOTION: SwitchKind.PROMOTION, TransitionKind.ROLLBACK: SwitchKind.ROLLBACK}
 MOST_PASSES = 20
 _MEMBER_NAME = re.compile(r".-v[1-9][0-9]*\Z")
 LOOK_AGAIN = timedelta(seconds=1)
@@ -101,7 +105,6 @@ class GroupReconciler:
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
         groups = self._catalog.reading.groups
-        self._metrics.groups.keep(groups)
         self._beside.commits.main_was_read(groups)
         self._beside.forge.keep_groups(groups)
         self._beside.ledger.keep(groups)
@@ -161,7 +164,7 @@ class GroupReconciler:
 
     def failed(self, group: GroupKey, error: GitopsBgError) -> frozenset[AppKey]:
         """Note that a look at a group failed; return the members whose state may have changed."""
-        self._metrics.groups.failed(group, error.reason)
+        self._metrics.failed(group, error.reason)
         if isinstance(error, Refused | InternalError):
             self._catalog.board.failed(group)
         if group in self._records or group in self._unread:
@@ -207,6 +210,7 @@ class GroupReconciler:
             self._contests.drop(group)
             self._catalog.board.forget(group)
             ended = self._leave(group)
+            self._metrics.forget(group)
             return ended, None, ended is not None and bool(ended.actions)
         self._ending.discard(group)
         now = self._clock()
@@ -239,24 +243,50 @@ class GroupReconciler:
             known = facts.with_others(others)
             return known, cpu_limited(f"deciding on {group}", lambda: known.decide(now))
 
+        asked = perf_counter()
+
         def note(decided: tuple[GroupFacts, GroupDecision]) -> None:
             known, decision = decided
             if reading.policies.asks_about_others and not decision.look_again:
                 board.note(known.peer_after(decision, now, reading))
 
-        return board.agreed(facts.policies, group, decide, note)[1]
+        _, decision = board.agreed(facts.policies, group, decide, note)
+        self._metrics.decided(group, decision.phase, perf_counter() - asked)
+        return decision
 
     def _save(self, facts: GroupFacts, decision: GroupDecision, now: datetime) -> bool:
         """Write the status, unless another agent knows more; return whether it was written."""
         if decision.silent:
             return False
-        group, state = facts.group, decision.record.state
-        active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
-        self._metrics.groups.described(group, decision.phase, active, legacy)
+        group, before = facts.group, facts.seen.record
         saved = self._groups.save(facts.seen, decision, facts.desired.commit, now, facts.observed.pull)
         if saved:
-            self._catalog.record_saved(group, facts.seen.record.lost, decision.record.lost)
+            self._catalog.record_saved(group, before.lost, decision.record.lost)
+            self._beside.measurements.counted(group, before, facts.observed.measurements, decision.measurements)
+            self._count(group, before, decision.record)
+        self._describe(facts, decision)
         return saved
+
+    def _count(self, group: GroupKey, before: GroupRecord, after: GroupRecord) -> None:
+        """Count what a newly saved record adds to the former one."""
+        for entry in after.ledger:
+            if entry.sequence > before.sequence:
+                self._metrics.event(group, entry.event)
+        moved = after.moves[-1] if after.moves and after.moves[-1:] != before.moves[-1:] else None
+        if moved is not None and before.transition is not None:
+            seconds = (moved.at - before.transition.started_at).total_seconds()
+            self._metrics.moved(group, SWITCH_KINDS[moved.kind], seconds)
+        for old, run in runs(before, after):
+            if not run.running and (old is None or old.running):
+                self._metrics.analysed(group, run.stage, run.phase)
+
+    def _describe(self, facts: GroupFacts, decision: GroupDecision) -> None:
+        """Show the present state of the group."""
+        group, record = facts.group, decision.record
+        asked_for = facts.desired.spec.active if facts.desired.spec is not None else ""
+        candidate = asked_for if record.state.stage(asked_for) is VersionStage.CANDIDATE else ""
+        self._metrics.info(group, decision.phase, None, record.state.only(VersionStage.ACTIVE), candidate)
+        self._metrics.ledger_waits(group, len(record.ledger))
 
     def _leave(self, group: GroupKey) -> GroupDecision | None:
         """End a group whose folder left main, if its file said so; else say that nobody decides on it any more, and
@@ -291,6 +321,7 @@ class GroupReconciler:
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
             drift = self._groups.carry_out(group, spec, action)
+            self._metrics.acted(group, type(action).__name__)
             if drift is not None:
                 self._tell_of_repair(group, uid, action, drift)
 
@@ -338,7 +369,7 @@ class GroupReconciler:
     def _tell(self, group: GroupKey, uid: str, event: GroupEvent, message: str) -> None:
         is_warning = event in WARNINGS
         LOGGER.log(logging.WARNING if is_warning else logging.INFO, "%s: %s: %s", group, event, message)
-        self._metrics.groups.happened(group, event)
+        self._metrics.kubernetes_event(group, "Warning" if is_warning else "Normal", event)
         self._cluster.record_group_event(group, uid, event, message, self._clock(), warning=is_warning)
 
     def _again(self, decision: GroupDecision | None) -> datetime | None:

@@ -1,4 +1,5 @@
-"""Series of thousands of apps in little memory: numbers in tuples and arrays, turned into samples on each scrape.
+"""Series of thousands of apps and groups in little memory: numbers in tuples and arrays, turned into samples on each
+scrape.
 
 The library's own histograms take a kilobyte for each bucket and label set. Nothing here decides or reads a clock.
 """
@@ -11,67 +12,73 @@ from collections.abc import Iterable, Iterator, Sequence
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup, GroupKey
 
-_APP = ("namespace", "app")
+SUBJECT = ("kind", "namespace", "name")
+"""The labels of every series about an app or a release group."""
 
 
-class AppGauges(Collector):
-    """Several gauges that are set together for each app; ``families`` are their names and help texts."""
+def labels_of(who: AppOrGroup) -> tuple[str, str, str]:
+    """The values of these labels."""
+    return "group" if isinstance(who, GroupKey) else "app", who.namespace, who.name
+
+
+class SubjectGauges(Collector):
+    """Several gauges that are set together for each app or group; ``families`` are their names and help texts."""
 
     def __init__(self, families: Sequence[tuple[str, str]], registry: CollectorRegistry) -> None:
         self._families = families
-        self._values: dict[AppKey, tuple[int, ...]] = {}
+        self._values: dict[AppOrGroup, tuple[int, ...]] = {}
         registry.register(self)
 
-    def set(self, app: AppKey, values: tuple[int, ...]) -> None:
+    def set(self, who: AppOrGroup, values: tuple[int, ...]) -> None:
         """Set one value for each family, in their order."""
-        self._values[app] = values
+        self._values[who] = values
 
-    def forget(self, app: AppKey) -> None:
-        """Remove the series of a deleted app."""
-        self._values.pop(app, None)
+    def forget(self, who: AppOrGroup) -> None:
+        """Remove the series of what is deleted."""
+        self._values.pop(who, None)
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """The samples of a scrape."""
         values = list(self._values.items())
         for place, (name, what) in enumerate(self._families):
-            family = GaugeMetricFamily(name, what, labels=_APP)
-            for app, numbers in values:
-                family.add_metric((app.namespace, app.name), numbers[place])
+            family = GaugeMetricFamily(name, what, labels=SUBJECT)
+            for who, numbers in values:
+                family.add_metric(labels_of(who), numbers[place])
             yield family
 
 
-class AppHistogram(Collector):
-    """A histogram of seconds by namespace, app and ``label``; an app without observations has no series."""
+class SubjectHistogram(Collector):
+    """A histogram of seconds by app or group and ``label``; who has no observations has no series."""
 
     def __init__(
         self, name: str, what: str, label: str, buckets: tuple[float, ...], registry: CollectorRegistry
     ) -> None:
         self._name, self._what, self._label, self._buckets = name, what, label, buckets
-        self._counts: dict[AppKey, dict[str, array[float]]] = {}
+        self._counts: dict[AppOrGroup, dict[str, array[float]]] = {}
         self._lock = threading.Lock()
         registry.register(self)
 
-    def observe(self, app: AppKey, value: str, seconds: float) -> None:
+    def observe(self, who: AppOrGroup, value: str, seconds: float) -> None:
         """Count one observation under a value of the label."""
         with self._lock:
-            counts = self._counts.setdefault(app, {}).setdefault(value, self._empty())
+            counts = self._counts.setdefault(who, {}).setdefault(value, self._empty())
             counts[bisect_left(self._buckets, seconds)] += 1
             counts[-1] += seconds
 
-    def forget(self, app: AppKey) -> None:
-        """Remove the series of a deleted app."""
+    def forget(self, who: AppOrGroup) -> None:
+        """Remove the series of what is deleted."""
         with self._lock:
-            self._counts.pop(app, None)
+            self._counts.pop(who, None)
 
     def collect(self) -> Iterable[HistogramMetricFamily]:
         """The samples of a scrape."""
-        family = HistogramMetricFamily(self._name, self._what, labels=(*_APP, self._label))
+        family = HistogramMetricFamily(self._name, self._what, labels=(*SUBJECT, self._label))
         with self._lock:
-            found = [(app, value, counts[:]) for app, by in self._counts.items() for value, counts in by.items()]
-        for app, value, counts in found:
-            family.add_metric((app.namespace, app.name, value), list(self._cumulated(counts)), counts[-1])
+            found = [(who, value, counts[:]) for who, by in self._counts.items() for value, counts in by.items()]
+        for who, value, counts in found:
+            family.add_metric((*labels_of(who), value), list(self._cumulated(counts)), counts[-1])
         yield family
 
     def _empty(self) -> "array[float]":

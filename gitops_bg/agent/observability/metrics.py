@@ -1,7 +1,7 @@
 """What the agent counts and measures, as verbs; dashboards and alerts depend on the names.
 
 This module decides nothing, reads no clock, and uses no global registry: two agents in one process count apart.
-Histograms by app exist only for rollouts, and only for apps that had one (`compact_series`): for decisions and
+Histograms by app or group exist only for rollouts, and only for who had one (`compact_series`): for decisions and
 requests, 2,000 apps would be 100,000 series.
 """
 
@@ -13,16 +13,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.metrics import MetricWrapperBase
 
 from gitops_bg import __version__
-from gitops_bg.agent.observability.compact_series import AppGauges, AppHistogram
-from gitops_bg.agent.observability.group_series import GroupSeries
+from gitops_bg.agent.observability.compact_series import SUBJECT, SubjectGauges, SubjectHistogram, labels_of
 from gitops_bg.core.checks.milestones import RolloutStage
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.decision import Counts, Phase
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
-from gitops_bg.core.model.version import AppKey, Color
+from gitops_bg.core.model.version import AppOrGroup, Color
 
-_APP = ("namespace", "app")
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _MEASURING = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
@@ -46,9 +44,8 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._apps = _AppSeries(self.registry)
+        self._subjects = _SubjectSeries(self.registry)
         self._process = _ProcessSeries(self.registry)
-        self.groups = GroupSeries(self.registry)
 
     def leads(self, holds: bool, holder: str) -> None:
         """Whether this agent holds its lease, and so works; and who holds it."""
@@ -62,84 +59,83 @@ class Metrics:
         self._process.ready.set_function(lambda: 0 if readiness_problems() else 1)
         self._process.queue_depth.set_function(lambda: len(queue))
 
-    def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
+    def decided(self, who: AppOrGroup, phase: Phase, seconds: float) -> None:
         """The engine decided within ``seconds``, and ended in ``phase``; actions are counted elsewhere."""
-        self._apps.decisions.labels(*_labels(app), phase).inc()
+        self._subjects.decisions.labels(*labels_of(who), phase).inc()
         self._process.decision_seconds.observe(seconds)
 
-    def acted(self, app: AppKey, action_class_name: str) -> None:
+    def acted(self, who: AppOrGroup, action_class_name: str) -> None:
         """One action of this class was carried out."""
-        self._apps.actions.labels(*_labels(app), action_class_name).inc()
+        self._subjects.actions.labels(*labels_of(who), action_class_name).inc()
 
-    def failed(self, app: AppKey, reason: str) -> None:
-        """A pass over the app ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
-        self._apps.errors.labels(*_labels(app), reason).inc()
+    def failed(self, who: AppOrGroup, reason: str) -> None:
+        """A pass over it ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
+        self._subjects.errors.labels(*labels_of(who), reason).inc()
 
-    def moved(self, app: AppKey, switch_kind: SwitchKind, seconds: float) -> None:
+    def moved(self, who: AppOrGroup, switch_kind: SwitchKind, seconds: float) -> None:
         """Live traffic moved, ``seconds`` after that was decided."""
-        self._apps.switches.labels(*_labels(app), switch_kind).inc()
+        self._subjects.switches.labels(*labels_of(who), switch_kind).inc()
         self._process.switch_seconds.labels(switch_kind).observe(seconds)
 
-    def event(self, app: AppKey, event: Event) -> None:
-        """The ledger of the app got an entry."""
-        self._apps.events.labels(*_labels(app), event).inc()
-        if event is Event.OVERRIDDEN:
-            self._apps.policy_overrides.labels(*_labels(app)).inc()
+    def event(self, who: AppOrGroup, event: str) -> None:
+        """Its ledger got an entry."""
+        self._subjects.events.labels(*labels_of(who), event).inc()
+        if event == Event.OVERRIDDEN:
+            self._subjects.policy_overrides.labels(*labels_of(who)).inc()
 
-    def measured(self, app: AppKey, provider: str, result: MeasurementResult) -> None:
-        """A measurement of the app's analysis had this result, and the record has counted it."""
-        self._apps.measurements.labels(*_labels(app), provider, result.phase).inc()
+    def measured(self, who: AppOrGroup, provider: str, result: MeasurementResult) -> None:
+        """A measurement of its analysis had this result, and the record has counted it."""
+        self._subjects.measurements.labels(*labels_of(who), provider, result.phase).inc()
         if result.begun_at is not None:
             self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
 
-    def kubernetes_event(self, app: AppKey, kind: str, reason: str) -> None:
-        """A Kubernetes Event about the app; ``kind`` is ``Normal`` or ``Warning``."""
-        self._apps.kubernetes_events.labels(*_labels(app), kind, reason).inc()
+    def kubernetes_event(self, who: AppOrGroup, severity: str, reason: str) -> None:
+        """A Kubernetes Event about it; ``severity`` is ``Normal`` or ``Warning``."""
+        self._subjects.kubernetes_events.labels(*labels_of(who), severity, reason).inc()
 
-    def rollout_passed(self, app: AppKey, stage: RolloutStage, seconds: float) -> None:
+    def rollout_passed(self, who: AppOrGroup, stage: RolloutStage, seconds: float) -> None:
         """A rollout reached the end of a stage, which took this long."""
-        self._apps.stages.observe(app, stage, seconds)
+        self._subjects.stages.observe(who, stage, seconds)
 
-    def rollout_ended(self, app: AppKey, outcome: RolloutOutcome, seconds: float, waited: float) -> None:
+    def rollout_ended(self, who: AppOrGroup, outcome: RolloutOutcome, seconds: float, waited: float) -> None:
         """A rollout ended ``seconds`` after it began, and had waited for people for ``waited`` of them."""
-        self._apps.rollouts.observe(app, outcome, seconds)
-        self._apps.waits.observe(app, outcome, waited)
+        self._subjects.rollouts.observe(who, outcome, seconds)
+        self._subjects.waits.observe(who, outcome, waited)
 
-    def analysed(self, app: AppKey, stage: AnalysisStage, phase: AnalysisPhase) -> None:
+    def analysed(self, who: AppOrGroup, stage: AnalysisStage, phase: AnalysisPhase) -> None:
         """An analysis run has ended."""
-        self._apps.analyses.labels(*_labels(app), stage, phase).inc()
+        self._subjects.analyses.labels(*labels_of(who), stage, phase).inc()
 
-    def app_info(
-        self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
-    ) -> None:
-        """The state of the app: its phase, the serving color and version, the candidate's version."""
-        self._apps.describe(app, phase, color or "", _number(version), _number(candidate))
+    def info(self, who: AppOrGroup, phase: Phase, color: Color | None, version: str, candidate: str) -> None:
+        """The state of it: its phase, the serving color and version, and the candidate's version; empty: none."""
+        self._subjects.describe(who, phase, color or "", version, candidate)
 
-    def replicas(self, app: AppKey, counts: Counts) -> None:
-        """How many pods the app has."""
+    def replicas(self, who: AppOrGroup, counts: Counts) -> None:
+        """How many pods it has."""
         unavailable = counts.unavailable
-        self._apps.replicas.set(
-            app, (counts.desired, counts.current, counts.updated, counts.ready, counts.available, unavailable)
+        self._subjects.replicas.set(
+            who, (counts.desired, counts.current, counts.updated, counts.ready, counts.available, unavailable)
         )
 
-    def ledger_waits(self, app: AppKey, entries: int) -> None:
-        """This many ledger entries of the app have not reached Git yet."""
-        self._apps.ledger_waits.set(app, (entries,))
+    def ledger_waits(self, who: AppOrGroup, entries: int) -> None:
+        """This many of its ledger entries have not reached Git yet."""
+        self._subjects.ledger_waits.set(who, (entries,))
 
-    def suspended_since(self, app: AppKey, when: datetime | None) -> None:
-        """The app has been suspended since ``when``; None where it is not."""
+    def suspended_since(self, who: AppOrGroup, when: datetime | None) -> None:
+        """It has been suspended since ``when``; None where it is not."""
         if when is None:
-            self._apps.suspended.remove_by_labels(_names(app))
+            self._subjects.suspended.remove_by_labels(dict(zip(SUBJECT, labels_of(who), strict=True)))
         else:
-            self._apps.suspended.labels(*_labels(app)).set(when.timestamp())
+            self._subjects.suspended.labels(*labels_of(who)).set(when.timestamp())
 
-    def forget(self, app: AppKey) -> None:
-        """Remove all series with the name of a deleted app."""
-        self._apps.forget(app)
+    def forget(self, who: AppOrGroup) -> None:
+        """Remove all series of what is deleted."""
+        self._subjects.forget(who)
 
-    def apps(self, count: int) -> None:
-        """The agent manages this many apps."""
-        self._process.apps.set(count)
+    def resources(self, apps: int, groups: int) -> None:
+        """The agent manages this many apps and release groups."""
+        self._process.resources.labels("app").set(apps)
+        self._process.resources.labels("group").set(groups)
 
     def polled(self, outcome: str, seconds: float) -> None:
         """Git was polled, and answered; ``outcome`` is ``quiet`` or ``moved``."""
@@ -196,88 +192,89 @@ class Metrics:
         self._process.request_seconds.labels(verb).observe(seconds)
 
 
-class _AppSeries:
-    """The series with the name of an app, removed together with the app."""
+class _SubjectSeries:
+    """The series of apps and release groups, removed together with them."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, what: str, *more: str) -> Counter:
-            return Counter(f"gitops_bg_{name}", what, (*_APP, *more), registry=registry)
+            return Counter(f"gitops_bg_{name}", what, (*SUBJECT, *more), registry=registry)
 
         self.decisions = counter("decisions", "Decisions made, by the phase they ended in.", "phase")
         self.actions = counter("actions", "Actions carried out, by their class.", "action")
         self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
         self.events = counter("events", "Ledger entries made, by their event.", "event")
         self.policy_overrides = counter("policy_overrides", "Policies in spite of which traffic moved.")
-        self.switches = counter("switches", "Switches of live traffic, by kind.", "kind")
+        self.switches = counter("switches", "Switches of live traffic, by type.", "type")
         self.measurements = counter(
             "analysis_measurements", "Measurements counted, by how each ended.", "provider", "phase"
         )
         self.kubernetes_events = counter(
-            "kubernetes_events", "Kubernetes Events about the app, by type and reason.", "type", "reason"
+            "kubernetes_events", "Kubernetes Events, by type and reason.", "type", "reason"
         )
         self.analyses = counter("analysis_runs", "Analysis runs that ended, by how.", "stage", "phase")
-        self.stages = AppHistogram(
+        self.stages = SubjectHistogram(
             "gitops_bg_rollout_stage_duration_seconds",
             "Time a rollout took from one stage to the next: available, promoted, switched, settled; and in total.",
             "stage",
             _ROLLOUT,
             registry,
         )
-        self.rollouts = AppHistogram(
+        self.rollouts = SubjectHistogram(
             "gitops_bg_rollout_duration_seconds",
             "Time from the beginning of a rollout to its end, by how it ended.",
             "outcome",
             _ROLLOUT,
             registry,
         )
-        self.waits = AppHistogram(
+        self.waits = SubjectHistogram(
             "gitops_bg_rollout_waiting_duration_seconds",
             "Time that a rollout waited for people, by how it ended.",
             "outcome",
             _ROLLOUT,
             registry,
         )
-        self.replicas = AppGauges(
+        self.replicas = SubjectGauges(
             [(f"gitops_bg_app_replicas_{name}", what) for name, what in _REPLICAS.items()], registry
         )
-        self.ledger_waits = AppGauges(
-            [("gitops_bg_app_ledger_entries_waiting", "Ledger entries of the app that have not reached Git yet.")],
+        self.ledger_waits = SubjectGauges(
+            [("gitops_bg_ledger_entries_waiting", "Ledger entries that have not reached Git yet.")],
             registry,
         )
         self.suspended = Gauge(
             "gitops_bg_app_suspended_since_timestamp_seconds",
             "When the app was suspended, in seconds since 1970; absent while it is not.",
-            _APP,
+            SUBJECT,
             registry=registry,
         )
         self.info = Gauge(
-            "gitops_bg_app_info",
-            "Always 1; the labels say where the app is: phase, active color and version, candidate version.",
-            (*_APP, "phase", "color", "version", "candidate"),
+            "gitops_bg_resource_info",
+            "Always 1; the labels say where it is: phase, active color (of an app) and version, candidate version.",
+            (*SUBJECT, "phase", "color", "version", "candidate"),
             registry=registry,
         )
-        self._described: dict[AppKey, tuple[str, ...]] = {}
+        self._described: dict[AppOrGroup, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
-    def describe(self, app: AppKey, *words: str) -> None:
-        """Show these words about the app instead of the former ones."""
+    def describe(self, who: AppOrGroup, *words: str) -> None:
+        """Show these words about it instead of the former ones."""
         with self._lock:
-            former = self._described.get(app)
+            former = self._described.get(who)
             if former == words:
                 return
-            self.info.labels(*_labels(app), *words).set(1)
-            self._described[app] = words
+            self.info.labels(*labels_of(who), *words).set(1)
+            self._described[who] = words
             if former is not None:
-                self.info.remove(*_labels(app), *former)
+                self.info.remove(*labels_of(who), *former)
 
-    def forget(self, app: AppKey) -> None:
-        """Remove every series of the app."""
+    def forget(self, who: AppOrGroup) -> None:
+        """Remove every series of it."""
         with self._lock:
-            self._described.pop(app, None)
+            self._described.pop(who, None)
+            names = dict(zip(SUBJECT, labels_of(who), strict=True))
             for family in self._families():
-                family.remove_by_labels(_names(app))
+                family.remove_by_labels(names)
         for series in (self.replicas, self.ledger_waits, self.stages, self.rollouts, self.waits):
-            series.forget(app)
+            series.forget(who)
 
     def _families(self) -> Iterator[MetricWrapperBase]:
         return (value for value in vars(self).values() if isinstance(value, MetricWrapperBase))
@@ -309,7 +306,9 @@ class _ProcessSeries:
             "git_verified", "0 where main is not read to its head, because a commit is not signed by a listed key."
         )
         self.git_verified.set(1)
-        self.apps = gauge("apps", "Apps the agent looks after.")
+        self.resources = Gauge(
+            "gitops_bg_resources", "Apps and release groups the agent looks after.", ["kind"], registry=registry
+        )
         self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")
         self.push_failures = counter(
@@ -330,23 +329,11 @@ class _ProcessSeries:
         self.forge_remaining = gauge("forge_requests_remaining", "Requests that the forge takes until its limit ends.")
         self.pulls_open = gauge("forge_pull_requests_open", "Pull requests of promotion branches that are open.")
         self.requests = counter("kubernetes_requests", "Requests to the API server.", "verb", "code")
-        self.decision_seconds = seconds("decision", "Time to decide about one app.", _FAST)
+        self.decision_seconds = seconds("decision", "Time to decide about one app or release group.", _FAST)
         self.poll_seconds = seconds("git_poll", "Time to poll Git, by outcome.", _CALL, "outcome")
         self.push_seconds = seconds("git_push", "Time to write to Git, by what was written.", _CALL, "kind")
         self.request_seconds = seconds("kubernetes_request", "Time the API server took, by verb.", _CALL, "verb")
         self.measuring_seconds = seconds(
             "analysis_measurement", "Time to take a measurement, by provider.", _MEASURING, "provider"
         )
-        self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by kind.", _SWITCH, "kind")
-
-
-def _labels(app: AppKey) -> tuple[str, str]:
-    return app.namespace, app.name
-
-
-def _names(app: AppKey) -> dict[str, str]:
-    return dict(zip(_APP, _labels(app), strict=True))
-
-
-def _number(version: int | None) -> str:
-    return "" if version is None else str(version)
+        self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by type.", _SWITCH, "type")

@@ -65,12 +65,12 @@ class EventRecorder:
         self.metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
         record = decision.record
         active, candidate = record.version(record.routing.traffic), record.version(record.routing.preview)
-        self.metrics.app_info(
+        self.metrics.info(
             app,
             decision.phase,
             active.color if active else None,
-            active.number if active else None,
-            candidate.number if candidate and candidate != active else None,
+            str(active.number) if active else "",
+            str(candidate.number) if candidate and candidate != active else "",
         )
 
     def event(self, app: AppKey, reason: str, message: str, *, warning: bool = False) -> None:

@@ -20,7 +20,7 @@ from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.outbound.addresses import AddressRules
 
 
@@ -65,7 +65,11 @@ class MeasurementRunner:
         return self._measurer.take(group, _without_jobs(measures))
 
     def counted(
-        self, app: AppKey, before: Record, results: Sequence[MeasurementResult], still_due: Sequence[MeasurementRequest]
+        self,
+        subject: AppOrGroup,
+        before: RunRecord,
+        results: Sequence[MeasurementResult],
+        still_due: Sequence[MeasurementRequest],
     ) -> None:
         """Report the results that a saved record has counted to the metrics."""
         waiting = {measure.id for measure in still_due}
@@ -75,7 +79,7 @@ class MeasurementRunner:
         for result in results:
             if result.id not in waiting:
                 provider = providers.get((result.id.stage, result.id.metric), "")
-                self._metrics.measured(app, provider, result)
+                self._metrics.measured(subject, provider, result)
 
     def forget(self, app: AppKey) -> None:
         """End the measurements of a deleted app."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, why
 from gitops_bg.core.model.events import MOVES, NOTICES, Notice, analysis_notice, metric_notice
@@ -86,7 +87,7 @@ def ended(before: Record, after: Record) -> Iterator[Rollout]:
     return (one for one in after.rollouts if one.outcome and one.outcome is not known.get(one.number))
 
 
-def runs(before: Record, after: Record) -> Iterator[tuple[AnalysisRun | None, AnalysisRun]]:
+def runs(before: RunRecord, after: RunRecord) -> Iterator[tuple[AnalysisRun | None, AnalysisRun]]:
     """The analysis runs of ``after``, each with its former state where it had one."""
     known = {(run.stage, run.rollout, run.attempt): run for run in before.analyses.runs}
     return ((known.get((run.stage, run.rollout, run.attempt)), run) for run in after.analyses.runs)

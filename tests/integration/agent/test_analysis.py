@@ -107,7 +107,7 @@ def test_no_data_pauses_and_promote_measures_afresh(web: App, backend: Backend) 
     assert [asked.path for asked in backend.asked] == [f"/{web.digest('v2').partition(':')[2][:10]}"] * 2
     agent = web.scenario.agent
     assert agent is not None
-    labels = {"namespace": web.key.namespace, "app": "web", "provider": "web"}
+    labels = {"kind": "app", "namespace": web.key.namespace, "name": "web", "provider": "web"}
     for phase in ("Inconclusive", "Successful"):
         name = "gitops_bg_analysis_measurements_total"
         assert agent.metrics.registry.get_sample_value(name, {**labels, "phase": phase}) == 1

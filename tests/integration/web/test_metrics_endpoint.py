@@ -20,7 +20,7 @@ def test_the_text_parses_and_has_what_was_counted(http: httpx.Client, agent: Fak
     assert answer.headers["content-type"].startswith("text/plain; version=")
     samples = {sample.name: sample for family in parse_plain(answer.text) for sample in family.samples}
     found = samples["gitops_bg_decisions_total"]
-    assert (found.value, found.labels) == (1, {"namespace": "shop", "app": "web", "phase": "Healthy"})
+    assert (found.value, found.labels) == (1, {"kind": "app", "namespace": "shop", "name": "web", "phase": "Healthy"})
     assert "process_resident_memory_bytes" in samples
 
 
@@ -46,6 +46,6 @@ def test_creation_times_are_left_out(http: httpx.Client, agent: FakeAgent) -> No
 
 def test_the_series_of_a_forgotten_app_are_gone(http: httpx.Client, agent: FakeAgent) -> None:
     agent.metrics.decided(WEB, Phase.HEALTHY, 0.002)
-    assert 'app="web"' in http.get("/metrics").text
+    assert 'name="web"' in http.get("/metrics").text
     agent.metrics.forget(WEB)
-    assert 'app="web"' not in http.get("/metrics").text
+    assert 'name="web"' not in http.get("/metrics").text

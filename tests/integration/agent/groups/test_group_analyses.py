@@ -73,6 +73,13 @@ def reasons(store: Store) -> list[str]:
     return [each["reason"] for each in listed if each["involvedObject"]["kind"] == "ReleaseGroup"]
 
 
+def counted(store: Store, series: str, **labels: str) -> float | None:
+    """A sample of the running agent about the group."""
+    assert store.world.agent is not None
+    ours = {"kind": "group", "namespace": store.world.namespace, "name": store.name}
+    return store.world.agent.metrics.registry.get_sample_value(f"gitops_bg_{series}", {**ours, **labels})
+
+
 def test_a_group_that_passes_moves_and_stays_and_goes_back_also_without_its_template(
     store: Store, measured: Measured
 ) -> None:
@@ -82,6 +89,12 @@ def test_a_group_that_passes_moves_and_stays_and_goes_back_also_without_its_temp
     assert measured.paths == ["/post/store/v2/v1", "/pre/store/v2/v1"]
     assert runs(store) == [("post", "v2", "Successful"), ("pre", "v2", "Successful")]
     eventually(lambda: reasons(store).count("AnalysisRunSuccessful") == 2, what="both verdicts are among its Events")
+    assert counted(store, "switches_total", type="promotion") == 1
+    assert counted(store, "resource_info", phase="Healthy", color="", version="v2", candidate="") == 1
+    for stage in ("pre", "post"):
+        assert counted(store, "analysis_runs_total", stage=stage, phase="Successful") == 1
+    assert counted(store, "analysis_measurements_total", provider="web", phase="Successful") == 2
+    eventually(lambda: counted(store, "ledger_entries_waiting") == 0, what="the ledger has all of it")
 
     commit = store.world.publish("Lose a template", {f"analysis/{PRE}.yaml": None})
     eventually(lambda: store.status().get("phase") == "Invalid", what="the mistake is shown")

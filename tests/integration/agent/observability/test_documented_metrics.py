@@ -95,7 +95,7 @@ def test_suspension_is_shown_since_it_began_and_not_after_it(world: Scenario) ->
     web.configure()
     web.wait_condition("Suspended")
     since = f"gitops_bg_{'app_suspended_since_timestamp_seconds'}"
-    labels = {"namespace": web.key.namespace, "app": web.key.name}
+    labels = {"kind": "app", "namespace": web.key.namespace, "name": web.key.name}
     eventually(lambda: agent.metrics.registry.get_sample_value(since, labels), what="it is shown")
     began = agent.metrics.registry.get_sample_value(since, labels)
     world.advance(3600)

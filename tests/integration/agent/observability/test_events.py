@@ -18,7 +18,7 @@ def counted(web: App, name: str, by: str) -> dict[str, float]:
     assert agent is not None
     text, _ = render(agent.metrics.registry, "")
     samples = [sample for family in text_string_to_metric_families(text.decode()) for sample in family.samples]
-    ours = {"namespace": web.key.namespace, "app": web.key.name}
+    ours = {"kind": "app", "namespace": web.key.namespace, "name": web.key.name}
     return {
         sample.labels[by]: sample.value
         for sample in samples
