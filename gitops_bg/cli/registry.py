@@ -133,6 +133,7 @@ VERBS = {
             "retry",
             "operate.retry",
             "Try the target again: start a new rollout with fresh checks, whatever held or paused the last one.",
+            "group.change",
         ),
         Verb(
             "restart",

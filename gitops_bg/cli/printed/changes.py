@@ -247,10 +247,24 @@ class AbortedAppJson(TypedDict):
 
 
 @with_config(CLOSED)
+class AbortedGroupJson(TypedDict):
+    """One release group that was aborted."""
+
+    group: str
+    held: list[str]
+    """The versions that are on hold now, with what their folders say."""
+    stopped: list[str]
+    live: str | None
+    byAgent: bool
+    dryRun: bool
+    """As of an app."""
+
+
+@with_config(CLOSED)
 class AbortedJson(TypedDict):
     """What `abort` prints."""
 
-    apps: list[AbortedAppJson]
+    apps: list[AbortedAppJson | AbortedGroupJson]
 
 
 @with_config(CLOSED)

@@ -32,7 +32,7 @@ _VERBS: dict[str, Any] = {
     "rollback": changes.ProposalJson | changes.OfflineJson,
     "undo": changes.UndoneJson,
     "abort": changes.AbortedJson,
-    "retry": changes.RetriedJson,
+    "retry": changes.RetriedJson | groups.GroupChangeJson,
     "restart": changes.RestartedJson,
     "resume": changes.ResumedJson,
     "suspend": changes.SuspendedJson,

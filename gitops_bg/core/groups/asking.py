@@ -1,7 +1,7 @@
 """The steps that ask the hooks of a group and measure it (`core.delivery`), and what follows from what they find.
 
-Bad before the promotion: nothing moves. After it: the group goes back, as by a rollback, and Git is told. Inconclusive:
-nothing moves until a person decides.
+Bad before the promotion: the version is on hold. After it: the group goes back, as by a rollback, and Git is told.
+Inconclusive: nothing moves until a person decides.
 """
 
 from dataclasses import replace
@@ -10,27 +10,30 @@ from gitops_bg.core.delivery import analyses, hooks
 from gitops_bg.core.delivery.hook_text import answer_text
 from gitops_bg.core.delivery.hooks import Answered, says_no
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.record import FailedTransition, TransitionKind
+from gitops_bg.core.groups.operators.holds import go_back, put_hold
+from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.subject import POST, GroupSubject, digest_of, round_of, version_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.hooks import HookCall, HookRun
+from gitops_bg.core.model.hooks import HookCall, HookRun, HookType
+from gitops_bg.core.model.record import Cause
 
 # --- hooks ---
 
 
 def take_hook_answers(world: GroupWorld) -> GroupWorld:
-    """Read the answers of hooks, and act on them."""
-    world = _without_stale_hooks(world)
+    """Read the answers of hooks, and act on them; a gate that somebody has just closed lets nothing through."""
+    world = _ask_people(_without_stale_hooks(world))
     answered = hooks.answered_by(round_of(world), world.observed.calls)
     world = _with_hooks(world, hooks.after(world.record.hook_state.runs, answered))
     for each in answered:
         world = _told(world, each)
     for hook, _, run in answered:
-        if says_no(hook, run) and GroupSubject(world).is_judged_live(run.digest):
-            world = _go_back(world, version_of(run), world.fallback, answer_text(hook, run))
+        if says_no(hook, run):
+            by = hook.title if hook.type is HookType.ROLLBACK else ""
+            world = _refuse(world, run, answer_text(hook, run), by)
     return world
 
 
@@ -146,7 +149,11 @@ def _conclude(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
         return world
     reason = analyses.found(run)
     world = world.with_event(GroupEvent(f"AnalysisRun{run.phase}"), f"{version_of(run)}: {reason}")
-    return _go_back(world, version_of(run), run.fallback, reason) if run.stage is POST and run.bad else world
+    if not run.bad:
+        return world
+    if run.stage is POST:
+        return go_back(world, version_of(run), run.fallback, Cause.ANALYSIS_FAILED, reason)
+    return put_hold(world, version_of(run), Cause.ANALYSIS_FAILED, reason)
 
 
 # --- what both do ---
@@ -158,14 +165,11 @@ def _numbered(world: GroupWorld, runs: tuple[AnalysisRun, ...] | tuple[HookRun, 
     return world.with_record(rollout=rollout, epoch=world.record.epoch or world.observed.uid[:8] or "0")
 
 
-def _go_back(world: GroupWorld, version: str, fallback: str, reason: str) -> GroupWorld:
-    """Have the group leave a version for the one that traffic left for it, unless Git asks for that already.
-
-    That one is there: none leaves while it may be needed (`GroupWorld.fallback`).
-    """
-    if world.wanted == fallback:
-        return world
-    failed = FailedTransition(
-        version, fallback, world.content(version), reason, world.now, moved=True, named=world.spec.active
-    )
-    return world.with_record(failed=failed)
+def _refuse(world: GroupWorld, run: HookRun, reason: str, by: str) -> GroupWorld:
+    """Hold the version on its way that a hook says no to, or go back from the one that serves."""
+    group = GroupSubject(world)
+    if group.goes_forward(run.digest):
+        return put_hold(world, version_of(run), Cause.HOOK_REFUSED, reason)
+    if group.is_judged_live(run.digest):
+        return go_back(world, version_of(run), world.fallback, Cause.HOOK_REFUSED, reason, by)
+    return world

@@ -10,7 +10,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
 
 
@@ -53,6 +53,8 @@ class GroupSpec:
     removed_services: frozenset[str] = frozenset()
     """Services that may leave the active version once their folder is gone."""
     suspend: Suspension | None = None
+    retry: Retry | None = None
+    """Which version somebody has tried again."""
     pre_promotion_analysis: Plan | None = None
     """What must be good before the group is promoted; None: nothing."""
     post_promotion_analysis: Plan | None = None

@@ -20,13 +20,13 @@ from gitops_bg.core.groups.gating.suspension import note_suspension
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.operators.requests import answer_requests
+from gitops_bg.core.groups.operators.holds import lift_answered
+from gitops_bg.core.groups.operators.requests import answer_requests, answer_retry
 from gitops_bg.core.groups.plan import actions_of, commit_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import (
     drop_removed,
     drop_services,
-    forget_answered,
     forget_changed,
     register_versions,
     reject_late_routes,
@@ -62,7 +62,8 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     acknowledge_ledger,  # what Git has is not written again
     note_suspension,  # who is asked again after it has its whole time
     forget_changed,  # a folder that says something else may come back
-    forget_answered,  # somebody asks for another version than the one that failed
+    lift_answered,  # main names another version than the one on hold
+    answer_retry,  # or asks for it once more
     drop_removed,  # versions whose folder left main
     drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
@@ -81,7 +82,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     note_lost,  # that main moved backwards
 )
 
-OF_MAIN = frozenset({forget_changed, forget_answered, drop_removed, drop_services, register_versions})
+OF_MAIN = frozenset({forget_changed, lift_answered, answer_retry, drop_removed, drop_services, register_versions})
 """The steps that conclude from what main has, or lacks; none does where main does not count."""
 
 

@@ -11,23 +11,24 @@ from gitops_bg.core.groups.gating.suspension import not_suspended
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.routes.rivals import first_of_others
+from gitops_bg.core.groups.subject import asked_anew, digest_of
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.record import Cause
 from gitops_bg.core.questions import answered_once
 
 Gate = Callable[[GroupWorld, str], GateResult | None]
 """None: nobody asked for it."""
 
 
-def not_failed_before(world: GroupWorld, version: str) -> GateResult:
-    """A promotion that failed waits for another commit: trying the same again would fail again."""
-    failed = world.record.failed
-    if failed is None or (failed.target, failed.content) != (version, world.content(version)):
+def not_on_hold(world: GroupWorld, version: str) -> GateResult:
+    """Nothing holds the version with what its folder says: what failed would fail again, what was aborted waits."""
+    hold = world.record.held(digest_of(world, version))
+    if hold is None:
         return GateResult(GateKind.HOLD, open=True, reason=f"nothing holds {version}")
-    first = "" if failed.moved else "mend what the Gateway says, then "
-    remedy = f"{first}change a file in {version}/, or set active: {failed.active} and back"
-    return GateResult(GateKind.HOLD, open=False, reason=failed.reason, remedy=remedy)
+    first = "mend what the Gateway says, then " if hold.cause is Cause.LATE else ""
+    return GateResult(GateKind.HOLD, False, f"on hold: {hold.why}", remedy=f"{first}{asked_anew(world, version)}")
 
 
 def files_valid(world: GroupWorld, version: str) -> GateResult | None:
@@ -95,7 +96,7 @@ BEFORE_PROMOTION: tuple[Gate, ...] = (
     services_ours,
     routes_ours,
     requests_ours,
-    not_failed_before,
+    not_on_hold,
     live_version_not_being_measured,  # else nobody would know what was measured
     members_healthy,
     pre_promotion,

@@ -64,6 +64,15 @@ def version_number(name: str) -> int:
     return int(found[1]) if found else 0
 
 
+def version_in(digest: str) -> str:
+    """The version of what a run, or a hold, is about: its name, and what its folder says (`subject.digest_of`).
+
+    >>> version_in("v2-3f9c"), version_in("v2")
+    ('v2', 'v2')
+    """
+    return digest.partition("-")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class GroupVersion:
     """A version of the whole group."""

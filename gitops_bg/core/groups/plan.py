@@ -17,7 +17,7 @@ from gitops_bg.core.groups.decision import (
     Move,
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
+from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -187,11 +187,12 @@ def commit_of(world: GroupWorld) -> CommitActive | None:
 
     A version whose folder left main cannot be named.
     """
-    failed, is_moving = world.record.failed, world.record.transition is not None
-    if failed is None or not failed.moved or is_moving or failed.active not in world.desired.versions:
+    override, is_moving = world.record.override, world.record.transition is not None
+    to = version_in(override.to_digest) if override is not None else ""
+    is_back = world.record.state.only(VersionStage.ACTIVE) == to
+    if override is None or is_moving or not is_back or to not in world.desired.versions:
         return None
-    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
-    return CommitActive(failed.asked_for, failed.active, failed.reason) if is_back else None
+    return CommitActive(override.baseline, to, override.reason)
 
 
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:

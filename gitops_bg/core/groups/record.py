@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage
+from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.git.main import NO_MAIN, Main
-from gitops_bg.core.model.record import HookState, OperatorState, Outbox
+from gitops_bg.core.model.record import Hold, HookState, OperatorState, Outbox, Override
 
 
 class TransitionKind(StrEnum):
@@ -56,30 +56,6 @@ class DeletedVersion:
     name: str
     content: str
     """The content of its folder then; another content makes it a new candidate."""
-
-
-@dataclass(frozen=True, slots=True)
-class FailedTransition:
-    """A promotion that does not begin again by itself: the Gateway did not take it in time, or what it brought did not
-    pass its analysis.
-    """
-
-    target: str
-    active: str
-    """The version that was active before, and stays so, or becomes so again."""
-    content: str
-    """The content of the target's folder; another content may try again."""
-    reason: str
-    at: datetime
-    moved: bool = False
-    """Traffic had moved to the target: it goes back, and Git is told."""
-    named: str = ""
-    """What group.yaml named then; empty: the target. As long as it names that, nobody has answered."""
-
-    @property
-    def asked_for(self) -> str:
-        """The version that group.yaml named then."""
-        return self.named or self.target
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +114,10 @@ class GroupRecord:
     left: tuple[str, ...] = ()
     """The versions that requests left until then: by a move, or because one was taken back once they had moved."""
     deleted: tuple[DeletedVersion, ...] = ()
-    failed: FailedTransition | None = None
+    holds: tuple[Hold, ...] = ()
+    """What is not promoted until somebody says so: each a version with what its folder says (`subject.digest_of`)."""
+    override: Override | None = None
+    """What serves instead of what main names, because that failed, or somebody aborted it, until Git follows."""
     moves: tuple[GroupMove, ...] = ()
     """The last ones, oldest first."""
     gateway: GroupGateway | None = None
@@ -180,9 +159,13 @@ class GroupRecord:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the
         one before.
         """
-        failed = self.failed
-        goes_back = failed is not None and failed.moved and self.state.only(VersionStage.ACTIVE) != failed.active
-        return failed.active if failed is not None and goes_back else asked_for
+        override = self.override
+        to = version_in(override.to_digest) if override is not None else ""
+        return to if to and self.state.only(VersionStage.ACTIVE) != to else asked_for
+
+    def held(self, digest: str) -> Hold | None:
+        """The hold on a version with what its folder says, or None."""
+        return next((hold for hold in self.holds if hold.digest == digest), None)
 
     def back_from(self, asked_for: str) -> str:
         """The version that a rollback has group.yaml name instead of ``asked_for``: the legacy one; but the active one

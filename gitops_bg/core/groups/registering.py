@@ -28,21 +28,6 @@ def forget_changed(world: GroupWorld) -> GroupWorld:
     return world.with_record(deleted=kept)
 
 
-def forget_answered(world: GroupWorld) -> GroupWorld:
-    """Forget a failure once group.yaml names another version, or the folder of the one that failed says something else.
-
-    The way back from a version that failed is finished first: what serves until then is known to be bad.
-    """
-    failed = world.record.failed
-    if failed is None or (failed.moved and world.record.transition is not None):
-        return world
-    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
-    is_changed = is_back and world.content(failed.target) != failed.content
-    says_so = failed.moved and is_back and world.spec.active == failed.active
-    is_answered = is_changed or says_so or world.spec.active != failed.asked_for
-    return world.with_record(failed=None) if is_answered else world
-
-
 def drop_removed(world: GroupWorld) -> GroupWorld:
     """Delete versions whose folder left main; never the active one, nor one that traffic moves from or to."""
     for version in world.record.state.versions:

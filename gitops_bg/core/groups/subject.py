@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from gitops_bg.core.delivery.subject import Round
 from gitops_bg.core.groups.gating.members import members_healthy
 from gitops_bg.core.groups.gating.suspension import is_suspended
-from gitops_bg.core.groups.model import TransitionStep, VersionStage
+from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
@@ -19,15 +19,6 @@ PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 def digest_of(world: GroupWorld, version: str) -> str:
     """What a run is about: the version, and what its folder says."""
     return f"{version}-{world.content(version)}"
-
-
-def version_in(digest: str) -> str:
-    """The version of what a run is about (`digest_of`).
-
-    >>> version_in("v2-3f9c")
-    'v2'
-    """
-    return digest.partition("-")[0]
 
 
 def version_of(run: AnalysisRun | HookRun) -> str:
@@ -93,6 +84,7 @@ class GroupSubject:
             bool(state.only(VersionStage.ACTIVE))
             and state.stage(version) is VersionStage.CANDIDATE
             and version == self.world.wanted
+            and self.world.record.held(digest) is None
             and (moving is None or (moving.target == version and moving.step is TransitionStep.PREPARE))
         )
 
@@ -102,7 +94,7 @@ class GroupSubject:
 
     def is_overruled(self, run: AnalysisRun) -> bool:
         """Whether somebody named the version again once its failure was answered."""
-        return self.world.record.failed is None and self.world.spec.active == version_of(run)
+        return self.world.record.override is None and self.world.spec.active == version_of(run)
 
     def is_judged_live(self, digest: str) -> bool:
         """Whether it serves, its analysis after the promotion is not over, and the group does not go back anyway."""
@@ -137,9 +129,9 @@ class GroupSubject:
 
     def counts(self, run: HookRun) -> bool:
         """Whether a run is about the version that group.yaml names, with its present content; or about what serves."""
-        version, failed = version_of(run), self.world.record.failed
+        version, override = version_of(run), self.world.record.override
         may_lead_back = run.type is HookType.ROLLBACK and self.is_judged_live(run.digest)
-        is_left = failed is not None and failed.moved and failed.target == version
+        is_left = override is not None and version_in(override.from_digest) == version
         if run.type is HookType.ROLLBACK and is_left:
             return False  # If it stays after all, its hooks are asked anew.
         is_asked_for = self.world.spec.active == version or may_lead_back
@@ -152,7 +144,8 @@ class GroupSubject:
 
 def asked_anew(world: GroupWorld, version: str) -> str:
     """What a person does to have a version measured, or asked about, once more."""
-    return f"change a file in {version}/, or set active: {world.record.state.only(VersionStage.ACTIVE)} and back"
+    back = world.record.state.only(VersionStage.ACTIVE)
+    return f"gitops-bg retry {world.key}, change a file in {version}/, or set active: {back} and back"
 
 
 @answered_once

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.groups.asking import await_verdict
 from gitops_bg.core.groups.gates import gates_of
-from gitops_bg.core.groups.gating.hooks import refusal
-from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage
+from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.operators.holds import put_hold
 from gitops_bg.core.groups.plan import (
     after_of,
     awaited_member,
@@ -26,10 +26,12 @@ from gitops_bg.core.groups.plan import (
     wanted_routes,
     without_pods,
 )
-from gitops_bg.core.groups.record import MOST_MOVES, FailedTransition, GroupMove, Transition, TransitionKind
+from gitops_bg.core.groups.record import MOST_MOVES, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.subject import digest_of
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.record import Cause
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything; and how
@@ -133,16 +135,16 @@ def advance(world: GroupWorld) -> GroupWorld:
 
 
 def give_up(world: GroupWorld) -> GroupWorld:
-    """Go back where the Gateway does not take the routes of a step in time, a gate has shut, or the target is gone.
+    """Go back where the target is on hold, the Gateway does not take the routes of a step in time, or a gate has shut.
 
     A rollback waits for no Gateway; one that cannot be written, because its pods are gone, begins again.
     """
     moving = world.record.transition
     if moving is None or moving.withdrawn:
         return world
-    no = refusal(world, moving.target)
-    if moving.step is TransitionStep.PREPARE and no:
-        return _withdrawn(world, moving, no)
+    hold = world.record.held(digest_of(world, moving.target))
+    if hold is not None and not moving.goes_back:
+        return _withdrawn(world, moving, hold.why)
     if world.now < deadline_of(world, moving):
         return world
     if _is_taken(world, moving):
@@ -154,9 +156,7 @@ def give_up(world: GroupWorld) -> GroupWorld:
     reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
     if moving.goes_back:
         return _withdrawn(world, moving, reason)  # Nothing holds a way back: it begins again.
-    content = world.content(moving.target)
-    failed = FailedTransition(moving.target, moving.source, content, reason, world.now)
-    return _withdrawn(world.with_record(failed=failed), moving, reason)
+    return _withdrawn(put_hold(world, moving.target, Cause.LATE, reason), moving, reason)
 
 
 def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
@@ -210,8 +210,8 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     world = world.with_event(
         GroupEvent(f"{moving.kind}Finished"), f"{past} {moving.target}; {moving.source} is kept warm"
     )
-    failed = world.record.failed
-    reason = failed.reason if failed is not None and failed.active == moving.target else ""
+    override = world.record.override
+    reason = override.reason if override is not None and version_in(override.to_digest) == moving.target else ""
     move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
     moves = (*world.record.moves, move)[-MOST_MOVES:]
     world = world.with_record(

@@ -14,6 +14,7 @@ from gitops_bg.core.groups.model import (
     Route,
     RouteMatch,
     VersionStage,
+    version_in,
     version_number,
 )
 from gitops_bg.core.groups.observed import Member, ObservedGroup
@@ -73,19 +74,19 @@ class GroupWorld:
 
     @property
     def wanted(self) -> str:
-        """The version that shall be active: what group.yaml names, or, where that failed, the one before.
+        """The version that shall be active: what group.yaml names, or, where that was left, the one before.
 
-        A failure that is still remembered has not been answered (`registering.forget_answered`).
+        An override that is still remembered has not been answered (`operators.holds.lift_answered`).
         """
-        failed = self.record.failed
-        return failed.active if failed is not None else self.spec.active
+        override = self.record.override
+        return version_in(override.to_digest) if override is not None else self.spec.active
 
     @property
     def fallback(self) -> str:
         """The version that the group goes back to if the one that serves does not pass; empty where none may be."""
-        failed, run = self.record.failed, self.record.analyses.run(AnalysisStage.POST)
-        if failed is not None and failed.moved:
-            return failed.active
+        override, run = self.record.override, self.record.analyses.run(AnalysisStage.POST)
+        if override is not None:
+            return version_in(override.to_digest)
         return run.fallback if run is not None and (run.running or run.paused) else ""
 
     @cached_property

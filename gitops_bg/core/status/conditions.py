@@ -42,6 +42,7 @@ from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike.git_reachable import git_reachable
 from gitops_bg.core.status.alike.history_rewritten import history_rewritten
+from gitops_bg.core.status.alike.on_hold import on_hold as on_hold_condition
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
@@ -97,7 +98,7 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         _analysis(world),
         _hooks_passed(world),
         _restarting(world),
-        _on_hold(world),
+        on_hold_condition(on_hold(world)),
         _suspended(world),
         _invalid(world),
         *_invalid_policy(world),
@@ -231,11 +232,6 @@ def _restarting(world: World) -> Condition:
     if world.observed.pods_refused:
         return Condition("Restarting", True, "PodsUnreadable", said)
     return Condition("Restarting", True, "EvictionRefused" if refused_pods(world) else "Restarting", said)
-
-
-def _on_hold(world: World) -> Condition:
-    said = on_hold(world)
-    return Condition("OnHold", bool(said), "Hold" if said else "NoHold", said or "the target is not on hold")
 
 
 def _suspended(world: World) -> Condition:

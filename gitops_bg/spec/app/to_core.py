@@ -65,7 +65,7 @@ def to_core(
         deletion_policy=DeletionPolicy(spec.deletion_policy),
         restart_at=spec.restart_at,
         suspend=suspension(spec.suspend),
-        retry=_retry(spec.retry),
+        retry=retry_of(spec.retry),
         revision=_revision(spec.revision),
         adopt=_adopt(spec.adopt),
         release=Release(spec.release.deployment) if spec.release else None,
@@ -142,7 +142,8 @@ def suspension(suspend: models.Suspend | None) -> Suspension | None:
     return Suspension(suspend.reason, suspend.by, suspend.until) if suspend else None
 
 
-def _retry(retry: models.Retry | None) -> Retry | None:
+def retry_of(retry: models.Retry | None) -> Retry | None:
+    """What somebody asks to have tried again."""
     return Retry(retry.digest, retry.number, retry.by, retry.after) if retry else None
 
 
@@ -164,7 +165,7 @@ def retry_in(data: bytes) -> Retry | None:
     if spec.get("retry") is None:
         return Retry("", 0)
     model, _ = validate(models.Retry, replace(document, value=spec["retry"]))
-    return _retry(model)
+    return retry_of(model)
 
 
 def without_nulls(value: Any) -> Any:

@@ -21,7 +21,7 @@ from gitops_bg.spec.analysis.template_index import Library
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import parents_of
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_manifest
-from gitops_bg.spec.app.to_core import suspension, without_nulls
+from gitops_bg.spec.app.to_core import retry_of, suspension, without_nulls
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.dns_labels import is_dns_label
 from gitops_bg.spec.groups import models
@@ -312,6 +312,7 @@ def _spec(model: models.GroupSpec, plans: Plans) -> GroupSpec:
         progress_deadline_seconds=model.progress_deadline_seconds,
         removed_services=removed,
         suspend=suspension(model.suspend),
+        retry=retry_of(model.retry),
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
         hooks=tuple(map(to_hook, model.webhooks or ())),

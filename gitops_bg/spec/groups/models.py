@@ -13,7 +13,7 @@ from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
-from gitops_bg.spec.app.models import Suspend
+from gitops_bg.spec.app.models import Retry, Suspend
 from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.notifications.webhooks import Webhook, check_names
 from gitops_bg.spec.patterns import compile_pattern
@@ -92,6 +92,14 @@ class GroupWebhook(Webhook):
         return self
 
 
+class GroupRetry(Retry):
+    """Asks for a version once more, in spite of any hold. Written by `gitops-bg retry`."""
+
+    digest: Annotated[str, Matching(f"{VERSION}-[0-9a-f]{{20}}", "let gitops-bg retry write it")] = Field(
+        description="The version to try again, with the content of its folder."
+    )
+
+
 class GroupSpec(Model):
     """The spec of a ReleaseGroup."""
 
@@ -130,6 +138,9 @@ class GroupSpec(Model):
     )
     suspend: Suspend | None = Field(
         None, description="Stops every promotion of the group, until it is removed or its time is over; no rollback."
+    )
+    retry: GroupRetry | None = Field(
+        None, description="Has a version tried again with fresh checks, whatever held or paused it: `gitops-bg retry`."
     )
     pre_promotion_analysis: Analysis | None = Field(
         None,

@@ -53,7 +53,7 @@ from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.ledger.ledger_entries import Position
@@ -184,6 +184,14 @@ class World:
     requests: list[Request] = field(default_factory=list)
     """What operators have asked for, answered or not."""
 
+    retry: Retry | None = None
+    """`retry` of group.yaml."""
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The versions on hold, with what their folders say."""
+        return tuple(each.digest for each in self.record.holds)
+
     def ask_for(self, verb: OperatorCommand, *, age: timedelta = timedelta(), **more: Any) -> None:
         """Somebody asks for something in the cluster."""
         self.requests.append(Request(f"r{len(self.requests)}", verb, "ada", self.now - age, **more))
@@ -304,6 +312,7 @@ class World:
             self.gateway,
             removed_services=self.removed,
             suspend=self.suspend,
+            retry=self.retry,
             pre_promotion_analysis=self.before,
             post_promotion_analysis=self.after_it,
             hooks=self.hooks,

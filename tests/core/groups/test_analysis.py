@@ -89,8 +89,8 @@ def test_nothing_is_measured_until_every_service_of_the_version_is_healthy() -> 
         (
             OPEN,
             Phase.PAUSED,
-            "pre-promotion analysis inconclusive: smoke ✔0 ✖0 ?1 ⚠0 of 1: 7 > 5 (measured 7); to measure anew, change "
-            "a file in v2/, or set active: v1 and back",
+            "pre-promotion analysis inconclusive: smoke ✔0 ✖0 ?1 ⚠0 of 1: 7 > 5 (measured 7); to measure anew, "
+            "gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back",
         ),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_group_that_does_not_pass_before_its_promotion_stays_and_says_why(
     assert world.settle().phase is phase
     assert (world.stages, world.answers()) == ("v1A v2C", before)
     assert (gate(world).open, gate(world).reason) == (False, said)
-    assert gate(world).remedy == "change a file in v2/, or set active: v1 and back"
+    assert gate(world).remedy == "gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back"
     answered = condition(world, "AnalysisPassed")
     assert answered[:2] == (False, found.value)
     assert answered[2].startswith("pre-promotion analysis of v2: smoke ✔0 ")
@@ -259,7 +259,7 @@ def test_after_a_promotion_the_version_is_measured_and_stays_where_it_passes() -
     assert condition(world, "Ready")[2] == "post-promotion analysis: smoke ✔0 ✖0 ?0 ⚠0 of 1"
     world.finds[POST] = GOOD
     assert world.settle().phase is Phase.HEALTHY
-    assert (world.stages, world.record.failed, world.commits) == ("v1L v2A", None, [])
+    assert (world.stages, world.held, world.commits) == ("v1L v2A", (), [])
 
 
 @pytest.mark.parametrize("found", [BAD, BROKEN])
@@ -276,7 +276,7 @@ def test_a_version_that_does_not_pass_after_its_promotion_is_left_and_git_is_tol
     assert (commit.named, commit.version) == ("v2", "v1")
     assert commit.reason.startswith(f"post-promotion analysis {found.lower()}: smoke")
     assert world.record.moves[-1].reason == commit.reason
-    assert world.record.failed is None, "Git has followed"
+    assert not world.held, "Git has followed"
     assert world.events[-3:] == [f"AnalysisRun{found}", "RollbackStarted", "RollbackFinished"]
 
 
@@ -291,8 +291,8 @@ def test_where_main_takes_no_commit_the_group_says_so_and_promotes_the_same_cont
     )
     assert condition(world, "Diverged")[:2] == (True, "MainRefusesCommit")
     (hold,) = [each for each in world.decide().gates if each.kind == GateKind.HOLD]
-    assert (hold.open, hold.reason) == (False, f"post-promotion analysis failed: {FAILED}")
-    assert hold.remedy == "change a file in v2/, or set active: v1 and back"
+    assert (hold.open, hold.reason) == (False, f"on hold: post-promotion analysis failed: {FAILED}")
+    assert hold.remedy == "gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back"
     world.finds = {PRE: GOOD, POST: GOOD}
     assert world.after(86_400).settle().phase is Phase.HELD
     world.active = "v1"
@@ -309,7 +309,7 @@ def test_another_content_of_what_failed_is_tried_again_where_git_still_names_it(
     world.finds = {PRE: GOOD, POST: GOOD}
     world.versions["v2"] = replace(world.versions["v2"], content="2")
     assert world.settle().phase is Phase.HEALTHY
-    assert (world.stages, world.record.failed) == ("v1L v2A", None)
+    assert (world.stages, world.held) == ("v1L v2A", ())
 
 
 def test_an_inconclusive_analysis_leaves_traffic_where_it_is_until_a_person_decides() -> None:

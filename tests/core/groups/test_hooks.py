@@ -93,6 +93,16 @@ def test_a_gate_that_is_closed_before_requests_move_keeps_them() -> None:
     assert world.record.transition.step is TransitionStep.PREPARE
 
 
+def test_a_gate_that_is_closed_in_the_very_look_that_would_move_requests_keeps_them() -> None:
+    world = asked(BY_HAND)
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release")
+    while world.record.transition is None:
+        world.step()
+    world.ask_for(OperatorCommand.CLOSE_GATE, gate="release")
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
 @pytest.mark.parametrize(
     ("changes", "opens"),
     [
@@ -205,7 +215,7 @@ def test_too_many_refusals_hold_the_version_until_its_content_changes(hook: Hook
     assert (world.settle().phase, world.stages) == (Phase.HELD, "v1A v2C")
     (gate,) = gates(world)
     assert gate.reason == f"{hook.title} ✔0 ✖1 of {hook.iterations}: refused (409): {hook.name} said so"
-    assert gate.remedy == "change a file in v2/, or set active: v1 and back"
+    assert gate.remedy == "gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back"
     assert [event for event, _ in world.told].count(GroupEvent.HOOK_REFUSED) == 1
     world.after(3600).settle()
     assert len(world.called) == 1, "what is decided is not asked again"

@@ -84,7 +84,7 @@ def test_a_freeze_that_begins_on_the_way_takes_the_promotion_back_and_its_end_le
     world.settle()
     assert world.ask("/cart") == "cart-v1", "it waits, and nothing has moved"
     world.after(601).settle()
-    assert (world.stages, world.record.transition, world.record.failed) == ("v1A v2C", None, None)
+    assert (world.stages, world.record.transition, world.held) == ("v1A v2C", None, ())
     assert world.settle().phase is Phase.WAITING
     world.policing = {}
     world.settle()

@@ -137,7 +137,8 @@ def a_service_is_taken_away(world: World) -> None:
 
 PLACED = "Accepted: every route is in place"
 PENDING = "Pending: routes and Services are being written"
-LATE = "600 s were not enough for promotion to v2: store: BackendNotFound: cart-v2"
+LIFTS = "`gitops-bg retry shop/store` lifts the hold"
+LATE = f"600 s were not enough for promotion to v2: store: BackendNotFound: cart-v2; {LIFTS}"
 ROWS: dict[str, tuple[Act, str, str, str]] = {
     "at rest": (settled, "Healthy", "v1 serves", PLACED),
     "its pods are not there yet": (without_pods, "Deploying", "auth: pods are missing", PENDING),

@@ -32,7 +32,7 @@ def test_a_rollback_is_written_and_done_at_once_whatever_the_gateway_says(accept
     world.accepts, world.active = accepts, "v1"
     decision = world.settle()
     assert (world.stages, world.ask("/cart"), world.services["cart"]) == ("v1A v2C", "cart-v1", "cart-v1")
-    assert (world.record.transition, world.record.failed) == (None, None)
+    assert (world.record.transition, world.held) == (None, ())
     assert (decision.phase is Phase.HEALTHY) is (accepts is None), "what the Gateway does not take is said"
 
 
@@ -193,7 +193,7 @@ def test_a_rollback_is_not_given_up_for_good_where_something_that_can_be_mended_
     world.active = "v1"
     world.settle()
     world.after(700).settle()
-    assert world.record.failed is None
+    assert not world.held
     world.foreign = set()
     world.settle()
     assert (world.stages, world.services["cart"]) == ("v1A v2C", "cart-v1")

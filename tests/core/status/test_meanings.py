@@ -43,7 +43,7 @@ WIDEST = 70
 """Columns of a sentence: with its indent and its title it stays on one line of 80."""
 
 
-OF_BOTH = {"git_reachable.py", "history_rewritten.py", "kstatus.py", "source_verified.py"}
+OF_BOTH = {"git_reachable.py", "history_rewritten.py", "kstatus.py", "on_hold.py", "source_verified.py"}
 """They make conditions of apps and of groups."""
 
 
@@ -199,7 +199,8 @@ def test_a_row_says_all_of_it_in_lines_that_fit_and_with_a_command_that_there_is
 
 def test_of_a_group_only_what_is_about_groups_is_commanded() -> None:
     commands = {meaning.command for meaning in GROUP_MEANINGS.values() if meaning is not CALM}
-    assert {each for each in commands if "{app}" in each and not each.startswith("gitops-bg group ")} == set()
+    of_both = ("gitops-bg group ", "gitops-bg retry ")
+    assert {each for each in commands if "{app}" in each and not each.startswith(of_both)} == set()
 
 
 def test_what_a_newer_agent_says_is_shown_though_nobody_knows_what_it_means() -> None:

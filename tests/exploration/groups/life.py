@@ -12,7 +12,10 @@ from typing import NamedTuple
 from gitops_bg.core.groups.decision import CommitActive, GroupAction
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.operators.requests import aborting
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
 from tests.core.groups.simulation import GATEWAY
 from tests.exploration.groups import promises
@@ -28,7 +31,8 @@ from tests.exploration.groups.passes import (
     runs,
     served,
 )
-from tests.exploration.groups.world import Agent, Books, Cluster, Commit, Git, Main, Pools
+from tests.exploration.groups.world import Agent, Books, Cluster, Commit, Git, Main, Pools, content_of
+from tests.exploration.moments import NOW
 from tests.exploration.rest import Resting
 from tests.exploration.seed import Event
 from tests.exploration.world import State, Violation
@@ -36,6 +40,8 @@ from tests.exploration.world import State, Violation
 ACTIVE, LEGACY = VersionStage.ACTIVE, VersionStage.LEGACY
 GATEWAYS = ("takes", "late", "refuses", "silent")
 GOOD, BAD = "Successful", "Failed"
+MOST_REQUESTS = 2
+"""How often somebody asks in the cluster, and how often for a retry."""
 
 
 class Rules(NamedTuple):
@@ -155,6 +161,29 @@ class Life(Resting[State]):
         """Main refuses the agent's pushes, or takes them again."""
         return self.with_git(state, protected=not self.git(state).protected)
 
+    def retry(self, state: State) -> State | None:
+        """Somebody has what main names tried again, as they see the record now."""
+        head, record = self.head(state), self.record(state)
+        number = head.retry.number + 1 if head.retry else 1
+        if number > MOST_REQUESTS or head.broken or head.active not in head.names:
+            return None
+        return self.commit(state, retry=Retry(content_of(head, head.active), number, after=record.sequence))
+
+    # --- what operators ask for in the cluster ---
+
+    def ask(self, state: State, verb: str) -> State | None:
+        """Somebody stops what is on its way, and what has not proven itself; or opens or closes the manual gate."""
+        cluster, planned = self.cluster(state), aborting(self.record(state), self.head(state).active)
+        is_abort = verb == OperatorCommand.ABORT
+        if not cluster.exists or cluster.asked == MOST_REQUESTS or (is_abort and not planned):
+            return None
+        request = Request(
+            f"r{cluster.asked}", OperatorCommand(verb), "ada", NOW, gate="" if is_abort else promises.GATE
+        )
+        request = replace(request, about=planned.stops, live=planned.live) if is_abort else request
+        asked = cluster._replace(requests=(*cluster.requests, request), asked=cluster.asked + 1)
+        return self.with_cluster(state, asked)
+
     def merge(self, state: State) -> State | None:
         """Somebody merges the branch with the commit that main refused."""
         branch, head = self.git(state).branch, self.head(state)
@@ -215,7 +244,7 @@ class Life(Resting[State]):
         if not cluster.exists:
             return None
         state = state._replace(record=self.pools.record.number(GroupRecord()))
-        return self.with_cluster(state, cluster._replace(exists=False))
+        return self.with_cluster(state, cluster._replace(exists=False, requests=()))
 
     def lose_cluster(self, state: State) -> State | None:
         """The whole cluster is lost."""
@@ -312,10 +341,13 @@ class Life(Resting[State]):
         """The record is saved; members that it says no longer run lose their pods at once, the worst that may be."""
         before, after, cluster = self.record(state), self.pools.record[outcome.record], self.cluster(state)
         newest = self.pools.main[self.pools.books[state.books].newest][-1]
+        answered = tuple(each for each in cluster.requests if after.operator.has_answered(each.id))
         promises.saved(before, after, newest, self.head_of(state, who))
+        promises.answered(before, after, self.head_of(state, who), answered)
+        left = tuple(each for each in cluster.requests if each not in answered)
         up = frozenset(name for name in cluster.up if runs(after, name))
         promises.taken_away(cluster, cluster.up - up)
-        return self.with_cluster(state._replace(record=outcome.record), cluster._replace(up=up))
+        return self.with_cluster(state._replace(record=outcome.record), cluster._replace(up=up, requests=left))
 
     def head_of(self, state: State, who: str) -> Commit:
         """The head of main as an agent knows it."""
@@ -464,6 +496,10 @@ class Life(Resting[State]):
         yield ("come_up",)
         if on("suspend"):
             yield ("suspend",)
+        if on("operators"):
+            yield from (("ask", "abort"), ("retry",))
+        if on("gate"):
+            yield from (("ask", verb) for verb in ("open-gate", "close-gate"))
         if on("broken"):
             yield ("break_group",)
         if on("protect"):

@@ -124,7 +124,7 @@ class Passes:
         known = self._desired.get(head)
         if known is None:
             suspend = Suspension("a holiday") if head.suspended else None
-            spec = replace(self.spec, active=head.active, suspend=suspend)
+            spec = replace(self.spec, active=head.active, suspend=suspend, retry=head.retry)
             problems = (Problem("group.yaml", 1, "is no YAML"),) if head.broken else ()
             versions = {name: folder(name, content) for name, content in head.folders}
             known = self._desired[head] = DesiredGroup(spec, versions, problems, is_last_valid=head.broken)
@@ -144,6 +144,7 @@ class Passes:
             commit_trouble="main is protected" if agent.refused else "",
             commit_branch="gitops-bg/store" if agent.refused else "",
             ledger=LedgerPosition(*agent.ledger) if agent.ledger is not None else None,
+            requests=cluster.requests,
         )
 
 

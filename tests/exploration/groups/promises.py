@@ -9,16 +9,17 @@ from functools import lru_cache
 
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage
-from gitops_bg.core.groups.record import FailedTransition, GroupLedgerEntry, GroupRecord, Transition, TransitionKind
+from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.model import observed
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.hooks import Answer, HookRun, HookType
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.exploration.groups.passes import FOLDERS
-from tests.exploration.groups.world import Cluster, Commit, Routes
+from tests.exploration.groups.world import Cluster, Commit, Routes, content_of
 from tests.exploration.moments import NOW
 from tests.exploration.world import Violation
 
@@ -26,6 +27,8 @@ ACTIVE = VersionStage.ACTIVE
 PATHS = ("/auth", "/cart", "/new")
 NAMES = ("", *FOLDERS)
 NO_ANSWER = (NOBODY, DENIED)
+GATE = "release"
+"""The name of the manual gate."""
 FINISHED = (GroupEvent.PROMOTION_FINISHED, GroupEvent.ROLLBACK_FINISHED)
 
 
@@ -151,13 +154,14 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
         if is_new and newest.active == moving.target and moving.withdrawn.startswith("group.yaml asks"):
             raise broken(f"{moving.withdrawn}, and the newest main that was decided from for {newest.active}")
         return
-    _is_no_second_try(before, after.failed, moving)
+    if moved is None and moving.kind is TransitionKind.PROMOTION and after.held(content_of(known, moving.target)):
+        raise broken(f"{moving.target} is on hold, and its promotion begins")
     begins = moved is None or moved.step is not moving.step or bool(moved.withdrawn)
     if moving.kind is TransitionKind.PROMOTION and begins and moving.step is TransitionStep.SWITCH:
         _may_be_promoted(after, moving.target, newest, known)
     if moved is None and moving.kind is TransitionKind.ROLLBACK:
-        failed = after.failed is not None and after.failed.moved and after.failed.active == moving.target
-        if not failed and newest.active != moving.target:
+        is_left = after.override is not None and version_in(after.override.to_digest) == moving.target
+        if not is_left and newest.active != moving.target:
             raise broken(
                 f"it rolls back to {moving.target}, and the newest main that was decided from names {newest.active}"
             )
@@ -171,21 +175,41 @@ def _are_numbered(before: GroupRecord, after: GroupRecord, numbers: list[int]) -
         raise broken(f"I4: the record gave out {before.sequence} numbers, and the next entries have {numbers}")
 
 
-def _is_no_second_try(before: GroupRecord, failed: FailedTransition | None, moving: Transition) -> None:
-    """What failed waits for another commit."""
-    if before.transition is None and failed is not None and not failed.moved and failed.target == moving.target:
-        raise broken(f"the promotion of {moving.target} failed, and begins again by itself")
-
-
 def _may_be_promoted(record: GroupRecord, target: str, newest: Commit, known: Commit) -> None:
     if newest.active != target:
         raise broken(f"I3: requests move to {target}, and the newest main that was decided from names {newest.active}")
     if newest.suspended or newest.broken:
         raise broken(f"requests move to {target}, though the group is {'suspended' if newest.suspended else 'invalid'}")
-    content = f"{target}-{dict(known.folders).get(target)}"
+    content = content_of(known, target)
+    if record.held(content) is not None:
+        raise broken(f"requests move to {target}, which is on hold")
     for run in record.analyses.runs:
         if run.bad and run.stage is AnalysisStage.PRE and run.digest == content:
             raise broken(f"requests move to {target}, which failed its analysis")
+    for asked in record.hook_state.runs:
+        if asked.hook == GATE and record.hook_state.gate(GATE) is None:
+            raise broken(f"requests move to {target}, and the manual gate is closed")
+
+
+def answered(before: GroupRecord, after: GroupRecord, known: Commit, requests: tuple[observed.Request, ...]) -> None:
+    """What is held stays so until somebody says otherwise; and what somebody aborts is held, or left."""
+    is_retried = after.operator.retry > before.operator.retry
+    for hold in before.holds:
+        version = version_in(hold.digest)
+        is_said = version != known.active or hold.digest != content_of(known, version) or is_retried
+        if hold not in after.holds and not is_said:
+            raise broken(f"{version} was on hold, and is not any more; nobody has said so")
+    for request in requests:
+        for version in request.about if request.verb is observed.OperatorCommand.ABORT else ():
+            is_held = after.held(content_of(known, version)) is not None
+            is_on_its_way = version == known.active and after.state.stage(version) is VersionStage.CANDIDATE
+            if is_on_its_way and not is_held:
+                raise broken(f"somebody aborted {version}, and it is not on hold")
+            run = before.analyses.run(AnalysisStage.POST)
+            is_judged = run is not None and run.open and version_in(run.digest) == version
+            asks_back = run is not None and known.active == run.fallback
+            if is_judged and after.state.only(ACTIVE) == version and after.override is None and not asks_back:
+                raise broken(f"somebody aborted {version}, which serves on")
 
 
 def told(ledger: GroupDocument, batch: GroupLedgerBatch, fresh: tuple[GroupLedgerEntry, ...]) -> None:
@@ -237,6 +261,10 @@ def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: GroupDocu
     _is_what_main_says(head, active, record, answer)
 
 
+def _speaks_against(run: HookRun) -> bool:
+    return bool(run.accepted if run.type is HookType.ROLLBACK else run.refused or run.answer is Answer.REFUSED)
+
+
 def _leads_to_what_it_names(record: GroupRecord, seen: dict[tuple[str, str], str], path: str, name: str) -> None:
     """A header reaches the version that it names, or what that one leaves to the version that serves; no other."""
     by = seen[path, name]
@@ -256,9 +284,10 @@ def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: G
     """The one rule: what ``group.yaml`` names serves, unless something spoke against it; and what was found bad does
     not serve, where there is a way back.
     """
-    bad = {run.digest.partition("-")[0] for run in record.analyses.runs if run.bad or run.paused}
+    bad = {version_in(run.digest) for run in record.analyses.runs if run.bad or run.paused}
+    held = {version_in(hold.digest) for hold in record.holds}
     for run in record.analyses.runs:
-        if run.bad and run.stage is AnalysisStage.POST and active == run.digest.partition("-")[0]:
+        if run.bad and run.stage is AnalysisStage.POST and active == version_in(run.digest):
             raise broken(f"{active} failed its analysis after the promotion, and serves on")
     if active == head.active:
         return
@@ -266,8 +295,8 @@ def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: G
         raise broken(f"group.yaml names {head.active}, {active} serves, and the status says {answer.phase}")
     is_possible = record.state.stage(head.active) in (VersionStage.CANDIDATE, VersionStage.LEGACY)
     asked = record.hook_state.runs
-    refusing = (run for run in asked if (run.accepted if run.type is HookType.ROLLBACK else run.refused))
-    spoken = head.active in bad | {run.digest.partition("-")[0] for run in refusing} or record.failed is not None
+    refusing = (run for run in asked if _speaks_against(run))
+    spoken = head.active in bad | held | {version_in(run.digest) for run in refusing} or record.override is not None
     if is_possible and not spoken and not head.suspended and not head.broken:
         raise broken(
             f"the one rule: group.yaml names {head.active}, and {active} serves, though nothing speaks against it"

@@ -42,6 +42,7 @@ ASKED = replace(
         Hook("alarm", HookType.ROLLBACK),
     ),
 )
+BY_HAND = replace(PLAIN, hooks=(Hook("release", HookType.CONFIRM_PROMOTION, manual=True),))
 
 
 def _seed(
@@ -75,6 +76,9 @@ GROUP_SEEDS = (
     _seed("measured live", MEASURED, "analysis crash time protect gateway fix pods", 1060, spec=ANALYSED),
     _seed("hooks", ASKED_ABOUT, "hooks crash time suspend fix", 310, spec=ASKED),
     _seed("judged live", JUDGED, "hooks analysis crash time protect pods", 440, spec=ASKED),
+    _seed("operators", NAMED, "operators crash time fix gateway", 600),
+    _seed("operators, v2 measured", MEASURED, "operators analysis crash protect pods suspend", 600, spec=ANALYSED),
+    _seed("a manual gate", NAMED, "gate operators crash time gateway", 400, spec=BY_HAND),
     _seed("lost records", V2, "lost crash foreign gateway", 100),
     _seed("a record lost on the way", NAMED, "lost crash gateway pods", 800),
     _seed("three versions, and a record lost", V3_NAMED, "lost crash gateway remove", 850, versions=THREE),

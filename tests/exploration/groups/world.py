@@ -10,6 +10,8 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.observed import Request
+from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
 from tests.exploration.world import Pool
 
@@ -21,6 +23,8 @@ class Commit(NamedTuple):
     folders: tuple[tuple[str, int], ...] = ()
     """The versions that have a folder, each with the number of its content."""
     suspended: bool = False
+    retry: Retry | None = None
+    """What somebody asks to have tried again."""
     broken: bool = False
     """``group.yaml`` has a mistake: what it said before is still known."""
     by_agent: bool = False
@@ -29,6 +33,11 @@ class Commit(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The versions that have a folder."""
         return tuple(name for name, _ in self.folders)
+
+
+def content_of(head: Commit, version: str) -> str:
+    """What a run, or a hold, about a version is about."""
+    return f"{version}-{dict(head.folders).get(version, '')}"
 
 
 Main = tuple[Commit, ...]
@@ -73,6 +82,10 @@ class Cluster(NamedTuple):
     """The members whose pods do not come up."""
     gateway: str = "takes"
     """``takes`` routes at once, is ``late``, ``refuses`` what is new, or is ``silent``: takes it, and never says so."""
+    requests: tuple[Request, ...] = ()
+    """What operators ask for, and nobody has answered."""
+    asked: int = 0
+    """How often they did."""
 
 
 class Agent(NamedTuple):

@@ -1,4 +1,4 @@
-"""`group promote|rollback|delete`: each is one commit on main; the agent carries it out.
+"""`group promote|rollback|delete`, and `retry` of a group: each is one commit on main; the agent carries it out.
 
 Where main takes no commit from the user, it is on the group's branch, to be merged (decision 39).
 """
@@ -23,11 +23,13 @@ from gitops_bg.cli.session.wait_for_traffic import wait_for_requests
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.inspect.requests import demand_promotable, demand_way_back
-from gitops_bg.core.groups.model import PromotionRejected, VersionStage
+from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
@@ -36,6 +38,7 @@ from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.edits import with_fields
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
+from gitops_bg.spec.yaml.edit import set_retry
 
 
 def promote(
@@ -97,6 +100,39 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
         proposed = _propose(session, output, key, change)
     done = f"{version} is deleted by commit {proposed.commit[:10]}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
+
+
+def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
+    """Try the version that main names again, with fresh checks, whatever held or paused it; as of an app."""
+    output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+        key, _, config = _in_git(session, group)
+        if config.desired.spec is None:
+            raise InvalidInput(*config.desired.problems)
+        version, record = config.desired.spec.active, GroupCluster(session.client, {}).seen(key).record
+        request = _retry(key, config.desired.spec, config.desired.versions[version].content, record, by)
+        path = f"{group_folder(key)}/{GROUP_FILE}"
+        edit = partial(_retrying, version, request, path)
+        proposed = _propose(session, output, key, Change({path: edit}, f"{key.name}: retry {version}", commit.message))
+    done = f"retries {version} by commit {proposed.commit[:10]}"
+    return _report(output, session.repository.settings.branch, key, version, proposed, done)
+
+
+def _retry(key: GroupKey, spec: GroupSpec, content: str, record: GroupRecord, by: tuple[str, str]) -> Retry:
+    """The next retry of the version that main names. Raises `CommandFailed` where there is nothing to try again."""
+    version, run = spec.active, record.analyses.run(AnalysisStage.POST)
+    is_paused = run is not None and run.paused and version_in(run.digest) == version
+    is_left = record.override is not None
+    if record.state.stage(version) is VersionStage.ACTIVE and not (is_paused or is_left):
+        raise CommandFailed(f"{key}: there is nothing to try again: main asks for {version}, which serves")
+    number = max(record.operator.retry, spec.retry.number if spec.retry else 0) + 1
+    return Retry(f"{version}-{content}", number, f"{by[0]} <{by[1]}>", record.sequence)
+
+
+def _retrying(version: str, request: Retry, path: str, data: bytes | None) -> bytes:
+    if not isinstance(data, bytes) or active_in(data) != version:
+        raise CommandFailed(f"{path} does not name {version} any more: somebody was faster")
+    return set_retry(data, request, path)
 
 
 @dataclass(frozen=True, slots=True)

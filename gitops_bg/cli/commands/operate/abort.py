@@ -14,7 +14,9 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.clone.user_git import who
-from gitops_bg.cli.errors import CommandFailed, UsageError
+from gitops_bg.cli.commands.group.abort import abort_group, goes, planned_of
+from gitops_bg.cli.commands.group.live import live_groups
+from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
@@ -24,14 +26,21 @@ from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import Answered, carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.groups.operators.requests import Aborting as AbortingGroup
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Version
 from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import AbortedAppJson
+    from gitops_bg.cli.printed.changes import AbortedAppJson, AbortedGroupJson
+
+    _AbortedJson = AbortedAppJson | AbortedGroupJson
+
+_Planned = Aborting | AbortingGroup
 
 _AT_A_TIME = 8
 """How many apps are aborted in parallel."""
@@ -41,7 +50,7 @@ _AT_A_TIME = 8
 class EmergencyOptions:
     """The options that abort all apps at once."""
 
-    every: Annotated[bool, typer.Option("--all", help="All apps in a rollout; with -n, those of a namespace.")] = False
+    every: Annotated[bool, typer.Option("--all", help="All in a rollout; with -n, those of a namespace.")] = False
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask first.")] = False
 
 
@@ -62,7 +71,10 @@ def abort(
     apps: Annotated[
         list[str] | None,
         typer.Argument(
-            parser=an_app, metavar="[APP]...", autocompletion=completion.apps, help="NAME or NAMESPACE/NAME."
+            parser=an_app,
+            metavar="[APP]...",
+            autocompletion=completion.apps_and_groups,
+            help="NAME or NAMESPACE/NAME, of an app or a release group.",
         ),
     ] = None,
     reason: Annotated[
@@ -88,13 +100,32 @@ def abort(
     return unknown or code
 
 
-def _key(at: LiveOptions, name: str) -> AppKey:
+def _key(at: LiveOptions, name: str) -> AppOrGroup:
+    """The app that a person means; where no live one has the name, the release group."""
     with Session(kube=at.kube, place=at.place) as session:
-        return session.app(name)
+        try:
+            app = session.app(name)
+            is_there = session.client.get(APPS, app.namespace, app.name) is not None
+        except NameNotFound:
+            app, is_there = None, False
+        try:
+            found = () if is_there else live_groups(session.client, at.place.namespace, name)
+        except NameNotFound:
+            found = ()
+        if found:
+            return GroupKey(found[0]["metadata"]["namespace"], found[0]["metadata"]["name"])
+        return app if app is not None else session.app(name)
 
 
-def _one(asked: _Asked, key: AppKey, shown: Aborting | None = None) -> "tuple[AbortedAppJson, str]":
+def _one(asked: _Asked, key: AppOrGroup, shown: _Planned | None = None) -> "tuple[_AbortedJson, str]":
     """Abort what was shown to somebody who agreed, and nothing else; or what is to be stopped now."""
+    if isinstance(key, GroupKey):
+        planned_of_group = shown if isinstance(shown, AbortingGroup) else None
+        return abort_group(key, planned_of_group, asked.at, asked.by, asked.reason, asked.patience, asked.output)
+    return _one_app(asked, key, shown if isinstance(shown, Aborting) else None)
+
+
+def _one_app(asked: _Asked, key: AppKey, shown: Aborting | None) -> "tuple[AbortedAppJson, str]":
     with Offline(access(asked.at.kube), key, now) as cluster:
         facts = facts_of(cluster, key)
         planned = shown or _planned(facts)
@@ -152,18 +183,30 @@ def _all(asked: _Asked, *, sure: bool) -> int:
     return code
 
 
-def _something_to_stop(asked: _Asked) -> Iterator[tuple[AppKey, Aborting]]:
+def _something_to_stop(asked: _Asked) -> Iterator[tuple[AppOrGroup, _Planned]]:
     with Session(kube=asked.at.kube, place=asked.at.place) as session:
         for key in sorted(session.cluster.apps()):
             facts = facts_without_git(session.cluster, key)
             if facts and (found := _planned(facts)):
                 yield key, found
+        groups = GroupCluster(session.client, {})
+        namespaces = (asked.at.place.namespace,) if asked.at.place.namespace else ()
+        for group in sorted(groups.live(namespaces)):
+            if planned := planned_of(groups.seen(group)):
+                yield group, planned
 
 
-def _ask(planned: dict[AppKey, Aborting]) -> None:
+def _says(key: AppOrGroup, found: _Planned) -> str:
+    """What would be stopped, and where live traffic goes."""
+    if isinstance(found, AbortingGroup):
+        return f"{key}: stops {', '.join(found.stops)}; live traffic {goes(found)}"
+    return f"{key}: stops {_names(found.stops)}; live traffic {_goes(found)}"
+
+
+def _ask(planned: dict[AppOrGroup, _Planned]) -> None:
     """Show what would be stopped, and ask. Raises `UsageError` where nobody can answer, `CommandFailed` for a no."""
     for key, found in planned.items():
-        typer.echo(f"{key}: stops {_names(found.stops)}; live traffic {_goes(found)}", err=True)
+        typer.echo(_says(key, found), err=True)
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; --yes aborts them without asking")
     many = f"these {len(planned)} apps" if len(planned) > 1 else "this app"

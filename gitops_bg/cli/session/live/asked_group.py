@@ -36,16 +36,17 @@ class AskedGroup:
     @property
     def record(self) -> GroupRecord:
         """Its present record."""
-        return self._seen.record
+        return self.seen.record
 
     @property
     def spec(self) -> Mapping[str, Any]:
         """What its file said last."""
-        body = self._seen.body
+        body = self.seen.body
         return {} if body is None else body.get("spec") or {}
 
     @property
-    def _seen(self) -> SeenGroup:
+    def seen(self) -> SeenGroup:
+        """Its present object."""
         return self.live.seen(self.subject)
 
     def ask(self, request: Request) -> None:
@@ -58,7 +59,7 @@ class AskedGroup:
 
     def is_lost(self, request: Request) -> bool:
         """Whether somebody who knows of no others overwrote the request before anybody answered it."""
-        seen = self._seen
+        seen = self.seen
         waits = any(each.id == request.id for each in requests_at(seen.body))
         return not waits and not seen.record.operator.has_answered(request.id)
 

@@ -14,6 +14,7 @@ from gitops_bg.core.groups.reporting.status import (
     RECORD_LOST,
 )
 from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.status.alike.on_hold import ON_HOLD
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,
@@ -35,11 +36,11 @@ _HISTORY = "gitops-bg group history {app}"
 _BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
 _MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
 _UNCLEAR = Meaning(STAYS, OPERATOR, "find out why the analysis has no answer; go back, or promote another", _EXPLAIN)
-_FOUND_BAD = Meaning(
+_HELD = Meaning(
     "stays with, or is back at, the last good version",
     AUTHOR,
-    "change a file of the version that failed, or name another one",
-    _EXPLAIN,
+    "change a file of the version on hold, or name another one; or, if it is good, try it again",
+    "gitops-bg retry {app}",
 )
 
 _DOUBTED = Meaning(
@@ -61,7 +62,7 @@ _PHASES: Mapping[Phase, Meaning] = {
     Phase.PAUSED: _UNCLEAR,
     Phase.PROGRESSING: Meaning(STAYS, NOBODY, "wait: something is measured, or written", _EXPLAIN),
     Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
-    Phase.HELD: _FOUND_BAD,
+    Phase.HELD: _HELD,
 }
 
 GROUP_MEANINGS: Meanings = {
@@ -100,8 +101,10 @@ GROUP_MEANINGS: Meanings = {
     ("AnalysisPassed", "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", _EXPLAIN),
     ("AnalysisPassed", "Running"): _MEASURED,
     ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
-    ("AnalysisPassed", "Error"): _FOUND_BAD,
-    ("AnalysisPassed", "Failed"): _FOUND_BAD,
+    ("AnalysisPassed", "Error"): _HELD,
+    ("AnalysisPassed", "Failed"): _HELD,
+    (ON_HOLD, "NoHold"): CALM,
+    (ON_HOLD, "Hold"): _HELD,
     (DIVERGED, "InGit"): CALM,
     (DIVERGED, "GoingBack"): Meaning(
         "goes back to the version before as soon as its pods answer",

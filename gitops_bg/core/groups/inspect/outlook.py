@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import Endpoint, TransitionStep, VersionStage
+from gitops_bg.core.groups.model import Endpoint, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.reporting.situations import PROMOTION_REJECTED
@@ -121,19 +121,19 @@ def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
 
 def _left(group: _Group) -> Outlook | None:
     """Traffic has left a version that failed, and main still names that one."""
-    failed = group.record.failed
-    if failed is None or not failed.moved:
+    override = group.record.override
+    if override is None:
         return None
-    if group.active != failed.active:
-        ill = tuple(_of_ill(group, failed.active))
-        return Outlook(f"requests go back from {failed.target} to {failed.active} as soon as that answers", ill)
+    left, to = version_in(override.from_digest), version_in(override.to_digest)
+    if group.active != to:
+        return Outlook(f"requests go back from {left} to {to} as soon as that answers", tuple(_of_ill(group, to)))
     if not group.observed.commit_trouble:
-        return Outlook(f"{group.serves_on}; the agent commits active: {failed.active} to main")
+        return Outlook(f"{group.serves_on}; the agent commits active: {to} to main")
     branch = group.observed.to_merge
-    by_hand = f"merge {branch}, which names {failed.active}" if branch else f"name {failed.active} in group.yaml"
-    back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg group rollback {group.key} {failed.active}")
-    again = Advice(f"or change a file in {failed.target}/: it is measured anew then")
-    return Outlook(f"{group.serves_on}; {failed.target} is not promoted again by itself", (back, again))
+    by_hand = f"merge {branch}, which names {to}" if branch else f"name {to} in group.yaml"
+    back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg group rollback {group.key} {to}")
+    again = Advice("or have it tried again as it is", f"gitops-bg retry {group.key}")
+    return Outlook(f"{group.serves_on}; {left} is not promoted again by itself", (back, again))
 
 
 def _rejected(group: _Group) -> Outlook | None:

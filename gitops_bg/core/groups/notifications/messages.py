@@ -13,19 +13,18 @@ from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.delivery.outbox import due, moments, only_known, queued, settled
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gating.hooks import refused_in
-from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.model import version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, VALID
 from gitops_bg.core.groups.reporting.status import FOLDER_MISSING, MAIN_REFUSES
-from gitops_bg.core.groups.subject import version_in, version_of
+from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
-from gitops_bg.core.model.record import Outbox
+from gitops_bg.core.model.record import Cause, Outbox
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.plan.deliveries import event_metadata
 
@@ -92,7 +91,7 @@ def _to_hooks(
         for hook in listening:
             sent = FLAGGER_PHASES[phase]
             outbox = queued(outbox, hook, now, phase=sent, checksum=version, message=message, severity=severity)
-    outcome, ended = _outcome(before, decision.record, hooks)
+    outcome, ended = _outcome(before, decision.record)
     for hook in hooks if outcome else ():
         if hook.type is HookType.POST_ROLLOUT:
             severity = Severity.INFO if outcome == SUCCEEDED else Severity.ERROR
@@ -109,17 +108,15 @@ def _subject(desired: DesiredGroup, decision: GroupDecision) -> str:
     return moving.target if moving is not None else desired.spec.active if desired.spec is not None else ""
 
 
-def _outcome(before: GroupRecord, after: GroupRecord, hooks: tuple[Hook, ...]) -> tuple[str, str]:
+def _outcome(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
     """How a promotion has ended now, in Flagger's words, and its version; empty where none has.
 
     With an analysis after the promotion it succeeds when the analysis does. What is refused before requests move has
     failed, too. A rollback that somebody asks for ends none.
     """
-    failed = after.failed
-    if failed is not None and failed != before.failed:
-        return FAILED, failed.target
-    if refused := _newly_refused(before, after, hooks):
-        return FAILED, refused
+    held = next((each for each in after.holds if each not in before.holds), None)
+    if held is not None:
+        return FAILED, version_in(held.digest)
     run, was = after.analyses.run(AnalysisStage.POST), before.analyses.run(AnalysisStage.POST)
     if run is not None and run.phase is AnalysisPhase.SUCCESSFUL and was is not None and was.phase is not run.phase:
         return SUCCEEDED, version_of(run)
@@ -127,12 +124,6 @@ def _outcome(before: GroupRecord, after: GroupRecord, hooks: tuple[Hook, ...]) -
     if finished and (run is None or not run.running):
         return SUCCEEDED, after.moves[-1].target
     return "", ""
-
-
-def _newly_refused(before: GroupRecord, after: GroupRecord, hooks: tuple[Hook, ...]) -> str:
-    """The candidate that is kept from its promotion for good now, and was not before; empty where none is."""
-    found = map(version_in, refused_in(after, hooks) - refused_in(before, hooks))
-    return next((each for each in found if after.state.stage(each) is VersionStage.CANDIDATE), "")
 
 
 # --- what people are told ---
@@ -156,6 +147,7 @@ _SEVERITIES = {
     GroupEvent.ANALYSIS_INCONCLUSIVE: Severity.WARN,
     GroupEvent.HOOK_REFUSED: Severity.WARN,
     GroupEvent.HOOK_EXPIRED: Severity.ERROR,
+    GroupEvent.ABORTED: Severity.WARN,
     GroupEvent.HISTORY_REWRITTEN: Severity.ERROR,
     GroupEvent.UNDELIVERED: Severity.WARN,
 }
@@ -164,7 +156,8 @@ _SEVERITIES = {
 def _severity(event: GroupEvent, decision: GroupDecision) -> Severity:
     """What failed is an error; what somebody asked to go back a warning, as for apps (docs/features/alerts.md)."""
     if event in (GroupEvent.ROLLBACK_FINISHED, GroupEvent.TRANSITION_WITHDRAWN):
-        return Severity.ERROR if decision.record.failed is not None else Severity.WARN
+        failed = any(each.cause is not Cause.ABORTED for each in decision.record.holds)
+        return Severity.ERROR if failed else Severity.WARN
     return _SEVERITIES.get(event, Severity.INFO)
 
 
@@ -178,7 +171,7 @@ def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Stand
             yield _Standing(f"{DIVERGED}/{MAIN_REFUSES}", Severity.WARN, each.message, is_news)
     shut = [gate for gate in decision.gates if not gate.open]
     # How a move failed was told when it did.
-    if desired.spec is not None and shut and decision.record.failed is None:
+    if desired.spec is not None and shut and not decision.record.holds:
         reasons = "; ".join(gate.reason for gate in shut)
         text = f"{desired.spec.active} waits for somebody: {reasons}"
         yield _Standing(f"Awaited/{desired.spec.active}", Severity.WARN, text, all(map(_awaits_person, shut)))

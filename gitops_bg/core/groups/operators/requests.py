@@ -1,12 +1,23 @@
-"""The step that answers operators of a group: what they ask for in the cluster, each request once, as of an app."""
+"""The steps that answer operators of a group, as of an app: `abort` and `gate` in the cluster, `retry` through Git.
+
+Each request is answered once; the record keeps its id, or number.
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import is_too_late
 from gitops_bg.core.delivery.hooks import gates_after
+from gitops_bg.core.groups.gating.suspension import is_suspended
+from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.operators.holds import go_back, lift_hold, put_hold
+from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import anew
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Cause
 
 
 def answer_requests(world: GroupWorld) -> GroupWorld:
@@ -20,16 +31,122 @@ def answer_requests(world: GroupWorld) -> GroupWorld:
     return world
 
 
+# --- gates ---
+
+
 def _set_gate(world: GroupWorld, request: Request) -> GroupWorld:
     gates = gates_after(world.record.hook_state, world.spec.hooks, request)
     if gates == world.record.hook_state:
         return world
     event = GroupEvent.GATE_OPENED if request.verb is OperatorCommand.OPEN_GATE else GroupEvent.GATE_CLOSED
+    return world.with_record(hook_state=gates).with_event(event, _said(request.gate, request))
+
+
+def _said(what: str, request: Request) -> str:
     because = f": {request.reason}" if request.reason else ""
-    return world.with_record(hook_state=gates).with_event(event, f"{request.gate}, by {request.by}{because}")
+    return f"{what}, by {request.by}{because}"
+
+
+# --- abort ---
+
+
+@dataclass(frozen=True, slots=True)
+class Aborting:
+    """What an abort would do now: the versions that it stops, and where requests go. Empty: they stay."""
+
+    stops: tuple[str, ...]
+    goes_to: str = ""
+    live: str = ""
+    """The version that serves now."""
+
+    def __bool__(self) -> bool:
+        return bool(self.stops)
+
+
+def aborting(record: GroupRecord, asked_for: str) -> Aborting:
+    """What `abort` would stop: what is on its way, and what serves while it is judged still. A version that has proven
+    itself serves on, and a rollback under way is what an abort asks for.
+
+    ``asked_for``: the version that group.yaml names.
+    """
+    state, moving = record.state, record.transition
+    live, coming = state.only(VersionStage.ACTIVE), moving.target if moving is not None else asked_for
+    if record.override is not None or (moving is not None and moving.kind is TransitionKind.ROLLBACK):
+        return Aborting((), live=live)
+    held = {version_in(each.digest) for each in record.holds}
+    stops = (coming,) if state.stage(coming) is VersionStage.CANDIDATE and live and coming not in held else ()
+    if back := _fallback(record):
+        return Aborting((*stops, live), back, live)
+    has_moved = moving is not None and moving.step is TransitionStep.SWITCH
+    return Aborting(stops, live if stops and has_moved else "", live)
+
+
+def _fallback(record: GroupRecord) -> str:
+    """The version before, while the one that serves is judged still."""
+    run = record.analyses.run(AnalysisStage.POST)
+    is_judged = run is not None and (run.running or run.paused)
+    return run.fallback if is_judged and run is not None else ""
+
+
+def _abort(world: GroupWorld, request: Request) -> GroupWorld:
+    """Hold the versions that the request names, and leave a named one that serves. Who names none means what is on its
+    way now, and what serves unproven.
+
+    Not where the version came to serve since and has proven itself: its writer never saw it serve.
+    """
+    planned, record = aborting(world.record, world.spec.active), world.record
+    about, reason = request.about or planned.stops, request.reason or "aborted"
+    for version in about:
+        if version in planned.stops and version != planned.live:
+            world = put_hold(world, version, Cause.ABORTED, reason)
+    if planned.live in about and record.override is None:
+        before = record.state.only(VersionStage.LEGACY) if request.live == planned.live else ""
+        world = go_back(world, planned.live, _fallback(record) or before, Cause.ABORTED, reason, request.by)
+    if world.record.holds == record.holds:
+        return world
+    held = ", ".join(version_in(each.digest) for each in world.record.holds if each not in record.holds)
+    return world.with_event(GroupEvent.ABORTED, _said(held, request))
+
+
+# --- retry ---
+
+
+def answer_retry(world: GroupWorld) -> GroupWorld:
+    """Follow a retry in group.yaml: lift the hold on what it names, and have all checks of that begin anew.
+
+    Once main shows it; while the group is suspended, nothing is tried again. A retry whose author did not know of the
+    hold is no answer to it.
+    """
+    retry, operator = world.spec.retry, world.record.operator
+    if retry is None or retry.number <= operator.retry or is_suspended(world):
+        return world
+    before = world.with_record(operator=replace(operator, retry=retry.number))
+    hold = before.record.held(retry.digest)
+    if hold is not None and 0 < retry.after < hold.sequence:
+        return before
+    world = _without_checks(lift_hold(before, retry.digest), retry.digest)
+    if world.record == before.record:
+        return before
+    by = f", by {retry.by}" if retry.by else ""
+    return world.with_event(GroupEvent.RETRIED, f"{version_in(retry.digest)} is tried again{by}")
+
+
+def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:
+    """The group without what was found of a version before its promotion and what hooks said of it, and with a new
+    analysis of what serves where the last one could not tell.
+    """
+    state, analyses = world.record.hook_state, world.record.analyses
+    left = tuple(run for run in state.runs if run.digest != digest)
+    for run in analyses.runs:
+        if run.digest == digest and run.stage is AnalysisStage.PRE:
+            analyses = analyses.without_run(run, world.now)
+        elif run.digest == digest and run.paused:
+            analyses = analyses.with_run(anew(run), world.now)
+    return world.with_record(hook_state=replace(state, runs=left), analyses=analyses)
 
 
 _ANSWERS: Mapping[OperatorCommand, Callable[[GroupWorld, Request], GroupWorld]] = {
+    OperatorCommand.ABORT: _abort,
     OperatorCommand.OPEN_GATE: _set_gate,
     OperatorCommand.CLOSE_GATE: _set_gate,
 }

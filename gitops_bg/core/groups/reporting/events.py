@@ -31,6 +31,10 @@ class GroupEvent(StrEnum):
     HOOK_REFUSED = "HookRefused"
     HOOK_EXPIRED = "HookExpired"
     """A hook gave no answer, or did not agree, in time: it is not asked any more."""
+    ABORTED = "Aborted"
+    """Somebody stopped a promotion: its version is on hold."""
+    RETRIED = "Retried"
+    """Somebody has a version tried again, whatever held or paused it."""
     GATE_OPENED = "GateOpened"
     """Somebody opened a manual gate."""
     GATE_CLOSED = "GateClosed"
@@ -54,6 +58,7 @@ WARNINGS = frozenset(
         GroupEvent.ANALYSIS_FAILED,
         GroupEvent.HOOK_REFUSED,
         GroupEvent.HOOK_EXPIRED,
+        GroupEvent.ABORTED,
         GroupEvent.HISTORY_REWRITTEN,
         GroupEvent.CONTESTED,
         GroupEvent.UNDELIVERED,

@@ -28,6 +28,8 @@ VERBS: Mapping[GroupEvent, str] = {
     GroupEvent.ANALYSIS_FAILED: "failed its analysis",
     GroupEvent.HOOK_REFUSED: "hook refused",
     GroupEvent.HOOK_EXPIRED: "hook expired",
+    GroupEvent.ABORTED: "aborted",
+    GroupEvent.RETRIED: "retried",
     GroupEvent.GATE_OPENED: "gate opened",
     GroupEvent.GATE_CLOSED: "gate closed",
     GroupEvent.HISTORY_REWRITTEN: "history rewritten",

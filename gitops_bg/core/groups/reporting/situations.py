@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterator
 from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.gating.analyses import PASSED, judged, live_verdict, pre_promotion
-from gitops_bg.core.groups.gating.hooks import refusal
 from gitops_bg.core.groups.gating.members import brought_by
 from gitops_bg.core.groups.gating.suspension import is_suspended
-from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
-from gitops_bg.core.groups.record import FailedTransition
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import first_of_others
-from gitops_bg.core.groups.subject import POST
+from gitops_bg.core.groups.subject import POST, digest_of
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.record import Override
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds
 from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
+from gitops_bg.core.status.alike.on_hold import ON_HOLD
 from gitops_bg.core.status.kstatus import READY
 
 VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
@@ -60,30 +60,32 @@ def _problem(world: GroupWorld) -> str:
 
 
 def _left(world: GroupWorld) -> str:
-    """That traffic has left a version that failed, which main still names."""
-    failed = world.record.failed
-    if failed is None or not failed.moved:
+    """That traffic has left a version that failed, or was aborted, which main still names."""
+    override = world.record.override
+    if override is None:
         return ""
-    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
-    return "; ".join((way_back(world, failed), *(() if is_back else _shut(world)[:1])))
+    is_back = world.record.state.only(VersionStage.ACTIVE) == version_in(override.to_digest)
+    return "; ".join((way_back(world, override), *(() if is_back else _shut(world)[:1])))
 
 
-def way_back(world: GroupWorld, failed: FailedTransition) -> str:
+def way_back(world: GroupWorld, override: Override) -> str:
     """How far the way back from a version that failed is, and what is left to do for a person."""
-    if world.record.state.only(VersionStage.ACTIVE) != failed.active:
-        return f"{failed.target} serves until {failed.active} can: {failed.reason}"
-    said = f"{failed.active} serves again instead of {failed.target}: {failed.reason}"
-    if failed.active not in world.desired.versions:
-        return f"{said}; put the folder {failed.active}/ back, which left main: group.yaml cannot name it without"
+    left, to = version_in(override.from_digest), version_in(override.to_digest)
+    if world.record.state.only(VersionStage.ACTIVE) != to:
+        return f"{left} serves until {to} can: {override.reason}"
+    said = f"{to} serves again instead of {left}: {override.reason}"
+    if to not in world.desired.versions:
+        return f"{said}; put the folder {to}/ back, which left main: group.yaml cannot name it without"
     trouble, branch = world.observed.commit_trouble, world.observed.to_merge
     what = f"merge {branch}, which sets" if branch else "set"
-    todo = f"; {what} active: {failed.active} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
+    todo = f"; {what} active: {to} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
     return f"{said}{todo}"
 
 
-def _failed(world: GroupWorld) -> str:
-    """That a promotion was given up before requests moved."""
-    return world.record.failed.reason if world.record.failed is not None else ""
+def held(world: GroupWorld) -> str:
+    """That the version which group.yaml names is on hold, and what lifts that; or empty."""
+    hold = world.record.held(digest_of(world, world.spec.active))
+    return f"{hold.why}; `gitops-bg retry {world.key}` lifts the hold" if hold is not None else ""
 
 
 def _rejected(world: GroupWorld) -> str:
@@ -126,11 +128,6 @@ def _judged(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[Group
 def _goes_on(world: GroupWorld, run: AnalysisRun) -> bool:
     """Whether an analysis goes on by itself."""
     return run.running and not (is_suspended(world) and run.stage is AnalysisStage.PRE)
-
-
-def _refused(world: GroupWorld) -> str:
-    """What a hook says against the version that is to serve next."""
-    return refusal(world, world.wanted) if gates_to_show(world) else ""
 
 
 def _waits(world: GroupWorld) -> str:
@@ -197,10 +194,9 @@ SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(Phase.DEGRADED, ROUTES_ACCEPTED, not_accepted),
     Situation(Phase.DEGRADED, HISTORY_REWRITTEN, rewritten),
     Situation(Phase.DEPLOYING, READY, _first),
-    Situation(Phase.HELD, READY, _failed),
+    Situation(Phase.HELD, ON_HOLD, held),
     Situation(Phase.PAUSED, PASSED, _judged(lambda _, run: run.paused)),
     Situation(Phase.HELD, PASSED, _judged(lambda _, run: run.bad)),
-    Situation(Phase.HELD, READY, _refused),
     Situation(Phase.PROGRESSING, PASSED, _judged(_goes_on)),
     Situation(Phase.WAITING, READY, _waits),
     Situation(Phase.DEGRADED, READY, _ill),

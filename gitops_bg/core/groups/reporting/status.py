@@ -4,7 +4,7 @@ from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gating.analyses import passed
-from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place
 from gitops_bg.core.groups.record import GroupRecord
@@ -14,6 +14,7 @@ from gitops_bg.core.groups.reporting.situations import (
     PROMOTION_REJECTED,
     ROUTES_ACCEPTED,
     VALID,
+    held,
     not_accepted,
     rewritten,
     standing_of,
@@ -25,6 +26,7 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.status.alike.git_reachable import git_reachable
 from gitops_bg.core.status.alike.history_rewritten import history_rewritten
+from gitops_bg.core.status.alike.on_hold import on_hold
 from gitops_bg.core.status.alike.source_verified import source_verified
 from gitops_bg.core.status.kstatus import kstatus_of
 
@@ -44,6 +46,7 @@ def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
         _routes_accepted(world),
         _candidates_answer(world),
         passed(world),
+        on_hold(held(world)),
         _diverged(world),
         _ledger_trusted(world),
         history_rewritten(rewritten(world)),
@@ -117,14 +120,15 @@ def _valid(world: GroupWorld) -> Condition:
 
 
 def _diverged(world: GroupWorld) -> Condition:
-    """Whether traffic has left the version that group.yaml names, because that one failed."""
-    failed = world.record.failed
-    if failed is None or not failed.moved:
+    """Whether traffic has left the version that group.yaml names, because that one failed, or was aborted."""
+    override = world.record.override
+    if override is None:
         return Condition(DIVERGED, False, "InGit", "group.yaml says which version serves")
-    is_back = world.record.state.only(VersionStage.ACTIVE) == failed.active
+    to = version_in(override.to_digest)
+    is_back = world.record.state.only(VersionStage.ACTIVE) == to
     pending = MAIN_REFUSES if world.observed.commit_trouble else "CommitPending"
-    reason = "GoingBack" if not is_back else pending if failed.active in world.desired.versions else FOLDER_MISSING
-    return Condition(DIVERGED, True, reason, way_back(world, failed))
+    reason = "GoingBack" if not is_back else pending if to in world.desired.versions else FOLDER_MISSING
+    return Condition(DIVERGED, True, reason, way_back(world, override))
 
 
 def _ledger_trusted(world: GroupWorld) -> Condition:

@@ -92,7 +92,7 @@ def history(seed: int, writes: int) -> list[tuple[str, str, bool]]:
     for _ in range(25):
         change(world, chance)
         rest(world.after(31), writes)
-        found.append((world.stages, world.active, world.record.failed is not None))
+        found.append((world.stages, world.active, world.held))
     world.gone, world.accepts = set(), True
     for _ in range(3):
         rest(world.after(700), writes)

@@ -167,7 +167,7 @@ def test_after_a_way_back_it_is_said_who_tells_main() -> None:
     world.settle()
     assert said(world) == (
         "v1 serves on; v2 is not promoted again by itself",
-        [BACK, "or change a file in v2/: it is measured anew then"],
+        [BACK, "gitops-bg retry shop/store"],
     )
     world.takes_commits = True
     assert said(world) == ("v1 serves on; the agent commits active: v1 to main", [])

@@ -371,7 +371,7 @@ def test_a_switch_that_took_too_long_goes_on_once_somebody_has_answered_its_fail
     for active in ("v1", "v2"):
         world.active = active
         world.settle()
-    assert (world.stages, world.ask("/cart"), world.record.failed) == ("v1L v2A", "cart-v2", None)
+    assert (world.stages, world.ask("/cart"), world.held) == ("v1L v2A", "cart-v2", ())
 
 
 def test_a_move_that_was_taken_back_before_requests_moved_begins_anew() -> None:

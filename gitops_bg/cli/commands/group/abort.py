@@ -1,0 +1,90 @@
+"""What `abort` does about a release group: as about an app (`operate.abort`). The core decides what to stop."""
+
+from typing import TYPE_CHECKING
+
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.options.options import LiveOptions, PatienceOptions
+from gitops_bg.cli.session.live.asked_group import asked_group
+from gitops_bg.cli.session.operator_requests import carry_out, new_request
+from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.groups.group_cluster import SeenGroup
+from gitops_bg.core.groups.model import VersionStage, version_in
+from gitops_bg.core.groups.operators.requests import Aborting, aborting
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.version import GroupKey
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.changes import AbortedGroupJson
+
+
+def planned_of(seen: SeenGroup) -> Aborting:
+    """What an abort of a group would do now."""
+    spec = (seen.body or {}).get("spec") or {}
+    return aborting(seen.record, str(spec.get("active", "")))
+
+
+def abort_group(
+    key: GroupKey,
+    shown: Aborting | None,
+    at: LiveOptions,
+    by: str,
+    reason: str,
+    patience: PatienceOptions,
+    output: Output,
+) -> "tuple[AbortedGroupJson, str]":
+    """Abort what was shown to somebody who agreed, and nothing else; or what is to be stopped now.
+
+    Raises `CommandFailed` where there is nothing to abort, or it is too late.
+    """
+    with asked_group(at, str(key)) as asked:
+        planned = shown or planned_of(asked.seen)
+        if not planned:
+            stays = f"{planned.live} stays live" if planned.live else "nothing is live"
+            leaves = f", and `gitops-bg group rollback {key}` leaves it" if planned.live else ""
+            raise CommandFailed(f"{key}: there was nothing to abort; {stays}{leaves}")
+        said = f"{key}: stops {', '.join(planned.stops)}; live traffic {goes(planned)}"
+        if output.dry_run:
+            return _shown(key, planned), f"{said} (--dry-run: nothing was done)"
+        if planned.goes_to:
+            output.note(said)
+        request = new_request(OperatorCommand.ABORT, by, reason, about=planned.stops, live=planned.live)
+        after = carry_out(asked, request, patience, output).after
+    return _told(key, planned, after)
+
+
+def goes(planned: Aborting) -> str:
+    """Where requests go, in words."""
+    return f"goes back to {planned.goes_to}" if planned.goes_to else "stays where it is"
+
+
+def _shown(key: GroupKey, planned: Aborting) -> "AbortedGroupJson":
+    return {
+        "group": str(key),
+        "held": [],
+        "stopped": list(planned.stops),
+        "live": planned.goes_to or None,
+        "byAgent": False,
+        "dryRun": True,
+    }
+
+
+def _told(key: GroupKey, planned: Aborting, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
+    """The result in both formats. Raises `CommandFailed` where nothing was stopped."""
+    held = [each.digest for each in after.holds if version_in(each.digest) in planned.stops]
+    live = after.state.only(VersionStage.ACTIVE)
+    names = ", ".join(planned.stops)
+    if not held and live in planned.stops:
+        raise CommandFailed(f"{key}: too late to abort {names}; live traffic is with {live}")
+    where = f"went back to {live}" if live != planned.live else f"stays with {live or 'nothing'}"
+    return (
+        {
+            "group": str(key),
+            "held": held,
+            "stopped": list(planned.stops),
+            "live": live or None,
+            "byAgent": True,
+            "dryRun": False,
+        },
+        f"{key}: aborted {names}; live traffic {where}",
+    )

@@ -1,0 +1,74 @@
+"""Holds on versions of a group, and the way back from one that served: put and lifted here only, as of an app
+(docs/decisions/0016).
+
+A hold is about a version with what its folder says. It is over once main names another version, or the folder says
+something else; `retry` lifts it, too. What serves again instead of what main names is an override, until Git follows.
+"""
+
+from gitops_bg.core.groups.model import VersionStage, version_in
+from gitops_bg.core.groups.reporting.ledger import VERBS
+from gitops_bg.core.groups.subject import digest_of
+from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.record import Cause, Hold, Override
+
+
+def put_hold(world: GroupWorld, version: str, cause: Cause, reason: str) -> GroupWorld:
+    """Put a hold on a version with its present content, once. It knows the newest entry of the ledger by now: a retry
+    whose author knew less is older.
+    """
+    digest = digest_of(world, version)
+    if world.record.held(digest) is not None:
+        return world
+    newest = world.record.sequence + sum(event in VERBS for event, _ in world.events)
+    hold = Hold(digest, reason, world.now, cause, sequence=newest)
+    return world.with_record(holds=(*world.record.holds, hold))
+
+
+def go_back(world: GroupWorld, version: str, fallback: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
+    """Have the group leave a version that serves, and put a hold on it, unless Git asks for the way back already.
+
+    What it goes back to is there: none leaves while it may be needed (`GroupWorld.fallback`).
+    """
+    if not fallback or world.wanted == fallback:
+        return world
+    override = Override(
+        from_digest=digest_of(world, version),
+        to_digest=digest_of(world, fallback),
+        reason=reason,
+        by=by,
+        at=world.now,
+        cause=cause,
+        baseline=world.spec.active,
+    )
+    return put_hold(world, version, cause, reason).with_record(override=override)
+
+
+def lift_answered(world: GroupWorld) -> GroupWorld:
+    """Lift what main has answered: it names another version, or the folder of the one on hold says something else."""
+    world = _end_override(world)
+    if world.record.override is not None:
+        return world
+    asked_for = digest_of(world, world.spec.active)
+    return world.with_record(holds=tuple(each for each in world.record.holds if each.digest == asked_for))
+
+
+def _end_override(world: GroupWorld) -> GroupWorld:
+    """End an override that Git has followed, or answered. The way back is finished first: what serves until then is
+    known to be bad.
+    """
+    override = world.record.override
+    if override is None or world.record.transition is not None:
+        return world
+    left, to = version_in(override.from_digest), version_in(override.to_digest)
+    is_back = world.record.state.only(VersionStage.ACTIVE) == to
+    is_answered = world.spec.active == to or digest_of(world, left) != override.from_digest
+    is_over = (is_back and is_answered) or world.spec.active != override.baseline
+    return world.with_record(override=None) if is_over else world
+
+
+def lift_hold(world: GroupWorld, digest: str) -> GroupWorld:
+    """Lift the hold on a version, and end the override that left it."""
+    holds = tuple(each for each in world.record.holds if each.digest != digest)
+    override = world.record.override
+    is_left = override is not None and override.from_digest == digest
+    return world.with_record(holds=holds, override=None if is_left else override)

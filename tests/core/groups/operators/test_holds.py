@@ -1,0 +1,358 @@
+"""Holds of a group: what is not promoted until somebody says so, who puts one, and what lifts it. As of an app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.operators.requests import Aborting, aborting
+from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.spec import Retry, Suspension
+from tests.core.groups.simulation import World, store, version
+
+PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
+BAD, GOOD, UNCLEAR = AnalysisPhase.FAILED, AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE
+ONCE = Plan((Metric("smoke", "web", count=1, failure_limit=0),))
+SMOKE = Hook("smoke", HookType.PRE_ROLLOUT, deadline=600)
+ALARM = Hook("alarm", HookType.ROLLBACK)
+NO, YES = 409, 200
+
+
+def at_rest(**changes: object) -> World:
+    world = store(**changes)
+    world.settle()
+    return world
+
+
+# --- where a promotion may be ---
+
+
+def waiting() -> World:
+    """Main names v2, whose promotion is measured before requests move."""
+    world = at_rest(before=ONCE)
+    world.active = "v2"
+    world.settle()
+    return world
+
+
+def preparing() -> World:
+    """The Gateway has not taken the routes of v2 yet."""
+    world = at_rest(accepts=False, says="no")
+    world.active = "v2"
+    world.settle()
+    assert world.record.transition is not None
+    return world
+
+
+def switching() -> World:
+    """Requests have begun to move to v2, and the Gateway does not take the last step."""
+    world = at_rest()
+    world.active = "v2"
+    world.stop_once("cart", "cart-v2")
+    world.accepts, world.says = False, "no"
+    assert world.record.transition is not None
+    assert world.record.transition.step is TransitionStep.SWITCH
+    return world
+
+
+def judged() -> World:
+    """v2 serves, and is measured."""
+    world = at_rest(after_it=ONCE)
+    world.active = "v2"
+    world.settle()
+    assert world.stages == "v1L v2A"
+    return world
+
+
+def proven() -> World:
+    """v2 serves, and nobody judges it any more."""
+    world = at_rest()
+    world.active = "v2"
+    world.settle()
+    return world
+
+
+def rolling_back() -> World:
+    """Main names v1 again, which waits for its pods."""
+    world = proven()
+    world.gone, world.active = {"cart-v1"}, "v1"
+    world.settle()
+    return world
+
+
+# --- who puts a hold ---
+
+
+def measured_bad() -> World:
+    world = waiting()
+    world.finds[PRE] = BAD
+    return world
+
+
+def refused() -> World:
+    world = at_rest(hooks=(SMOKE,), answers_with={"smoke": NO})
+    world.active = "v2"
+    return world
+
+
+def called_back() -> World:
+    world = at_rest(hooks=(ALARM,), answers_with={"alarm": YES}, before=ONCE)
+    world.active = "v2"
+    return world
+
+
+def late() -> World:
+    world = preparing().after(601)
+    world.settle()
+    world.accepts = True
+    return world
+
+
+def live_and_bad() -> World:
+    world = judged()
+    world.finds[POST], world.takes_commits = BAD, False
+    return world
+
+
+def stopped() -> World:
+    world = waiting()
+    world.ask_for(OperatorCommand.ABORT, about=("v2",), live="v1", reason="errors on the preview")
+    return world
+
+
+CAUSES: dict[str, tuple[Callable[[], World], Cause]] = {
+    "its analysis": (measured_bad, Cause.ANALYSIS_FAILED),
+    "a hook that refuses": (refused, Cause.HOOK_REFUSED),
+    "a rollback hook that accepts": (called_back, Cause.HOOK_REFUSED),
+    "a Gateway that does not take it in time": (late, Cause.LATE),
+    "its analysis after the promotion": (live_and_bad, Cause.ANALYSIS_FAILED),
+    "a person": (stopped, Cause.ABORTED),
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_what_speaks_against_a_version_holds_it_with_its_cause_and_the_same_sentence_everywhere(name: str) -> None:
+    made, cause = CAUSES[name]
+    world = made()
+    decision = world.settle()
+    assert (world.stages, decision.phase) == ("v1A v2C", Phase.HELD)
+    (hold,) = world.record.holds
+    assert (hold.digest, hold.cause) == ("v2-1", cause)
+    (gate,) = [each for each in decision.gates if each.kind is GateKind.HOLD]
+    assert (gate.open, gate.reason) == (False, f"on hold: {hold.why}")
+    assert gate.remedy.endswith("gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back")
+    said = {each.type: each for each in decision.conditions}["OnHold"]
+    assert (said.status, said.message) == (True, f"{hold.why}; `gitops-bg retry shop/store` lifts the hold")
+    assert world.after(3600).settle().phase is Phase.HELD, "time lifts no hold"
+
+
+def names_another_and_back(world: World) -> None:
+    world.active = "v1"
+    world.settle()
+    world.active = "v2"
+
+
+def changes_a_file(world: World) -> None:
+    world.versions["v2"] = version("2", cart="/cart /new")
+
+
+def retries(world: World) -> None:
+    world.retry = Retry("v2-1", 1, "ada", world.record.sequence)
+
+
+def retries_by_hand(world: World) -> None:
+    world.retry = Retry("v2-1", 1)
+
+
+def retries_another(world: World) -> None:
+    world.retry = Retry("v2-0", 1, "ada", world.record.sequence)
+
+
+def retried_before(world: World) -> None:
+    world.retry = Retry("v2-1", 1, "ada", world.record.holds[0].sequence - 1)
+
+
+ANSWERS: dict[str, tuple[Callable[[World], None], bool]] = {
+    "main names another version, and this one again": (names_another_and_back, True),
+    "its folder says something else": (changes_a_file, True),
+    "a retry": (retries, True),
+    "a retry that a person wrote": (retries_by_hand, True),
+    "a retry of another content": (retries_another, False),
+    "a retry whose author did not know of the hold": (retried_before, False),
+}
+
+
+@pytest.mark.parametrize("by", ANSWERS)
+@pytest.mark.parametrize("name", CAUSES)
+def test_what_lifts_a_hold(name: str, by: str) -> None:
+    """Through every gate, and with fresh checks: all is well by now."""
+    answer, is_lifted = ANSWERS[by]
+    world = CAUSES[name][0]()
+    world.settle()
+    world.answers_with, world.finds, world.accepts = {"smoke": YES, "alarm": NO}, {PRE: GOOD, POST: GOOD}, True
+    answer(world)
+    world.settle()
+    world.after(60).settle()
+    assert world.stages == ("v1L v2A" if is_lifted else "v1A v2C")
+    assert bool(world.held) is not is_lifted
+
+
+def test_a_retry_is_carried_out_once_and_told() -> None:
+    world = measured_bad()
+    world.settle()
+    retries(world)
+    world.after(1).settle()
+    assert world.held == ("v2-1",), "it was measured anew, and found bad again"
+    assert world.told.count((GroupEvent.RETRIED, "v2 is tried again, by ada")) == 1
+    assert [each.event for each in world.written].count(GroupEvent.ANALYSIS_FAILED) == 2
+    world.after(3600).settle()
+    assert [each.event for each in world.written].count(GroupEvent.RETRIED) == 1
+
+
+def test_a_suspended_group_tries_nothing_again_until_that_is_over() -> None:
+    world = measured_bad()
+    world.settle()
+    world.finds[PRE] = GOOD
+    world.suspend = Suspension("a holiday", "ada", world.now + timedelta(hours=1))
+    retries(world)
+    world.settle()
+    assert world.held == ("v2-1",)
+    world.after(3600).settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_a_retry_answers_a_pause_before_the_promotion_and_after_it() -> None:
+    world = at_rest(before=ONCE, after_it=ONCE)
+    world.finds, world.active = {PRE: UNCLEAR}, "v2"
+    assert world.settle().phase is Phase.PAUSED
+    world.finds = {PRE: GOOD, POST: UNCLEAR}
+    world.retry = Retry("v2-1", 1)
+    assert (world.settle().phase, world.stages) == (Phase.PAUSED, "v1L v2A")
+    world.finds[POST] = GOOD
+    world.retry = Retry("v2-1", 2)
+    assert (world.settle().phase, world.stages) == (Phase.HEALTHY, "v1L v2A")
+
+
+def test_a_retry_that_was_there_before_a_hold_lifts_none() -> None:
+    world = waiting()
+    world.retry = Retry("v2-1", 7)
+    world.settle()
+    world.finds[PRE] = BAD
+    world.settle()
+    assert (world.held, world.stages) == (("v2-1",), "v1A v2C")
+
+
+def test_a_failed_retry_of_what_main_refused_to_leave_is_tried_again_as_it_is() -> None:
+    """Main still names v2: it takes no commit from the agent."""
+    world = live_and_bad()
+    world.settle()
+    assert world.record.override is not None
+    world.finds[POST] = GOOD
+    retries(world)
+    world.settle()
+    assert (world.stages, world.record.override) == ("v1L v2A", None)
+
+
+# --- abort ---
+
+
+@pytest.mark.parametrize(
+    ("made", "planned", "stages", "main"),
+    [
+        (waiting, Aborting(("v2",), live="v1"), "v1A v2C", "v2"),
+        (preparing, Aborting(("v2",), live="v1"), "v1A v2C", "v2"),
+        (switching, Aborting(("v2",), "v1", "v1"), "v1A v2C", "v2"),
+        (judged, Aborting(("v2",), "v1", "v2"), "v1A v2C", "v1"),
+        (proven, Aborting((), live="v2"), "v1L v2A", "v2"),
+        (rolling_back, Aborting((), live="v2"), "v1L v2A", "v1"),
+    ],
+)
+def test_an_abort_stops_what_is_on_its_way_and_leaves_what_has_not_proven_itself(
+    made: Callable[[], World], planned: Aborting, stages: str, main: str
+) -> None:
+    """What requests had come to serve is told to Git, as of an app; what was only asked for is not."""
+    world = made()
+    assert aborting(world.record, world.active) == planned
+    world.ask_for(OperatorCommand.ABORT, about=planned.stops, live=planned.live, reason="errors")
+    world.settle()
+    assert (world.stages, world.active) == (stages, main)
+    assert [event for event, _ in world.told].count(GroupEvent.ABORTED) == bool(planned.stops)
+    assert world.ask("/cart") == ("cart-v1" if planned.stops else "cart-v2")
+
+
+def test_requests_go_back_in_one_movement() -> None:
+    """As by a rollback: no gate of a promotion stands in the way, and the Gateway is not waited for (I6)."""
+    world = judged()
+    world.accepts, world.suspend = None, Suspension("a holiday")
+    world.ask_for(OperatorCommand.ABORT)
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+    moves = [(each.source, each.target) for each in world.record.moves]
+    assert moves == [("v1", "v2"), ("v2", "v1")]
+    assert [each.message for each in world.written if each.event is GroupEvent.ABORTED] == ["v2, by ada"]
+
+
+def test_what_is_aborted_is_not_promoted_although_main_names_it_still() -> None:
+    world = switching()
+    world.ask_for(OperatorCommand.ABORT, about=("v2",), live="v1")
+    world.settle()
+    world.accepts = True
+    decision = world.after(3600).settle()
+    assert (world.stages, world.active, decision.phase) == ("v1A v2C", "v2", Phase.HELD)
+    assert world.record.holds[0].why == "aborted"
+
+
+def test_an_abort_without_names_means_what_the_agent_sees_and_a_named_one_nothing_else() -> None:
+    world = judged()
+    world.versions["v3"], world.active = version(cart="/cart"), "v3"
+    world.settle()
+    assert aborting(world.record, "v3") == Aborting(("v3", "v2"), "v1", "v2")
+    world.ask_for(OperatorCommand.ABORT, about=("v3",), live="v2")
+    world.settle()
+    assert (world.stages, world.held) == ("v1L v2A v3C", ("v3-1",))
+    world.finds[POST] = GOOD
+    world.settle()
+    assert world.stages == "v1L v2A v3C", "v2 has proven itself, and v3 is on hold"
+
+
+def test_an_abort_leaves_a_version_that_its_writer_saw_serve_although_it_has_proven_itself_since() -> None:
+    world = judged()
+    world.finds[POST] = GOOD
+    world.settle()
+    world.ask_for(OperatorCommand.ABORT, about=("v2",), live="v2")
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+def test_an_abort_that_is_late_leaves_what_its_writer_did_not_see_serve() -> None:
+    world = proven()
+    world.ask_for(OperatorCommand.ABORT, about=("v2",), live="v1")
+    world.settle()
+    assert (world.stages, world.held) == ("v1L v2A", ())
+
+
+def test_an_abort_is_carried_out_once_also_where_the_agent_dies() -> None:
+    world = judged()
+    world.ask_for(OperatorCommand.ABORT)
+    world.settle_with_crashes(1)
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+    world.finds[POST], world.active = GOOD, "v2"
+    world.settle_with_crashes(1)
+    assert world.stages == "v1L v2A", "main has named it again since"
+    assert [each.event for each in world.written].count(GroupEvent.ABORTED) == 1
+
+
+def test_a_group_that_takes_over_from_its_former_name_keeps_its_holds() -> None:
+    world = stopped()
+    world.settle()
+    world.rename("shop")
+    decision = world.settle()
+    assert (world.stages, world.held, decision.phase) == ("v1A v2C", ("v2-1",), Phase.HELD)

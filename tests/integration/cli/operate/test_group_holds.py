@@ -1,0 +1,64 @@
+"""`abort` and `retry` of a release group: by the same verbs, and with the same words, as of an app."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.agent.groups.test_group_analyses import Measured, measured, store
+from tests.integration.cli.conftest import Cli
+from tests.support.groups import Store
+
+__all__ = ["measured", "store"]
+
+
+@pytest.fixture
+def name(store: Store) -> str:
+    return f"{store.world.namespace}/store"
+
+
+def test_an_abort_takes_requests_back_and_tells_git_and_main_has_it_tried_again(
+    cli: Cli, store: Store, measured: Measured, name: str
+) -> None:
+    measured.finds = {"pre": True}
+    store.activate("v2")
+    store.wait("v1L v2A", "Progressing")
+    assert "stops v2; live traffic goes back to v1 (--dry-run" in cli("abort", name, "--dry-run")
+
+    (told,) = cli.json("abort", name, "--reason", "errors in the log")["apps"]
+
+    assert (told["group"], told["stopped"], told["live"], told["byAgent"]) == (name, ["v2"], "v1", True)
+    store.wait("v1A v2C")
+    store.wait_for_ledger("Aborted")
+    assert 'active: "v1"' in (store.world.remote.show("main", f"{store.folder}/group.yaml") or "")
+    assert store.ask("/cart") == "cart-v1"
+    said = cli("abort", name, code=1)
+    assert f"there was nothing to abort; v1 stays live, and `gitops-bg group rollback {name}` leaves it" in said
+    assert "there is nothing to try again: main asks for v1, which serves" in cli("retry", name, code=1)
+
+
+def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: Measured, name: str) -> None:
+    measured.finds = {"pre": False, "post": True}
+    store.activate("v2")
+    store.wait("v1A v2C", "Held")
+    lifts = f"`gitops-bg retry {name}` lifts the hold"
+    assert store.condition("OnHold")["message"].endswith(lifts)
+    assert lifts in " ".join(cli("explain", name).split())
+    measured.finds["pre"] = True
+
+    told = cli.json("retry", name, "-m", "the database is back")
+
+    assert (told["group"], told["version"], told["changed"]) == (name, "v2", True)
+    assert "store: retry v2" in store.world.remote.log()[0].subject
+    store.world.wake()
+    store.wait("v1L v2A")
+    store.wait_for_ledger("Retried")
+
+
+def test_abort_all_stops_groups_too(cli: Cli, store: Store, measured: Measured, name: str) -> None:
+    measured.finds = {}
+    store.activate("v2")
+    store.wait("v1A v2C", "Progressing")
+    told = cli.json("abort", "--all", "--yes", "-n", store.world.namespace)["apps"]
+    assert [each["stopped"] for each in told if each.get("group") == name] == [["v2"]]
+    store.wait("v1A v2C", "Held")
+    assert store.condition("OnHold")["message"].startswith("aborted by hand")
