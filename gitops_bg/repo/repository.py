@@ -77,6 +77,7 @@ from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
 from gitops_bg.repo.write.own_signature import OwnKey
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
+from gitops_bg.repo.write.shared_branches import SharedBranches, Who
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.policies.changes import PoliciesAt
@@ -135,9 +136,10 @@ class Repository:
         self._offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
+        self._branches = SharedBranches(mirror, pusher)
         self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
         self._edits = Edits(mirror, self._files, committer, pusher)
-        self._group_branches = GroupBranches(mirror, trees, self._edits, committer, pusher)
+        self._group_branches = GroupBranches(mirror, trees, self._edits, committer, self._branches)
         key = OwnKey(committer, verifier, settings) if verifier is not None else None
         own = OwnCommits(mirror, committer, verifier, key)
         self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
@@ -604,12 +606,12 @@ class Repository:
         with self._guarded(), self._writing():
             return self._promotions.offer(changes)
 
-    def withdraw(self, heads: Mapping[AppKey, str | None]) -> None:
-        """Delete the promotion branches of apps, where they exist and have the heads that were seen (None: those that
-        were fetched last). Raises as ``offer``.
+    def withdraw(self, heads: Mapping[Who, str | None]) -> None:
+        """Delete the promotion branches of apps and groups, where they exist and have the heads that were seen (None:
+        those that were fetched last). Raises as ``offer``.
         """
         with self._guarded(), self._writing():
-            self._promotions.withdraw(heads)
+            self._branches.withdraw(heads)
 
     def promotions(self) -> Mapping[AppKey, Promotion]:
         """The promotion branches as last fetched, with ``primary.yaml`` there and where they leave main."""
@@ -639,15 +641,12 @@ class Repository:
         with self._guarded():
             return self._group_branches.offered(group)
 
-    def withdraw_group(self, group: GroupKey, *, seen: str | None = None, if_merged: bool = False) -> bool:
-        """Delete the branch of a group, or only if main says the same; return whether it did. Raises as
-        ``offer_group``.
-        """
+    def withdraw_merged(self, group: GroupKey) -> None:
+        """Delete the branch of a group where main says the same. Raises as ``withdraw``."""
         with self._guarded():
-            if if_merged and not self._group_branches.is_merged(group):
-                return False
-            with self._writing():
-                return self._group_branches.withdraw(group, seen=seen)
+            if self._group_branches.is_merged(group):
+                with self._writing():
+                    self._branches.withdraw({group: None})
 
     # The ledger.
 

@@ -79,13 +79,14 @@ class Main:
     def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
         return {each: CommitFacts(each, message=self.said) for each in commits if each == self.head}
 
-    def withdraw_group(self, group: GroupKey, *, seen: str | None, if_merged: bool = False) -> bool:
-        if not self.head or (if_merged and self.branch != self.text):
-            return False
-        if seen not in (None, self.head):
+    def withdraw_merged(self, _: GroupKey) -> None:
+        if self.head and self.branch == self.text:
+            self.branch = self.head = ""
+
+    def withdraw(self, heads: Mapping[GroupKey, str]) -> None:
+        if self.head and heads[STORE] != self.head:
             raise BranchMoved([BRANCH])
         self.branch = self.head = ""
-        return True
 
     def note_push(self) -> None:
         self.pushed += 1

@@ -126,7 +126,10 @@ class GroupCommits(DueThread[GroupKey]):
         """
         try:
             with guarded(f"deleting the branch of {group}"):
-                self._repository.withdraw_group(group, seen=seen, if_merged=seen is None)
+                if seen is None:
+                    self._repository.withdraw_merged(group)
+                else:
+                    self._repository.withdraw({group: seen})
         except BranchMoved as error:
             LOGGER.debug("%s: its branch stays: %s", group, error)
         except GitopsBgError as error:

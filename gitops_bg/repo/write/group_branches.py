@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
+from gitops_bg.repo.write.shared_branches import Heads, SharedBranches
 from gitops_bg.spec.groups.layout import group_folder
 
 
@@ -31,12 +30,14 @@ class OfferedFolder:
 class GroupBranches:
     """The branches of all groups. Not thread-safe."""
 
-    def __init__(self, mirror: Mirror, trees: Trees, edits: Edits, committer: Committer, pusher: Pusher) -> None:
+    def __init__(
+        self, mirror: Mirror, trees: Trees, edits: Edits, committer: Committer, branches: SharedBranches
+    ) -> None:
         self._mirror = mirror
         self._trees = trees
         self._edits = edits
         self._committer = committer
-        self._pusher = pusher
+        self._branches = branches
         self._trunk = MainBranch(mirror)
 
     def head(self, group: GroupKey) -> str:
@@ -52,42 +53,23 @@ class GroupBranches:
         the head that this was decided from, empty for no branch (None: the one that was fetched last): raises
         `BranchMoved` where the branch has another one.
         """
-        name, attempts = promotion_branch(group), self._pusher.attempts()
-        seen = self.head(group) if seen is None else seen
-        for _ in attempts:
+        name, offered = promotion_branch(group), Edited("", changed=False)
+
+        def wanted() -> Heads:
+            nonlocal offered
             base, standing = self._trunk.base(), self._mirror.tracked().get(name)
             changed = self._edits.changed(edits, base)
+            offered = Edited(base, changed=False)
             if not changed:
-                return Edited(base, changed=False)
+                return {}
             [commit] = self._committer.build([Draft(base, changed, message)])
-            if standing and self._folder(group, standing) == self._folder(group, commit):
-                return Edited(standing, changed=False, paths=frozenset(changed))
-            if (standing or "") != seen:
-                raise BranchMoved([name])
-            answer = self._pusher.push([Update(name, standing, commit)])
-            if answer.verdicts[name] is Verdict.TAKEN:
-                return Edited(commit, changed=True, paths=frozenset(changed))
-            attempts.judge(answer)
-            self._mirror.follow(self._mirror.remote_branches())
-        raise attempts.given_up()
+            is_there = standing is not None and self._folder(group, standing) == self._folder(group, commit)
+            head = standing if standing is not None and is_there else commit
+            offered = Edited(head, changed=not is_there, paths=frozenset(changed))
+            return {} if is_there else {name: commit}
 
-    def withdraw(self, group: GroupKey, *, seen: str | None = None) -> bool:
-        """Delete the branch of a group; return whether there was one. Raises as ``offer``."""
-        name, attempts = promotion_branch(group), self._pusher.attempts()
-        seen = self.head(group) if seen is None else seen
-        for _ in attempts:
-            standing = self._mirror.tracked().get(name)
-            if standing is None:
-                return False
-            if standing != seen:
-                raise BranchMoved([name])
-            answer = self._pusher.push([Update(name, standing, None)])
-            if answer.verdicts[name] is Verdict.TAKEN:
-                self._mirror.forget({name} & self._mirror.tracked().keys())
-                return True
-            attempts.judge(answer)
-            self._mirror.follow(self._mirror.remote_branches())
-        raise attempts.given_up()
+        self._branches.write(self._branches.seen({group: seen}), wanted)
+        return offered
 
     def is_merged(self, group: GroupKey) -> bool:
         """Whether the branch of a group asks for nothing that main does not say, however it was merged."""

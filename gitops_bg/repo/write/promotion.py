@@ -6,16 +6,15 @@ a decision. Nothing is ever rebased or merged (gitops.md §0.2). So a change tha
 was decided with knowledge of it: the order in main is the order of decisions (decision 18).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import repeat
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Answer, Pusher, Update, Verdict
+from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.touched import touched_between
@@ -24,6 +23,7 @@ from gitops_bg.repo.read.promotion_branches import PromotionBranches
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.commits import Committer, Draft, blob_id
 from gitops_bg.repo.write.messages import Movement, asking
+from gitops_bg.repo.write.shared_branches import Heads, SharedBranches
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.manifests.configuration_changes import configuration_changes, configuration_in
 
@@ -84,6 +84,7 @@ class Promotions:
         self._files = files
         self._committer = committer
         self._pusher = pusher
+        self._branches = SharedBranches(mirror, pusher)
         self._offers = offers
         self._trunk = MainBranch(mirror)
 
@@ -118,57 +119,22 @@ class Promotions:
         are written then.
         """
         done: dict[AppKey, PrimaryOutcome] = {}
-        left = list(changes)
-        seen = self._seen({change.app: change.seen for change in changes})
-        moved: set[str] = set()
-        attempts = self._pusher.attempts()
-        for _ in attempts:
+        left = {promotion_branch(change.app): change for change in changes}
+
+        def wanted() -> Heads:
             base = self._trunk.base()
-            outcomes, pending = self._derived(left, base)
-            done |= outcomes
-            done |= (standing := self._standing(pending, base))
-            names = {change.app: promotion_branch(change.app) for change in pending if change.app not in standing}
-            moved |= self._mirror.moved_from({name: seen[name] for name in names.values()})
-            left = [change for change in pending if names.get(change.app, "") not in ("", *moved)]
-            answer = self._push_offers(left, base, done)
-            left = [change for change in left if answer.verdicts[names[change.app]] is not Verdict.TAKEN]
-            if not left:
-                break
-            attempts.judge(answer)
-            self._mirror.follow(self._mirror.remote_branches())
-        else:
-            raise attempts.given_up()
-        if moved:
-            raise BranchMoved(moved)
+            outcomes, pending = self._derived([*left.values()], base)
+            standing = self._standing(pending, base)
+            done.update({**outcomes, **standing})
+            fresh = [change for change in pending if change.app not in standing]
+            commits = self._committer.build(self._drafts(fresh, base, repeat(base)))
+            return {promotion_branch(change.app): commit for change, commit in zip(fresh, commits, strict=True)}
+
+        def took(name: str, commit: str | None) -> None:
+            done[left.pop(name).app] = PrimaryOutcome(PrimaryResult.COMMITTED, commit or "")
+
+        self._branches.write(self._branches.seen({change.app: change.seen for change in changes}), wanted, took)
         return done
-
-    def withdraw(self, heads: Mapping[AppKey, str | None]) -> None:
-        """Delete the promotion branches of these apps, where they exist, each with the head that this was decided from
-        (``PrimaryChange.seen``). Raises as ``offer``; all branches that did not move are gone then.
-        """
-        seen = self._seen(heads)
-        moved: set[str] = set()
-        attempts = self._pusher.attempts()
-        for _ in attempts:
-            standing = self._mirror.standing()
-            moved |= self._mirror.moved_from({name: seen[name] for name in seen.keys() & standing.keys()})
-            there = [Update(name, standing[name], None) for name in sorted(seen.keys() & standing.keys() - moved)]
-            answer = self._pusher.push(there)
-            if all(verdict is Verdict.TAKEN for verdict in answer.verdicts.values()):
-                self._mirror.forget((seen.keys() - moved) & self._mirror.tracked().keys())
-                break
-            attempts.judge(answer)
-            self._mirror.follow(self._mirror.remote_branches())
-        else:
-            raise attempts.given_up()
-        if moved:
-            raise BranchMoved(moved)
-
-    def _seen(self, heads: Mapping[AppKey, str | None]) -> dict[str, str]:
-        """The head of each branch that its change was decided from."""
-        standing = self._mirror.standing()
-        named = {promotion_branch(app): head for app, head in heads.items()}
-        return {name: standing.get(name, "") if head is None else head for name, head in named.items()}
 
     def _derived(
         self, changes: Sequence[PrimaryChange], base: str
@@ -226,15 +192,3 @@ class Promotions:
             and offer.blob == blob_id(change.content, offer.commit)
             and self._offers.stands_on_main(offer)
         }
-
-    def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:
-        commits = self._committer.build(self._drafts(changes, base, repeat(base)))
-        standing = self._mirror.standing()
-        names = [promotion_branch(change.app) for change in changes]
-        answer = self._pusher.push(
-            [Update(name, standing.get(name), commit) for name, commit in zip(names, commits, strict=True)]
-        )
-        for change, name, commit in zip(changes, names, commits, strict=True):
-            if answer.verdicts[name] is Verdict.TAKEN:
-                done[change.app] = PrimaryOutcome(PrimaryResult.COMMITTED, commit)
-        return answer

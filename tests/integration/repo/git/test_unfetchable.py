@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import AppOrGroup, GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git import mirror as mirror_module
 from gitops_bg.repo.git import remote as remote_module
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
@@ -87,14 +88,17 @@ class TestBranches:
         assert repository.unread_branch(PROMOTION) == ""
         assert set(repository.promotions()) == {WEB}
 
+    @pytest.mark.parametrize("who", [WEB, GroupKey("shop", "store")], ids=["app", "group"])
     def test_one_that_cannot_be_fetched_is_withdrawn_as_any_other(
-        self, far: Callable[..., Repository], remote: GitRemote
+        self, far: Callable[..., Repository], remote: GitRemote, who: AppOrGroup
     ) -> None:
-        place(remote, PROMOTION, huge_commit(remote))
+        branch = promotion_branch(who)
+        remote.publish("A group", {"groups/shop/store/group.yaml": "kind: ReleaseGroup"})
+        place(remote, branch, huge_commit(remote))
         repository = far()
         repository.poll()
-        repository.withdraw({WEB: None})
-        assert not (remote.bare / "refs" / "heads" / PROMOTION).exists()
+        repository.withdraw({who: None})
+        assert not (remote.bare / "refs" / "heads" / branch).exists()
 
     def test_main_comes_in_beside_a_ledger_that_cannot(
         self, far: Callable[..., Repository], remote: GitRemote, monkeypatch: pytest.MonkeyPatch

@@ -59,7 +59,7 @@ def test_what_it_asks_for_is_known_until_main_says_the_same(repository: Reposito
 def test_the_same_wish_on_a_newer_main_is_the_same_folder(repository: Repository, remote: GitRemote) -> None:
     first = offer(repository)
     before = repository.offered_folder(STORE)
-    repository.withdraw_group(STORE)
+    repository.withdraw({STORE: None})
     remote.publish("Something else", {"README.md": "hello"})
     repository.poll()
     again = offer(repository)
@@ -115,32 +115,35 @@ def test_a_branch_that_somebody_moved_is_not_deleted_with_what_was_seen(
     theirs = offer(other, "v9")
     for _ in range(2):  # As last fetched, and once it is known.
         with pytest.raises(BranchMoved, match=BRANCH):
-            repository.withdraw_group(STORE, seen=own)
+            repository.withdraw({STORE: own})
     assert remote.head(BRANCH) == theirs
-    assert repository.withdraw_group(STORE, seen=theirs) is True
+    repository.withdraw({STORE: theirs})
+    assert remote.head(BRANCH) is None
 
 
 @pytest.mark.parametrize("squashed", [False, True])
 def test_it_is_deleted_once_main_says_the_same_however_it_was_merged(
     repository: Repository, remote: GitRemote, squashed: bool
 ) -> None:
-    offer(repository)
-    assert repository.withdraw_group(STORE, if_merged=True) is False
+    own = offer(repository)
+    repository.withdraw_merged(STORE)
+    assert remote.head(BRANCH) == own
     if squashed:
         remote.unprotect()
         remote.publish("Squashed", {PATH: "active: v2\n"})
     else:
         remote.merge(BRANCH)
     repository.poll()
-    assert repository.withdraw_group(STORE, if_merged=True) is True
+    repository.withdraw_merged(STORE)
     assert remote.head(BRANCH) is None
-    assert repository.withdraw_group(STORE, if_merged=True) is False
+    repository.withdraw_merged(STORE)
 
 
 def test_a_wish_that_is_over_takes_its_branch_along(repository: Repository, remote: GitRemote) -> None:
     offer(repository)
-    assert repository.withdraw_group(STORE) is True
-    assert (repository.withdraw_group(STORE), remote.head(BRANCH)) == (False, None)
+    for _ in range(2):
+        repository.withdraw({STORE: None})
+        assert remote.head(BRANCH) is None
 
 
 def test_an_app_of_the_same_name_has_another_branch(repository: Repository) -> None:
