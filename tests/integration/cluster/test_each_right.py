@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.lease import Lease, LeaseSettings
+from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
@@ -40,6 +42,7 @@ from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.digest import digest_of
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Adopted, OperatorState, Record, Restart
 from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.model.version import GroupKey, PodMetadata, Source, WorkloadKind
@@ -184,6 +187,20 @@ def release_groups(scene: Scene) -> None:
     subject.carry_out(key, SPEC, DeleteGroup("store"))
 
 
+def a_request_about_a_group(scene: Scene) -> None:
+    """An agent hears of it by its watch."""
+    key, heard = GroupKey(scene.app.namespace, "asked"), list[GroupKey]()
+    subject = GroupCluster(scene.subject.client, {})
+    subject.carry_out(key, SPEC, ApplyGroup())
+    agent = Cluster.watching(Access(scene.kubeconfig), lambda _: None, [key.namespace], on_group=heard.append)
+    agent.start()
+    try:
+        subject.request(key, Request("r1", OperatorCommand.ABORT, "ada", NOW))
+        eventually(lambda: key in heard or refused(scene), what="it is heard of")
+    finally:
+        agent.stop()
+
+
 def a_lease(scene: Scene) -> None:
     settings = LeaseSettings(namespace=scene.app.namespace, name="agents")
     lease = Lease(scene.subject.client, settings, "me")
@@ -245,7 +262,7 @@ SCENARIOS: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "events": (events,),
     "configmaps": (config_maps,),
     "secrets": (secrets, a_secret_of_a_measurement),
-    "releasegroups": (release_groups,),
+    "releasegroups": (release_groups, a_request_about_a_group),
     "releasegroups/status": (release_groups,),
     "httproutes": (release_groups,),
     "grpcroutes": (grpc_routes,),

@@ -37,6 +37,7 @@ BODIES: Mapping[str, dict[str, Any]] = {
         "denyService": {"name": "deny", "port": 8080},
         "removedServices": ["auth"],
         "suspend": {"reason": "a holiday", "by": "ada", "until": "2026-12-27T08:00:00Z"},
+        "retry": {"digest": f"v1-{'3f' * 10}", "number": 1, "by": "ada", "after": 7},
         "prePromotionAnalysis": ANALYSIS,
         "postPromotionAnalysis": ANALYSIS,
         "webhooks": [{**HOOK, "metadata": {"team": "shop"}}],
