@@ -48,7 +48,8 @@ _CONTROLLERS = (
     "horizontalpodautoscaling",
     "namespace",
 )
-_LESS_COLLECTING = {"GOGC": "400"}  # A tenth of what a story costs was the collector's; there is memory enough.
+LESS_COLLECTING = {"GOGC": "400"}
+"""For programs in Go. A tenth of what a story costs was the collector's; there is memory enough."""
 _FEATURES = "--feature-gates=TTLAfterFinished=true"
 """Jobs that delete themselves: off before 1.21, and no gate any more since 1.24."""
 
@@ -253,7 +254,7 @@ class ControlPlane:
                 stdout=log,
                 stderr=log,
                 cwd=self._folder,
-                env=os.environ | _LESS_COLLECTING,
+                env=os.environ | LESS_COLLECTING,
             )
         self._processes.append(process)
 

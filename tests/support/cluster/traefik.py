@@ -62,7 +62,12 @@ class Traefik:
         """Start it, and wait until it listens; which routes it knows then nobody can tell."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                leashed(self._command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder
+                leashed(self._command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                env=os.environ | control_plane.LESS_COLLECTING,
             )
         eventually(self._is_up, what="Traefik listens")
 
@@ -130,7 +135,7 @@ def _options(kubeconfig: Path) -> Iterator[str]:
     content = yaml.safe_load(kubeconfig.read_text())
     server, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
     gateway = "--providers.kubernetesgateway"
-    yield from ("--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=DEBUG")
+    yield from ("--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=INFO")
     yield from (f"--entrypoints.web.address=:{_WEB}", f"--entrypoints.health.address=127.0.0.1:{_PING}")
     yield from ("--ping=true", "--ping.entrypoint=health", "--providers.providersthrottleduration=50ms")
     yield from ("--experimental.kubernetesgateway=true", f"{gateway}=true", f"{gateway}.endpoint={server['server']}")
