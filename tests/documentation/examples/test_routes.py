@@ -11,7 +11,7 @@ from gitops_bg.cluster.manifests.app_route import named_version_of, with_named_v
 from gitops_bg.spec.app.load import load_app
 from tests.spec.texts import SERVICE, TARGET, WEB, source_of
 
-PAGE = (Path(__file__).parents[2] / "docs" / "features" / "routes.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "features" / "routes.md").read_text(encoding="utf-8")
 
 
 def test_the_route_of_the_page_is_made_of_its_app() -> None:

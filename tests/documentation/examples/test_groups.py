@@ -21,7 +21,7 @@ from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.simulation import World, version
 from tests.support.group_plans import explain_text, plan_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "features" / "groups.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "features" / "groups.md").read_text(encoding="utf-8")
 STORE = GroupKey("shop", "store")
 GATEWAY = GroupGateway((ParentRef("public"),), ("shop.example.com",), deny=Deny(backend=Backend("gitops-bg-deny", 80)))
 
