@@ -24,7 +24,7 @@ from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
-from gitops_bg.agent.groups.commits import GroupCommits
+from gitops_bg.agent.groups.commits import CommitWiring, GroupCommits
 from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.reconciler import Background as GroupBackground
 from gitops_bg.agent.groups.reconciler import GroupReconciler
@@ -213,12 +213,13 @@ class Agent:
         )
 
     def _group_commits(self) -> GroupCommits:
+        def may_write() -> bool:
+            """A decision made before must not build on the present main, as with the commits of apps."""
+            return self.leadership.holds and not (self.catalog.rewritten or self.catalog.held)
+
         return GroupCommits(
             self.repository,
-            pushed=self.git.poll_soon,
-            changed=self._look_soon,
-            # A decision made before must not build on the present main, as with the commits of apps.
-            may_write=lambda: self.leadership.holds and not (self.catalog.rewritten or self.catalog.held),
+            CommitWiring(self.metrics, self.git.poll_soon, self._look_soon, may_write),
             clock=self._steady,
             backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from gitops_bg.agent.groups.commits import CommitTrouble, GroupCommits
+from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.model.desired import Problem
@@ -39,6 +40,7 @@ class Main:
         self.pushed = 0
         self.told: list[GroupKey] = []
         self.leads = True
+        self.metrics = Metrics()
         self.branch = ""
         """What the branch of the group says; empty: there is none."""
         self.head = ""
@@ -104,7 +106,7 @@ def main() -> Main:
 @pytest.fixture
 def commits(main: Main) -> Iterator[GroupCommits]:
     as_repository: Any = main
-    with committing(as_repository, main.note_push, main.told.append, lambda: main.leads) as made:
+    with committing(as_repository, main.note_push, main.told.append, lambda: main.leads, main.metrics) as made:
         yield made
 
 
@@ -119,6 +121,20 @@ def test_one_commit_names_the_version_that_serves_and_says_why(main: Main, commi
     assert main.text == '# the store\nspec:\n  active: "v1"\n'
     assert main.messages == ["store: roll back to v1\n\nv2 was left: post-promotion analysis failed: smoke\n"]
     assert (main.tries, main.pushed, commits.trouble(STORE)) == (1, 1, FREE)
+
+
+def test_its_commits_and_what_is_refused_are_counted_as_those_of_apps(main: Main, commits: GroupCommits) -> None:
+    def counted(series: str, **labels: str) -> float | None:
+        return main.metrics.registry.get_sample_value(f"gitops_bg_{series}", labels)
+
+    main.error = PushRefused("main is protected")
+    commits.submit(STORE, BACK)
+    eventually(lambda: commits.trouble(STORE).branch == BRANCH, what="the branch has it")
+    assert counted("git_commits_total", kind="offer") == 1
+    assert counted("git_push_failures_total", kind="main", reason=PushRefused.reason)
+    main.error = None
+    eventually(lambda: main.active == "v1", what="main takes it")
+    eventually(lambda: counted("git_commits_total", kind="main") == 1, what="it is counted")
 
 
 @pytest.mark.parametrize("text", ["spec: {active: v3}\n", "spec: {active: v1}\n", "spec: [\n", "- 1\n", "spec: 1\n"])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.due_thread import DueThread
@@ -51,25 +52,34 @@ _UNTIL_READ = timedelta(minutes=1)
 _NONE = CommitTrouble()
 
 
+@dataclass(frozen=True, slots=True)
+class CommitWiring:
+    """Who is asked, and who is told."""
+
+    metrics: Metrics
+    pushed: Callable[[], None]
+    """Told of each commit."""
+    changed: Callable[[GroupKey], None]
+    """Told of each group whose trouble changed."""
+    may_write: Callable[[], bool]
+    """Whether this agent leads, and main counts."""
+
+
 class GroupCommits(DueThread[GroupKey]):
-    """``pushed`` is told of each commit, ``changed`` of each group whose trouble changed; ``clock`` gives UTC."""
+    """``clock`` gives UTC."""
 
     def __init__(
         self,
         repository: Repository,
+        wiring: CommitWiring,
         *,
-        pushed: Callable[[], None],
-        changed: Callable[[GroupKey], None],
-        may_write: Callable[[], bool],
         clock: Callable[[], datetime],
         backoff: Backoff[GroupKey],
         crashed: Callable[[BaseException], None],
     ) -> None:
         super().__init__("group-commits", crashed, clock)
         self._repository = repository
-        self._pushed = pushed
-        self._tell = changed
-        self._may_write = may_write
+        self._wiring, self._metrics = wiring, wiring.metrics
         self._backoff = backoff
         self._own: dict[GroupKey, str] = {}
         """The heads that the agent itself has put on branches: no other is replaced, nor deleted before main has it."""
@@ -106,7 +116,7 @@ class GroupCommits(DueThread[GroupKey]):
             commit = self._wanted.get(group)
         if commit is not None:
             self._write(group, commit)
-        elif self._may_write():
+        elif self._wiring.may_write():
             self._withdraw(group)
 
     def _withdraw(self, group: GroupKey) -> None:
@@ -140,18 +150,20 @@ class GroupCommits(DueThread[GroupKey]):
         return True
 
     def _write(self, group: GroupKey, commit: CommitActive) -> None:
-        if not self._may_write():
+        if not self._wiring.may_write():
             self._again(group, commit, _WAIT, self.trouble(group))
             return
         path = f"{group_folder(group)}/{GROUP_FILE}"
         edit = partial(_naming, commit, path)
         message = f"{group.name}: roll back to {commit.version}\n\n{commit.named} was left: {commit.reason}\n"
+        began = self._clock()
         try:
             with guarded(f"committing that {group} went back"):
                 edited = self._repository.commit_files({path: edit}, message)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
+            self._metrics.push_failed("main", error.reason)
             wait = timedelta(seconds=self._backoff.failed(group))
             LOGGER.warning("%s: %s; again in %.1f s", group, error, wait.total_seconds())
             is_shown = isinstance(error, REFUSALS)
@@ -162,10 +174,11 @@ class GroupCommits(DueThread[GroupKey]):
             return
         self._backoff.succeeded(group)
         if edited.changed:
+            self._count("main", began)
             LOGGER.info("%s: commit %s names %s", group, edited.commit, commit.version)
         self._again(group, commit, _UNTIL_READ, _NONE)
         self._tidy(group)
-        self._pushed()
+        self._wiring.pushed()
 
     def _offered(
         self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, trouble: CommitTrouble
@@ -173,7 +186,7 @@ class GroupCommits(DueThread[GroupKey]):
         """Put what main refuses on the branch of the group, unless somebody else's wish is there; return the trouble
         with its name, or with what is in its way, too.
         """
-        name = promotion_branch(group)
+        name, began = promotion_branch(group), self._clock()
         try:
             with guarded(f"offering that {group} went back"):
                 head = self._repository.group_branch_head(group)
@@ -181,17 +194,24 @@ class GroupCommits(DueThread[GroupKey]):
                 edited = self._repository.offer_group(group, edits, message, seen=seen)
                 if edited.changed or self._says(edited.commit, message):
                     self._own[group] = edited.commit
-        except BranchMoved:
+        except BranchMoved as error:
+            self._metrics.push_failed("offer", error.reason)
             reason = f"{trouble.reason}; and {name} has what somebody else asked for: merge it, or delete it"
             return CommitTrouble(reason)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
+            self._metrics.push_failed("offer", error.reason)
             LOGGER.warning("%s: %s", group, error)
             return trouble
         if edited.changed:
+            self._count("offer", began)
             LOGGER.info("%s: %s has the commit that main refuses", group, name)
         return CommitTrouble(trouble.reason, name) if edited.paths else trouble
+
+    def _count(self, kind: str, began: datetime) -> None:
+        """Count a commit, as one of an app's."""
+        self._metrics.git_wrote(kind, 1, (self._clock() - began).total_seconds())
 
     def _says(self, commit: str, message: str) -> bool:
         """Whether a commit is one that an agent made for this very way back, before it was started anew."""
@@ -211,7 +231,7 @@ class GroupCommits(DueThread[GroupKey]):
             if trouble != _NONE:
                 self._troubles[group] = trouble
         if trouble != before:
-            self._tell(group)
+            self._wiring.changed(group)
 
 
 def _naming(commit: CommitActive, path: str, data: bytes) -> bytes:
