@@ -171,7 +171,9 @@ def _activate(
         proposed = _propose(session, output, key, change)
         if waiting.wait and not proposed.branch:
             wait_for_requests(session, at.kube, key, version, waiting.timeout)
-    done = f"main asks for {version} {f'by commit {proposed.commit[:10]}' if proposed.changed else 'already'}"
+    asked = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
+    held = _held(key, config.desired, record, version) if record is not None and named == version else ""
+    done = f"main asks for {version} {asked}{held}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
 
@@ -182,6 +184,12 @@ def _only(group: GroupKey, versions: tuple[str, ...] | None, move: _Move) -> str
     if versions is None or len(versions) > 1:
         raise UsageError(f"which version of {group}? Name one: {', '.join(versions or ['v1, v2, …'])}")
     return versions[0]
+
+
+def _held(key: GroupKey, desired: DesiredGroup, record: GroupRecord, version: str) -> str:
+    """What keeps a version from its promotion although main names it, as the end of a sentence; or empty."""
+    hold = record.held(f"{version}-{desired.versions[version].content}")
+    return f", and it is on hold: {hold.why}; `gitops-bg retry {key}` lifts the hold" if hold is not None else ""
 
 
 _ASKED_FOR = (VersionStage.ACTIVE, VersionStage.CANDIDATE)

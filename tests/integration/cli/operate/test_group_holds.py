@@ -43,6 +43,7 @@ def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: 
     lifts = f"`gitops-bg retry {name}` lifts the hold"
     assert store.condition("OnHold")["message"].endswith(lifts)
     assert lifts in " ".join(cli("explain", name).split())
+    assert ", and it is on hold: " in cli("group", "promote", name, "v2")
     measured.finds["pre"] = True
 
     told = cli.json("retry", name, "-m", "the database is back")
