@@ -1,35 +1,21 @@
 """The texts of the pull request of a group's branch: which services move, and who answers which request then. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gitops_bg.core.groups.inspect.forecast import Changed
-from gitops_bg.core.groups.inspect.proposal import Proposal
-from gitops_bg.forge.markdown import code, cut, gate_rows, plain, shut_gates, within
+from gitops_bg.forge.markdown import GOES_BACK, IS_THERE, Texts, code, gate_rows, pull_title, verdict, within
 from gitops_bg.forge.offer import GroupOffer
-from gitops_bg.forge.port import CheckState
 
-LONGEST_TITLE = 200
 MOST_ROWS = 50
 """How many rows of a table are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """What a pull request says, and the status of its head."""
-
-    title: str
-    body: str
-    state: CheckState
-    description: str
-
-
 def group_texts(offer: GroupOffer, longest: int) -> Texts:
     """Return the texts; the body is no longer than so many characters."""
-    where = f" [{plain(offer.cluster)}]"
-    change = cut(plain(offer.asks.change), LONGEST_TITLE - len(where) - len(str(offer.group)) - 2)
-    body = "\n\n".join(filter(None, _parts(offer)))
-    return Texts(f"{offer.group}: {change}{where}", within(body, longest), *_verdict(offer.asks))
+    asks, body = offer.asks, "\n\n".join(filter(None, _parts(offer)))
+    back = IS_THERE if asks.is_back else GOES_BACK
+    said = verdict(asks.refused, back if asks.goes_back else "", asks.gates)
+    return Texts(pull_title(offer.group, asks.change, offer.cluster), within(body, longest), *said)
 
 
 def _parts(offer: GroupOffer) -> Iterator[str]:
@@ -85,12 +71,3 @@ def _way_back(offer: GroupOffer) -> str:
         f"To go back after the merge: `git revert` its commit and push, or {rollback}; {asks.live} stays warm, and "
         f"going back waits for no gate.\n\n{no}"
     )
-
-
-def _verdict(asks: Proposal) -> tuple[CheckState, str]:
-    if asks.refused:
-        return CheckState.FAILURE, asks.refused
-    if asks.goes_back:
-        return CheckState.SUCCESS, "traffic is there: merge this" if asks.is_back else "it goes back: merge this"
-    shut = shut_gates(asks.gates)
-    return (CheckState.PENDING, shut) if shut else (CheckState.SUCCESS, "every gate is open: merge this")

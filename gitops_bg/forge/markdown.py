@@ -7,10 +7,16 @@ forge looks for mentions and references, and every sign that could mean somethin
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.text.printable import printable
+from gitops_bg.forge.port import CheckState
 
+LONGEST_TITLE = 200
+GOES_BACK = "it goes back"
+IS_THERE = "traffic is there"
 _LONGEST = 200
 _PLAIN = re.compile(r"[^\W_]|[ .,/=+]")
 _TICKS = re.compile(r"`+")
@@ -85,3 +91,30 @@ def _shortly(gate: GateResult) -> str:
 
 def _inert(sign: str) -> str:
     return sign if _PLAIN.match(sign) else f"&#{ord(sign)};"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What a pull request says, and the status of its head."""
+
+    title: str
+    body: str
+    state: CheckState
+    description: str
+
+
+def pull_title(who: AppOrGroup, change: str, cluster: str, *, back: str = "") -> str:
+    """Return app or group, change and cluster: ``shop/web: 1.4.0 → 1.5.0 [prod-eu]``; only the change is cut."""
+    where = f" [{plain(cluster)}]"
+    room = LONGEST_TITLE - len(where) - len(str(who)) - len(back) - 2
+    return f"{who}: {back}{cut(plain(change), room)}{where}"
+
+
+def verdict(refused: str, back: str, gates: Iterable[GateResult]) -> tuple[CheckState, str]:
+    """Return the status for branch protection, and why: failure if it must not be merged, pending while a gate is shut.
+    ``back`` says that nothing is waited for: `GOES_BACK` or `IS_THERE`; empty where it goes forward.
+    """
+    if refused:
+        return CheckState.FAILURE, refused
+    shut = "" if back else shut_gates(gates)
+    return (CheckState.PENDING, shut) if shut else (CheckState.SUCCESS, f"{back or 'every gate is open'}: merge this")

@@ -7,14 +7,25 @@ from typing import Any
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.forge.group_wanted import Texts, group_texts
-from gitops_bg.forge.markdown import block, code, cut, gate_rows, plain, shut_gates, within
+from gitops_bg.forge.group_wanted import group_texts
+from gitops_bg.forge.markdown import (
+    GOES_BACK,
+    IS_THERE,
+    Texts,
+    block,
+    code,
+    cut,
+    gate_rows,
+    plain,
+    pull_title,
+    verdict,
+    within,
+)
 from gitops_bg.forge.marker import Marker, hashed, without_marker
 from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
 from gitops_bg.spec.manifests.differences import differences
 
-LONGEST_TITLE = 200
 _NOT_OFFERED = "content that gitops-bg does not offer"
 _MOST_TAGS = 3
 _LEFT_OUT = "… (cut: the forge takes no more; the branch's commit has all of it)"
@@ -65,13 +76,10 @@ def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
 
 
 def title_of(offer: Offer) -> str:
-    """Return app, change and cluster: ``shop/web: 1.4.0 → 1.5.0 [prod-eu]``."""
-    where = f" [{plain(offer.cluster)}]"
-    if offer.content is Content.OTHER:
-        return f"{offer.app}: {_NOT_OFFERED}{where}"
-    back = "back to " if _is_back(offer) else ""
-    what = cut(plain(_change(offer)), LONGEST_TITLE - len(where) - len(str(offer.app)) - len(back) - 2)
-    return f"{offer.app}: {back}{what}{where}"
+    """Return the title, which names the images that change."""
+    is_other = offer.content is Content.OTHER
+    change, back = (_NOT_OFFERED, "") if is_other else (_change(offer), "back to " if _is_back(offer) else "")
+    return pull_title(offer.app, change, offer.cluster, back=back)
 
 
 def _is_back(offer: Offer) -> bool:
@@ -234,13 +242,6 @@ def status_of(offer: Offer) -> CheckStatus:
 
 
 def _verdict(offer: Offer) -> tuple[CheckState, str]:
-    if offer.refused:
-        return CheckState.FAILURE, offer.refused
-    if offer.content is Content.OTHER:
-        return CheckState.FAILURE, f"the branch holds {_NOT_OFFERED}"
-    if offer.content is Content.WAY_BACK:
-        return CheckState.SUCCESS, "it goes back: merge this"
-    shut = shut_gates(gate for gate in offer.gates if gate.kind != GateKind.APPROVAL)
-    if shut and not offer.goes_back:
-        return CheckState.PENDING, shut
-    return CheckState.SUCCESS, "traffic is there: merge this" if offer.goes_back else "every gate is open: merge this"
+    refused = offer.refused or (f"the branch holds {_NOT_OFFERED}" if offer.content is Content.OTHER else "")
+    back = GOES_BACK if offer.content is Content.WAY_BACK else IS_THERE if offer.goes_back else ""
+    return verdict(refused, back, (gate for gate in offer.gates if gate.kind != GateKind.APPROVAL))

@@ -17,8 +17,9 @@ from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.errors import ForgeDown
-from gitops_bg.forge.group_wanted import LONGEST_TITLE, MOST_ROWS
+from gitops_bg.forge.group_wanted import MOST_ROWS
 from gitops_bg.forge.heard import Asks
+from gitops_bg.forge.markdown import LONGEST_TITLE
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull, GroupOffer
 from gitops_bg.forge.port import CheckState, Limits, PullState, Review, User, Verdict
