@@ -4,6 +4,13 @@ from gitops_bg.cli.errors import NameNotFound, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
+from gitops_bg.core.model.version import GroupKey
+
+
+def live_group(client: Client, namespace: str, name: str) -> GroupKey:
+    """Return the one live group that a person means. Raises as `live_groups`."""
+    metadata = live_groups(client, namespace, name)[0]["metadata"]
+    return GroupKey(metadata["namespace"], metadata["name"])
 
 
 def live_groups(client: Client, namespace: str, name: str) -> list[Object]:

@@ -15,7 +15,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.clone.user_git import who
 from gitops_bg.cli.commands.group.abort import abort_group, goes, planned_of
-from gitops_bg.cli.commands.group.live import live_groups
+from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options import completion
@@ -101,20 +101,19 @@ def abort(
 
 
 def _key(at: LiveOptions, name: str) -> AppOrGroup:
-    """The app that a person means; where no live one has the name, the release group."""
+    """The app that a person means; where no live one has the name, the release group. Raises `NameNotFound`."""
     with Session(kube=at.kube, place=at.place) as session:
         try:
             app = session.app(name)
-            is_there = session.client.get(APPS, app.namespace, app.name) is not None
-        except NameNotFound:
-            app, is_there = None, False
+            if session.client.get(APPS, app.namespace, app.name) is not None:
+                return app
+            missing = NameNotFound(f"the cluster runs no app {app}")
+        except NameNotFound as error:
+            missing = error
         try:
-            found = () if is_there else live_groups(session.client, at.place.namespace, name)
+            return live_group(session.client, at.place.namespace, name)
         except NameNotFound:
-            found = ()
-        if found:
-            return GroupKey(found[0]["metadata"]["namespace"], found[0]["metadata"]["name"])
-        return app if app is not None else session.app(name)
+            raise missing from None
 
 
 def _one(asked: _Asked, key: AppOrGroup, shown: _Planned | None = None) -> "tuple[_AbortedJson, str]":

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.cli.commands.group.live import live_groups
+from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.watching.watch_changes import Wait, changes, until
@@ -78,7 +78,6 @@ class AskedGroup:
 def asked_group(at: LiveOptions, name: str) -> Iterator[AskedGroup]:
     """The live group that a person means. Raises `NameNotFound`, `UsageError`."""
     with LiveSession(at.kube, at.place) as session:
-        found = live_groups(session.client, at.place.namespace, name)
-        key = GroupKey(found[0]["metadata"]["namespace"], found[0]["metadata"]["name"])
+        key = live_group(session.client, at.place.namespace, name)
         with changes(access(at.kube), key.namespace, groups=True) as next_change:
             yield AskedGroup(key, GroupCluster(session.client, {}), next_change)
