@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gitops_bg.core.checks.policies.match import apps_asked_about, scopes_asked_about
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.policies.facts import Others, Peer
+from gitops_bg.core.model.policies.facts import NO_OTHERS, Others, Peer
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
@@ -89,6 +89,8 @@ class PeerBoard:
         on.
         """
         policies = tuple(policies)
+        if not policies and who not in self._waiting:
+            return NO_OTHERS  # Who asks nothing waits for nobody who holds the board.
         named = apps_asked_about(policies, who.namespace)
         counted = bool(scopes_asked_about(policies))
         with self._lock:

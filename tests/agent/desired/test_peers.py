@@ -158,6 +158,15 @@ def test_a_decision_that_takes_long_holds_up_no_other_and_is_taken_again_if_anot
     assert decided == [True, False], "the place was taken meanwhile"
 
 
+def test_who_asks_nothing_waits_for_nobody_who_holds_the_board() -> None:
+    made, _ = board(WEB, API)
+    with made._lock:
+        other = Thread(target=made.agreed, args=((), API, lambda others: others, lambda _: None))
+        other.start()
+        other.join(20)
+        assert not other.is_alive()
+
+
 @pytest.mark.parametrize(("seconds", "comes_again_later"), [(0.01, False), (0.1, True)])
 def test_one_that_others_overtake_again_and_again_holds_the_board_only_for_a_short_time(
     seconds: float, comes_again_later: bool
