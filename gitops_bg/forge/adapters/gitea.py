@@ -107,6 +107,7 @@ class Gitea(IssueForge):
             if refusal.status == 409:
                 raise HeadMoved(self._api.place, pull.number, head, refused)
             if "try again later" in refused.lower():
+                self._api.get(f"{self._path}/pulls/{pull.number}", "view it")  # Else it may never look again itself.
                 raise StillChecking(self._api.place, pull.number)
             if "merge style" not in refused.lower():
                 break

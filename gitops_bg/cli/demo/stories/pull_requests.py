@@ -228,12 +228,17 @@ def _merge(act: Act, tag: str) -> None:
 
 
 def _merges(act: Act, number: int) -> bool:
-    """Merge a pull request; False while Gitea says to try again, because it has not looked whether that is possible."""
+    """Merge a pull request; False while Gitea says to try again, because it has not looked whether that is possible.
+
+    Its queue may have lost that look, and who views the request, as a person does, has it look once more.
+    """
+    pull = f"/pulls/{number}"
     try:
-        _forge(act).ask("POST", f"/pulls/{number}/merge", {"Do": "squash"}, gitea.REVIEWER)
+        _forge(act).ask("POST", f"{pull}/merge", {"Do": "squash"}, gitea.REVIEWER)
     except gitea.GiteaFailed as failure:
         if "try again later" not in str(failure):
             raise
+        _forge(act).ask("GET", pull, user=gitea.REVIEWER)
         return False
     return True
 
