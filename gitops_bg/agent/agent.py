@@ -25,7 +25,6 @@ from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.groups.commits import CommitWiring, GroupCommits
-from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.reconciler import Background as GroupBackground
 from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
@@ -141,7 +140,6 @@ class Agent:
         )
         self.forge = self._forge_thread()
         self.group_commits = self._group_commits()
-        self.group_ledger = self._group_ledger()
         self.groups = self._group_thread()
         self.group_commands = self._group_commands()
         self.catalog.member_state_of = self.groups.member_state
@@ -169,7 +167,7 @@ class Agent:
         )
 
     def _git_loop(self) -> GitLoop:
-        listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
+        listener = Listener(self._wake, self._wake_later, self._polled, self._crashed)
         first = self.settings.poll_seconds / 4
         return GitLoop(
             self.repository,
@@ -200,10 +198,10 @@ class Agent:
         return commit_url(self.settings.repository.url, commit, kind=kind, address=address)
 
     def _group_thread(self) -> GroupThread:
-        beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.forge, self.group_ledger)
+        beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.forge)
         return GroupThread(
             GroupReconciler(
-                self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock, self.git.poll_soon
+                self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock, self.git
             ),
             wake=self.wake_apps,
             may_write=lambda: self.leadership.holds,
@@ -220,16 +218,6 @@ class Agent:
         return GroupCommits(
             self.repository,
             CommitWiring(self.metrics, self.git.poll_soon, self._look_soon, may_write),
-            clock=self._steady,
-            backoff=Backoff(self._random.random, first=1.0, longest=300.0),
-            crashed=self._crashed,
-        )
-
-    def _group_ledger(self) -> GroupLedgerThread:
-        return GroupLedgerThread(
-            self.repository,
-            changed=self._look_soon,
-            may_write=lambda: self.leadership.holds,
             clock=self._steady,
             backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,
@@ -283,7 +271,6 @@ class Agent:
         self.git.start()
         self.forge.start()
         self.group_commits.start()
-        self.group_ledger.start()
         self.groups.start()
         self._hanging.start()
         self.git.poll_soon()
@@ -322,7 +309,6 @@ class Agent:
         self.forge.stop(self._left(until))
         self.groups.stop(self._left(until))
         self.group_commits.stop(self._left(until))
-        self.group_ledger.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -367,7 +353,7 @@ class Agent:
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
-        beside = self.measurements.idle and self.groups.idle and self.group_commits.idle and self.group_ledger.idle
+        beside = self.measurements.idle and self.groups.idle and self.group_commits.idle
         return self.queue.idle and self.git.idle and beside and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
@@ -422,7 +408,7 @@ class Agent:
             self.queue.add(app, min(at_the_latest, urgency))
 
     def _wake(self, those: Iterable[AppOrGroup]) -> None:
-        """Have apps and release groups looked at: others have moved that they wait for."""
+        """Have apps and release groups looked at: Git has changes for them, or others have moved that they wait for."""
         those = tuple(those)
         self.wake_apps(each for each in those if isinstance(each, AppKey))
         self.groups.look_at(each for each in those if isinstance(each, GroupKey))
@@ -443,10 +429,13 @@ class Agent:
         except GitopsBgError:  # Its look says what is wrong.
             return False
 
-    def _wake_later(self, apps: Iterable[AppKey], seconds: float) -> None:
+    def _wake_later(self, subjects: Iterable[AppOrGroup], seconds: float) -> None:
         moment = self._clock() + timedelta(seconds=seconds)
-        for app in apps:
-            self._timers.schedule(app, moment, "retry")
+        for each in subjects:
+            if isinstance(each, GroupKey):
+                self.groups.look_at([each], moment)
+            else:
+                self._timers.schedule(each, moment, "retry")
 
     def _polled(self, backoff_seconds: float | None) -> None:
         """Schedule the next poll. Until one is answered, queue the apps known from the cluster as well."""
@@ -547,8 +536,6 @@ class Agent:
             reasons.append("the thread of groups ended")
         if not self.group_commits.alive:
             reasons.append("the thread that commits for groups ended")
-        if not self.group_ledger.alive:
-            reasons.append("the thread that writes the ledger of groups ended")
         if not self._clock_watch.alive:
             reasons.append("the thread that watches the clock ended")
         if not self._hanging.alive:

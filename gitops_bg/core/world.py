@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from gitops_bg.core.delivery.ledger import noted
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
@@ -393,7 +394,7 @@ class World:
     ) -> "World":
         """Return the same world with one more ledger entry to write to Git."""
         entry = LedgerEntry(
-            sequence=self.record.sequence + 1,
+            sequence=0,
             at=self.now,
             event=event,
             rollout=to.rollout if to else 0,
@@ -408,6 +409,4 @@ class World:
             approved_by=approved_by,
         )
         from_tag, to_tag = self.tags_between(origin, to)
-        entry = replace(entry, from_tag=from_tag, to_tag=to_tag)
-        record = replace(self.record, sequence=entry.sequence, ledger=(*self.record.ledger, entry))
-        return self.with_record(record)
+        return self.with_record(noted(self.record, replace(entry, from_tag=from_tag, to_tag=to_tag)))

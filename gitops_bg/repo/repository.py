@@ -30,20 +30,17 @@ from functools import partial
 from itertools import islice
 from types import TracebackType
 
-from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts
-from gitops_bg.core.model.version import AppKey, GroupKey, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
-from gitops_bg.repo.ledger.group_ledger import GroupLedger
-from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
-from gitops_bg.repo.ledger.history import AppHistory, Committed
+from gitops_bg.repo.ledger.history import Committed, LedgerHistory
 from gitops_bg.repo.ledger.ledger import Ledger, Published
-from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch
 from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_file import PolicyChange
@@ -144,9 +141,8 @@ class Repository:
         own = OwnCommits(mirror, committer, verifier, key)
         self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
         self._ledger = Ledger(branch, blobs)
-        self._group_ledger = GroupLedger(mirror, branch, self._files)
         self._primaries = Primaries(mirror, trees, near, blobs, self._index, walked, self._mainline)
-        self._app_history = AppHistory(mirror, blobs, branch)
+        self._history = LedgerHistory(mirror, blobs, branch)
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
         if key is not None:
             self._demand_own_signature(key)
@@ -650,7 +646,7 @@ class Repository:
 
     # The ledger.
 
-    def publish(self, batch: Mapping[AppKey, LedgerBatch]) -> Published:
+    def publish(self, batch: Mapping[AppOrGroup, LedgerBatch]) -> Published:
         """Write what the ledger does not have yet; may be repeated. Raises as ``commit_primaries``."""
         with self._guarded(), self._writing():
             return self._ledger.publish(batch)
@@ -677,47 +673,25 @@ class Repository:
         with self._guarded():
             return self._policy_log.at(commit)
 
-    def positions(self) -> Mapping[AppKey, Position]:
-        """How far the ledger got, by app."""
+    def positions(self) -> Mapping[AppOrGroup, Position]:
+        """How far the ledger got, by app and release group."""
         with self._guarded():
             return self._ledger.positions()
 
-    def memory(self, app: AppKey) -> LedgerMemory | None:
-        """What the ledger knows of an app whose record is lost; None where it knows nothing."""
+    def memory(self, subject: AppOrGroup) -> LedgerMemory | None:
+        """What the ledger knows of an app or a group whose record is lost; None where it knows nothing."""
         with self._guarded():
-            return self._ledger.memory(app)
+            return self._ledger.memory(subject)
 
-    def history(self, app: AppKey, limit: int | None = None) -> Sequence[Committed]:
-        """The ledger entries of an app, newest first, all or the first ``limit``."""
+    def history(self, subject: AppOrGroup, limit: int | None = None) -> Sequence[Committed]:
+        """The ledger entries of an app or a group, newest first, all or the first ``limit``."""
         with self._guarded():
-            return list(islice(self._app_history.of(app), limit))
+            return list(islice(self._history.of(subject), limit))
 
-    def publish_groups(self, batch: Mapping[GroupKey, GroupLedgerBatch]) -> dict[GroupKey, GroupDocument]:
-        """Write what the ledger of groups does not have yet; return what it has. Raises as ``commit_primaries``."""
-        with self._guarded(), self._writing():
-            return self._group_ledger.publish(batch)
-
-    def group_document(self, group: GroupKey) -> GroupDocument:
-        """What the ledger has of a group."""
-        with self._guarded():
-            return self._group_ledger.document(group)
-
-    def group_history(
-        self, group: GroupKey, limit: int | None = None
-    ) -> Sequence[tuple[str, PublishedEntry[GroupLedgerEntry]]]:
-        """The ledger entries of a group, newest first, each with the commit that brought it."""
-        with self._guarded():
-            return list(islice(self._group_ledger.history(group), limit))
-
-    def ledger_doubts(self) -> Mapping[AppKey, str]:
-        """Why the files of these apps on the state branch, as they stand, are not believed."""
+    def ledger_doubts(self) -> Mapping[AppOrGroup, str]:
+        """Why the files of these on the state branch, as they stand, are not believed."""
         with self._guarded():
             return self._ledger.doubts()
-
-    def group_ledger_doubts(self) -> Mapping[GroupKey, str]:
-        """As `ledger_doubts`, of groups."""
-        with self._guarded():
-            return self._group_ledger.doubts()
 
     def policy_log_doubt(self) -> str:
         """As `ledger_doubts`, of the file of policies; empty where it is believed."""
@@ -737,7 +711,7 @@ class Repository:
             return self._state_branch.trouble
 
     def ledger_problems(self) -> tuple[Problem, ...]:
-        """Files of apps on the state branch that somebody else changed."""
+        """Files of apps and groups on the state branch that somebody else changed."""
         with self._guarded():
             return self._ledger.problems()
 

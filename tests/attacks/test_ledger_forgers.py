@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.ledger.errors import LedgerNotChecked
-from gitops_bg.repo.ledger.ledger_file import AppState
+from gitops_bg.repo.ledger.ledger_file import SubjectState
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import API, WEB, opened, remote
 from tests.integration.repo.ledger.test_ledger import STATE, batch, entry, sequences
@@ -137,7 +137,7 @@ def test_what_the_agent_signed_for_main_is_no_ledger(agent: Repository, signed: 
 def test_the_ledger_of_another_cluster_is_no_ledger_of_this(agent: Repository, signed: Signed, forger: Forger) -> None:
     other = signed.open("staging", cluster="staging")
     other.poll()
-    other.publish({WEB: batch(entry(1), entry(2), state=AppState(active_digests=(EVIL,)))})
+    other.publish({WEB: batch(entry(1), entry(2), state=SubjectState(served=(EVIL,)))})
     staging = signed.remote.head("gitops-bg/state/staging") or ""
     for tip in (forger.commit(staging, forger.tip, name=MALLORY), staging):
         forger.push(tip)
@@ -200,7 +200,7 @@ def test_a_name_with_a_byte_that_ends_texts_tells_git_nothing_else(
     """Git prints what it is asked with such bytes between: a name must not pass for a whole other commit."""
     other = signed.open("staging", cluster="staging")
     other.poll()
-    other.publish({WEB: batch(entry(1), state=AppState(active_digests=(EVIL,)))})
+    other.publish({WEB: batch(entry(1), state=SubjectState(served=(EVIL,)))})
     staging = signed.remote.head("gitops-bg/state/staging") or ""
     remote, ours = signed.remote, forger.tip
     raw = remote.run("cat-file", "commit", forger.commit(ours, files={FILE: forger.wanted()})).encode() + b"\n"

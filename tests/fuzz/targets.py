@@ -21,7 +21,7 @@ from gitops_bg.core.text.printable import printable
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
-from gitops_bg.repo.ledger import group_ledger_file, ledger_file, policy_file
+from gitops_bg.repo.ledger import ledger_file, policy_file
 from gitops_bg.repo.read.markers import markers_in
 from gitops_bg.spec.analysis.expressions import BadExpression, check
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
@@ -110,7 +110,6 @@ TARGETS: dict[str, Target] = {
     "endpoint-slice": Target(_object(slice_state), NotJson),
     "live-app": Target(_object(app_state), NotJson),
     "ledger": Target(ledger_file.parse, ValueError),
-    "group-ledger": Target(group_ledger_file.parse, ValueError),
     "policy-log": Target(policy_file.parse, ValueError),
     "commit": Target(output.commit_in),
     "message": Target(lambda data: markers_in(_text(data))),

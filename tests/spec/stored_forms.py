@@ -9,17 +9,19 @@ import dataclasses
 import json
 import typing
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
+from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
-from gitops_bg.repo.ledger import group_ledger_file, ledger_file
+from gitops_bg.repo.ledger import ledger_file
 from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.codec import is_union, to_json
@@ -67,17 +69,16 @@ def written() -> dict[str, bytes]:
     snapshot = snapshot_of(POD)
     source = Source(commit="9be1" * 10, author="Ada <ada@example.com>", date=BEGINNING)
     version = Version(2, snapshot, Color.GREEN, Stage.ACTIVE, source, rollout=2, rollout_started_at=BEGINNING)
-    apps = ledger_file.Document(
-        ledger_file.state_of(record), Position("5eed", 99_999), (PublishedEntry("5eed", filled(LedgerEntry)),)
-    )
-    groups = group_ledger_file.GroupDocument(
-        Position("5eed", 99_999), "v2", "v1", (PublishedEntry("5eed", filled(GroupLedgerEntry)),)
-    )
+    position, history = Position("5eed", 99_999), (PublishedEntry("5eed", filled(LedgerEntry)),)
+    stages = zip(("v1", "v2"), (VersionStage.LEGACY, VersionStage.ACTIVE), strict=True)
+    versions = GroupState(tuple(GroupVersion(name, stage, BEGINNING) for name, stage in stages))
     return {
         "record.json": _json(to_json(record)),
         "group-record.json": _json(to_json(group)),
-        "ledger.json": ledger_file.render(apps),
-        "group-ledger.json": group_ledger_file.render(groups),
+        "ledger.json": ledger_file.render(ledger_file.Document(ledger_file.state_of(record), position, history)),
+        "group-ledger.json": ledger_file.render(
+            ledger_file.Document(ledger_file.state_of(replace(group, state=versions)), position, history)
+        ),
         "primary.yaml": render_primary(AppKey("shop", "web"), version).encode(),
         "digests.json": _json({snapshot.digest: POD}),
         **{name: (DEPLOY / file).read_bytes() for name, file in DEFINITIONS.items()},

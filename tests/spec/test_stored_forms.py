@@ -11,14 +11,14 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.ledger import group_ledger_file, ledger_file
+from gitops_bg.repo.ledger import ledger_file
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.yaml.reader import read_one
 from tests.spec.stored_forms import DEFINITIONS, DEPLOY, FOLDER, written
 
 RECORDS = {"record.json": Record, "group-record.json": GroupRecord}
-LEDGERS: dict[str, Any] = {"ledger.json": ledger_file, "group-ledger.json": group_ledger_file}
+LEDGERS = ("ledger.json", "group-ledger.json")
 
 
 @pytest.mark.parametrize("name", written())
@@ -41,7 +41,7 @@ def test_a_field_that_a_release_before_did_not_know_may_be_absent(kind: Any) -> 
 @pytest.mark.parametrize("name", LEDGERS)
 def test_a_ledger_of_0_1_0_loses_nothing(name: str) -> None:
     stored = (FOLDER / name).read_bytes()
-    assert LEDGERS[name].render(LEDGERS[name].parse(stored)) == stored
+    assert ledger_file.render(ledger_file.parse(stored)) == stored
 
 
 def test_a_primary_yaml_of_0_1_0_names_its_version() -> None:

@@ -26,7 +26,7 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
-from gitops_bg.repo.ledger.places import path_of_app
+from gitops_bg.repo.ledger.places import path_of
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
@@ -422,7 +422,7 @@ class App:
         record = self.record
         if not record.ledger:
             return record.routing.switch is None
-        text = self.scenario.remote.show(STATE_BRANCH, path_of_app(self.key))
+        text = self.scenario.remote.show(STATE_BRANCH, path_of(self.key))
         found = json.loads(text) if text else {}
         told = found.get("epoch") == record.epoch and found["sequence"] >= record.sequence
         return told and record.routing.switch is None

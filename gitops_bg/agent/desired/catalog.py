@@ -26,8 +26,9 @@ from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed, asks_who_brought
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
-from gitops_bg.core.groups.record import MemberState
-from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
+from gitops_bg.core.groups.observed import LedgerPosition
+from gitops_bg.core.groups.record import GroupRecord, MemberState
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
@@ -35,7 +36,8 @@ from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.git.errors import MainNotVerified
@@ -51,9 +53,9 @@ Document = TypeVar("Document", Target, Primary)
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """The result of a look at the remote: the apps to look at again, and whether main moved."""
+    """The result of a look at the remote: what to look at again, and whether main moved."""
 
-    dirty: frozenset[AppKey]
+    dirty: frozenset[AppOrGroup]
     moved: bool
 
 
@@ -79,10 +81,10 @@ class Catalog:
         self._revisions = Revisions(repository)
         self.board = PeerBoard(self.subjects)
         self.policing = PolicingFacts(repository)
-        self._positions: Mapping[AppKey, Position] = {}
-        self._doubts: Mapping[AppKey, str] = {}
+        self._positions: Mapping[AppOrGroup, Position] = {}
+        self._doubts: Mapping[AppOrGroup, str] = {}
         self._ledger_is_known = False
-        self.ledger_at = ("", "")
+        self._ledger_at = ("", "")
         """Where the state branch is, and the commit whose files count there."""
         self.policy_log_doubt = ""
         """Why the file of policies there is not believed."""
@@ -91,7 +93,7 @@ class Catalog:
         self._askers = Askers(repository)
         self._lookout = LookCounter()
         self.asked_looks = AskedLooks(self.looks, repository.is_ancestor)
-        self._late: set[AppKey] = set()
+        self._late: set[AppOrGroup] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""
         self.last_look = LastLook(clock)
@@ -159,9 +161,9 @@ class Catalog:
         """Those of this agent; empty means all."""
         return self._namespaces
 
-    def cares_for(self, app: AppKey) -> bool:
-        """Whether an app is in one of our namespaces."""
-        return not self._namespaces or app.namespace in self._namespaces
+    def cares_for(self, subject: Subject) -> bool:
+        """Whether an app or a group is in one of our namespaces."""
+        return not self._namespaces or subject.namespace in self._namespaces
 
     # --- asked by workers -------------------------------------------------------------------------------------
 
@@ -301,6 +303,17 @@ class Catalog:
             merges=self.policing.merges(reading, app, desired, record),
         )
 
+    def ledger_of(self, group: GroupKey, record: GroupRecord) -> tuple[LedgerPosition | None, str]:
+        """How far the ledger of a group got, None where nobody can tell, and why its file is not believed; where the
+        record is lost, with what the ledger knows of it. Raises as ``Repository.memory``.
+        """
+        doubt = self._doubts.get(group, "")
+        if not self._ledger_is_known:
+            return None, doubt
+        at, lost = self._positions.get(group, NOWHERE), not record.state.versions
+        memory = (self._repository.memory(group) if lost else None) or LedgerMemory()
+        return LedgerPosition(at.epoch, at.sequence, memory.serving, memory.legacy), doubt
+
     def _trouble_with(self, branch: str) -> str:
         """Why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""
         return self._repository.unread_branch(branch) or self.refusal_of(branch)
@@ -332,7 +345,7 @@ class Catalog:
         return poll.moved
 
     def _take_over(self, poll: Poll, awaited: frozenset[str], look: int) -> None:
-        """Read what moved, then replace the reading at once; `_late` keeps the apps concerned."""
+        """Read what moved, then replace the reading at once; `_late` keeps what is concerned."""
         before = self.reading.followed
         if self.verification != poll.verification:
             self.verification = poll.verification
@@ -358,22 +371,24 @@ class Catalog:
         """The apps that wait for a main that the remote is asked for."""
         return self._lineage.awaiting()
 
-    def read_positions(self) -> set[AppKey]:
-        """Read how far the ledger got, and what of it is doubted; return the apps for which either changed."""
+    def read_positions(self) -> set[AppOrGroup]:
+        """Read how far the ledger got, and what of it is doubted; return those for which either changed."""
         before, now = self._positions, self._repository.positions()
         self.ledger_trouble = self._repository.ledger_trouble()
         was_known, branch = self._ledger_is_known, self._repository.settings.state_branch
         at = self._repository.ledger_at()
         self._ledger_is_known = bool(at[0]) and not (self.ledger_trouble or self._repository.unread_branch(branch))
-        if before is now and at == self.ledger_at and was_known is self._ledger_is_known:
+        if before is now and at == self._ledger_at and was_known is self._ledger_is_known:
             return set()
-        self.ledger_at = at
+        self._ledger_at = at
         self.policy_log_doubt = self._repository.policy_log_doubt()
         doubted, self._doubts = self._doubts, self._repository.ledger_doubts()
         self._positions = now
-        moved = {app for app, position in now.items() if before.get(app) != position}
-        moved |= {app for app in doubted.keys() | self._doubts.keys() if doubted.get(app) != self._doubts.get(app)}
-        return set(filter(self.cares_for, moved)) if was_known is self._ledger_is_known else set(self.apps())
+        moved = {each for each, position in now.items() if before.get(each) != position}
+        moved |= {each for each in doubted.keys() | self._doubts.keys() if doubted.get(each) != self._doubts.get(each)}
+        if was_known is not self._ledger_is_known:
+            moved |= self.apps() | self.reading.groups.keys()
+        return set(filter(self.cares_for, moved))
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

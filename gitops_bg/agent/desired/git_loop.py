@@ -20,7 +20,7 @@ from gitops_bg.agent.runtime.gathering import Gathering
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction, PublishLedger
 from gitops_bg.core.model.git.verification import Doubt
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import MainNotVerified, MirrorBroken, RemoteMoved
 from gitops_bg.repo.repository import Repository
@@ -35,10 +35,10 @@ REFUSED_FOR = timedelta(minutes=10)
 class Listener:
     """Callbacks for what the Git thread finds. Every function returns at once."""
 
-    wake: Callable[[Iterable[AppKey]], None]
-    """Git has changes for these apps."""
-    wake_later: Callable[[Iterable[AppKey], float], None]
-    """Look at these apps again after this many seconds."""
+    wake: Callable[[Iterable[AppOrGroup]], None]
+    """Git has changes for these apps and groups."""
+    wake_later: Callable[[Iterable[AppOrGroup], float], None]
+    """Look at these again after this many seconds."""
     polled: Callable[[float | None], None]
     """A poll has ended; the seconds until the next where the remote did not answer, else None."""
     crashed: Callable[[BaseException], None]
@@ -72,10 +72,10 @@ class GitLoop(BackgroundThread):
         self._closed = closed
         self._may_write = may_write
         catalog.refusal_of = closed.why
-        self._changes_waiting: dict[AppKey, GitChange] = {}
-        self._left_behind: set[AppKey] = set()
-        """The apps of which what waits is the history that their last batch left behind, and no newer decision."""
-        self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
+        self._changes_waiting: dict[AppOrGroup, GitChange] = {}
+        self._left_behind: set[AppOrGroup] = set()
+        """Those of which what waits is the history that their last batch left behind, and no newer decision."""
+        self._asked: dict[AppOrGroup, tuple[GitAction, ...]] = {}
         self._gathering = Gathering()
         self._poll_due = False
         self._policies_due, self._policies_trouble = True, ""
@@ -83,7 +83,7 @@ class GitLoop(BackgroundThread):
         self._told_of_signatures: list[str] = []
         self._told_of_ledger: list[str] = []
         self._refused_at: datetime | None = None
-        self._broken: dict[AppKey, InternalError] = {}
+        self._broken: dict[AppOrGroup, InternalError] = {}
 
     def stand_by(self) -> None:
         """Drop what waits to be written, because this agent no longer leads. Reading goes on."""
@@ -99,7 +99,7 @@ class GitLoop(BackgroundThread):
             ready = any(self._split(app, change)[0] for app, change in self._changes_waiting.items())
             return not (ready or self._poll_due or self._busy)
 
-    def trouble(self, app: AppKey) -> InternalError | None:
+    def trouble(self, app: AppOrGroup) -> InternalError | None:
         """The bug that kept the last change of an app from being written; the write is retried with backoff."""
         return self._broken.get(app)
 
@@ -116,8 +116,8 @@ class GitLoop(BackgroundThread):
             self._gathering.at_once(self._clock())
         self.poll_soon()
 
-    def submit(self, app: AppKey, change: GitChange) -> bool:
-        """Replace what an older decision about the app wanted of Git by what the newest wants.
+    def submit(self, app: AppOrGroup, change: GitChange) -> bool:
+        """Replace what an older decision about an app or a group wanted of Git by what the newest wants.
 
         Return whether it differs from the decision before.
         """
@@ -135,7 +135,7 @@ class GitLoop(BackgroundThread):
             self._changed.notify_all()
             return is_new
 
-    def _forget_branches(self, app: AppKey, change: GitChange) -> None:
+    def _forget_branches(self, app: AppOrGroup, change: GitChange) -> None:
         """Clear the failures of branches that nobody wants to write any more."""
         unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in change.actions}
         if self._closed.taken(unwanted):
@@ -172,26 +172,26 @@ class GitLoop(BackgroundThread):
             with quietly("tidying the mirror"):
                 self._repository.tidy(hurried=waits)
 
-    def _next(self) -> tuple[bool, dict[AppKey, GitChange], bool]:
+    def _next(self) -> tuple[bool, dict[AppOrGroup, GitChange], bool]:
         """Wait until there is something to do, and return it."""
         with self._changed:
             while not (self._stopping or self._poll_due or self._is_due()):
                 self._changed.wait(self._patience())
             poll, self._poll_due = self._poll_due and not self._stopping, False
-            changes: dict[AppKey, GitChange] = {}
+            changes: dict[AppOrGroup, GitChange] = {}
             if self._stopping or self._is_due():
                 changes = self._take_open()
             self._busy = True
             return poll, changes, self._stopping
 
-    def _take_open(self) -> dict[AppKey, GitChange]:
+    def _take_open(self) -> dict[AppOrGroup, GitChange]:
         """Take the changes that may be written now; the others stay until their branches are tried again. In a crowd,
         history stays until it is due.
         """
         changes, self._changes_waiting = self._changes_waiting, {}
         self._left_behind.clear()
         with_history = self._gathering.begin(self._clock()) or self._stopping
-        taken: dict[AppKey, GitChange] = {}
+        taken: dict[AppOrGroup, GitChange] = {}
         for app, change in changes.items():
             ready, later = self._split(app, change)
             self._put_back(app, replace(change, actions=later))
@@ -203,12 +203,12 @@ class GitLoop(BackgroundThread):
                 taken[app] = replace(change, actions=now)
         return taken
 
-    def _split(self, app: AppKey, change: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
+    def _split(self, app: AppOrGroup, change: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
         """The actions that may be carried out now, and those whose branch was refused lately."""
         later = tuple(each for each in change.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
         return tuple(each for each in change.actions if each not in later), later
 
-    def _put_back(self, app: AppKey, change: GitChange) -> None:
+    def _put_back(self, app: AppOrGroup, change: GitChange) -> None:
         """Keep a change to retry, unless a newer decision has replaced it."""
         if not change.actions:
             return
@@ -306,7 +306,7 @@ class GitLoop(BackgroundThread):
         self._listener.wake(self._catalog.awaiting())
         self._listener.polled(self._backoff.failed("remote", getattr(error, "retry_after", None) or 0.0))
 
-    def _back(self, dirty: frozenset[AppKey]) -> None:
+    def _back(self, dirty: frozenset[AppOrGroup]) -> None:
         self._backoff.succeeded("remote")
         if self._catalog.last_look.was_answered():
             LOGGER.info("the Git remote answers again")
@@ -319,7 +319,7 @@ class GitLoop(BackgroundThread):
             dirty = dirty | self._catalog.apps()
         self._listener.wake(dirty)
 
-    def _write(self, changes: dict[AppKey, GitChange]) -> None:
+    def _write(self, changes: dict[AppOrGroup, GitChange]) -> None:
         if not self._may_write():  # the agent that leads now decides what to write; the records hold the ledger entries
             return
         if self._catalog.rewritten or self._catalog.held:  # a decision made before must not build on the present main
@@ -344,7 +344,7 @@ class GitLoop(BackgroundThread):
         else:
             self._backoff.succeeded("incomplete")
 
-    def _note_bugs(self, changes: Container[AppKey], written: GitWriteResult) -> None:
+    def _note_bugs(self, changes: Container[AppOrGroup], written: GitWriteResult) -> None:
         """Keep the bug that hit an app, so that its next pass, which comes soon, reports it."""
         before = self._broken
         struck = {app: each for app, each in written.incomplete.items() if isinstance(each, InternalError)}
@@ -353,8 +353,8 @@ class GitLoop(BackgroundThread):
             {app for app in before.keys() | struck.keys() if str(before.get(app)) != str(self._broken.get(app))}
         )
 
-    def _take_note(self, changes: Mapping[AppKey, GitChange], written: GitWriteResult) -> frozenset[AppKey]:
-        """Note which branches were accepted and which were not; return the apps whose status changes by it."""
+    def _take_note(self, changes: Mapping[AppOrGroup, GitChange], written: GitWriteResult) -> frozenset[AppOrGroup]:
+        """Note which branches were accepted and which were not; return those whose status changes by it."""
         moved = {name: each for name, each in written.failed.items() if isinstance(each, WorldChanged)}
         closed = {name: error for name, error in written.failed.items() if name not in moved}
         reopened, refused = self._closed.taken(written.taken), self._closed.failed(closed)
@@ -374,7 +374,7 @@ class GitLoop(BackgroundThread):
             self._backoff.succeeded("write")
         return frozenset(changes) if reopened or refused else frozenset()
 
-    def _writes_one_of(self, app: AppKey, change: GitChange, branches: Container[str]) -> bool:
+    def _writes_one_of(self, app: AppOrGroup, change: GitChange, branches: Container[str]) -> bool:
         return any(branch_of(self._repository, app, action) in branches for action in change.actions)
 
     def _kind(self, branch: str) -> str:
@@ -382,7 +382,7 @@ class GitLoop(BackgroundThread):
         settings = self._repository.settings
         return {settings.branch: "main", settings.state_branch: "ledger"}.get(branch, "offer")
 
-    def _decide_again(self, incomplete: Mapping[AppKey, GitopsBgError]) -> None:
+    def _decide_again(self, incomplete: Mapping[AppOrGroup, GitopsBgError]) -> None:
         """Make the apps decide again later: they may want something else of Git by then."""
         for app, error in incomplete.items():
             if isinstance(error, InternalError):

@@ -1,18 +1,19 @@
-"""The Git changes of decisions, collected over many apps and written in as few pushes as possible.
+"""The Git changes of decisions, collected over many apps and groups and written in as few pushes as possible.
 
-Only the last decision about an app counts. Nothing here decides; the caller gets the answers of Git.
+Only the last decision about each counts. Nothing here decides; the caller gets the answers of Git.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import assert_never
 
 from gitops_bg.agent.reconcile.configuration_content import completed
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, Source, Version
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
@@ -30,8 +31,8 @@ class GitChange:
     """Everything that one decision wants of Git, with what it was derived from."""
 
     actions: tuple[GitAction, ...]
-    record: Record
-    decided_from: str
+    record: Record | GroupRecord
+    decided_from: str = ""
     """The commit of main that the change was derived from: if the app's files changed since, nothing is written."""
     contents: tuple[Configuration, ...] = ()
     """The content of the ConfigMaps and Secrets that the named versions use, as far as it is known."""
@@ -51,7 +52,7 @@ class GitChange:
         return any(isinstance(action, PublishLedger) for action in self.actions)
 
 
-def only_ledger(changes: Mapping[AppKey, GitChange]) -> dict[AppKey, GitChange]:
+def only_ledger(changes: Mapping[AppOrGroup, GitChange]) -> dict[AppOrGroup, GitChange]:
     """The ledger part of the changes: for a main that must not be written to."""
     kept = {
         app: tuple(one for one in change.actions if isinstance(one, PublishLedger)) for app, change in changes.items()
@@ -79,7 +80,7 @@ class GitWriteResult:
     """The branches that now are as wanted."""
     failed: Mapping[str, GitopsBgError] = field(default_factory=dict)
     """The error of each other branch; main is among them only where a retry may help."""
-    incomplete: Mapping[AppKey, GitopsBgError] = field(default_factory=dict)
+    incomplete: Mapping[AppOrGroup, GitopsBgError] = field(default_factory=dict)
     """The error of each app whose change lacks a part."""
     pushed: tuple[Pushed, ...] = ()
 
@@ -89,20 +90,20 @@ class GitWriteResult:
         return tuple(dict.fromkeys((*self.failed.values(), *self.incomplete.values())))
 
 
-def branch_of(repository: Repository, app: AppKey, action: GitAction) -> str:
+def branch_of(repository: Repository, subject: AppOrGroup, action: GitAction) -> str:
     """The branch that an action writes."""
     match action:
         case CommitPrimary():
             return repository.settings.branch
         case OfferPromotion() | WithdrawPromotion():
-            return promotion_branch(app)
+            return promotion_branch(subject)
         case PublishLedger():
             return repository.settings.state_branch
     assert_never(action)
 
 
 def write(
-    repository: Repository, changes: Mapping[AppKey, GitChange], clock: Callable[[], float] = monotonic
+    repository: Repository, changes: Mapping[AppOrGroup, GitChange], clock: Callable[[], float] = monotonic
 ) -> GitWriteResult:
     """Carry out all changes: main first, then the promotion branches, then the ledger. ``clock`` gives seconds.
 
@@ -128,9 +129,9 @@ def write(
 
 
 def _together(
-    repository: Repository, changes: Mapping[AppKey, GitChange], clock: Callable[[], float]
+    repository: Repository, changes: Mapping[AppOrGroup, GitChange], clock: Callable[[], float]
 ) -> GitWriteResult:
-    incomplete: dict[AppKey, GitopsBgError] = {}
+    incomplete: dict[AppOrGroup, GitopsBgError] = {}
     commits = list(_changes(repository, changes, CommitPrimary, incomplete))
     offers = list(_changes(repository, changes, OfferPromotion, incomplete))
     withdrawn = {app: changes[app].seen for app in _apps(changes, WithdrawPromotion)}
@@ -188,12 +189,12 @@ def _withdrawn(repository: Repository, heads: Mapping[AppKey, str | None]) -> in
 
 def _changes(
     repository: Repository,
-    changes: Mapping[AppKey, GitChange],
+    changes: Mapping[AppOrGroup, GitChange],
     kind: type[CommitPrimary] | type[OfferPromotion],
-    incomplete: dict[AppKey, GitopsBgError],
+    incomplete: dict[AppOrGroup, GitopsBgError],
 ) -> Iterator[PrimaryChange]:
     """The changes of all apps; a change that cannot be written whole is left out, and is in ``incomplete``."""
-    for app, change in changes.items():
+    for app, change in _of_apps(changes):
         for action in change.actions:
             if isinstance(action, kind):
                 try:
@@ -207,7 +208,7 @@ def _change(
 ) -> PrimaryChange:
     version = _with_source(repository, app, action.version)
     movement = Movement(
-        app=app,
+        subject=app,
         event=action.event,
         from_version=action.from_number,
         from_digest=action.from_digest,
@@ -242,12 +243,16 @@ def _promoted_from(repository: Repository, app: AppKey, digest: str) -> Source |
     return None
 
 
-def _apps(changes: Mapping[AppKey, GitChange], kind: type[GitAction]) -> set[AppKey]:
-    return {app for app, change in changes.items() if any(isinstance(action, kind) for action in change.actions)}
+def _apps(changes: Mapping[AppOrGroup, GitChange], kind: type[GitAction]) -> set[AppKey]:
+    return {app for app, change in _of_apps(changes) if any(isinstance(action, kind) for action in change.actions)}
 
 
-def _ledger(changes: Mapping[AppKey, GitChange]) -> Iterable[tuple[AppKey, LedgerBatch]]:
-    for app, change in changes.items():
+def _of_apps(changes: Mapping[AppOrGroup, GitChange]) -> Iterator[tuple[AppKey, GitChange]]:
+    return ((subject, change) for subject, change in changes.items() if isinstance(subject, AppKey))
+
+
+def _ledger(changes: Mapping[AppOrGroup, GitChange]) -> Iterator[tuple[AppOrGroup, LedgerBatch]]:
+    for subject, change in changes.items():
         for action in change.actions:
             if isinstance(action, PublishLedger):
-                yield app, LedgerBatch(action.epoch, action.entries, state_of(change.record))
+                yield subject, LedgerBatch(action.epoch, action.entries, state_of(change.record))

@@ -144,7 +144,9 @@ class GroupGatherer:
     ) -> ObservedGroup:
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, in_main)
-        return replace(live, verification=self._catalog.verification, **self._catalog.last_look.for_status)
+        ledger, doubt = self._catalog.ledger_of(group, seen.record)
+        live = replace(live, ledger=ledger, ledger_doubt=doubt, verification=self._catalog.verification)
+        return replace(live, **self._catalog.last_look.for_status)
 
     def _left_main(
         self, reading: Reading, group: GroupKey, live: ObservedGroup

@@ -9,12 +9,13 @@ from time import perf_counter
 from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.git_loop import GitLoop
+from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.forge.thread import ForgeThread
 from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftGroups
-from gitops_bg.agent.groups.ledger import GroupLedgerThread
 from gitops_bg.agent.groups.members import has_pods
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.contests import Contests
@@ -22,23 +23,24 @@ from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.delivery.ledger import news, publication
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused
 from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.leaving import decide_left
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord, MemberState, TransitionKind, member_state
-from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift
+from gitops_bg.core.model.events import EVENTS, Notice, severity_of
+from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.policies.facts import Others
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.status.rollout_events import runs
+from gitops_bg.core.status.rollout_events import analysis_events, entry_message, ledger_events, runs
 from gitops_bg.hooks.caller import HookCaller
-from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
 from gitops_bg.spec.app.layout import Member, member_of
 
 LOGGER = logging.getLogger(__name__)
@@ -58,7 +60,6 @@ class Background:
     hooks: HookCaller
     commits: GroupCommits
     forge: ForgeThread
-    ledger: GroupLedgerThread
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class LookResult:
 
 
 class GroupReconciler:
-    """One thread calls it. ``clock`` gives UTC, ``poll_soon`` has the remote asked."""
+    """One thread calls it. ``clock`` gives UTC."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class GroupReconciler:
         metrics: Metrics,
         beside: Background,
         clock: Callable[[], datetime],
-        poll_soon: Callable[[], None],
+        git: GitLoop,
     ) -> None:
         self._catalog = catalog
         self._cluster = cluster
@@ -89,7 +90,7 @@ class GroupReconciler:
         self._metrics = metrics
         self._beside = beside
         self._clock = clock
-        self._poll_soon = poll_soon
+        self._git = git
         self._gatherer = GroupGatherer(catalog, cluster, groups)
         self._left = LeftGroups(catalog, cluster, groups)
         self._records: dict[GroupKey, GroupRecord] = {}
@@ -107,8 +108,6 @@ class GroupReconciler:
         groups = self._catalog.reading.groups
         self._beside.commits.main_was_read(groups)
         self._beside.forge.keep_groups(groups)
-        self._beside.ledger.keep(groups)
-        self._beside.ledger.moved(self._catalog.ledger_at)
         return dict.fromkeys((*groups, *list(self._records)))  # Those that left main are told so.
 
     @property
@@ -218,7 +217,7 @@ class GroupReconciler:
         decision = self._decide(facts, reading, now)
         if decision.look_again:
             self._know(group, facts.seen.record)
-            self._poll_soon()
+            self._git.poll_soon()
             return None, None, False
         wrote = self._save(facts, decision, now)
         # What the record asks for is measured, and said, once the record is saved, so that no result counts twice.
@@ -230,9 +229,9 @@ class GroupReconciler:
             self._beside.commits.submit(group, decision.commit)
         if facts.desired.main.moves:
             self._beside.forge.take_group(facts, decision.record, now)
-        if facts.observed.uid:  # Without an object, nothing is saved.
-            self._beside.ledger.submit(group, ledger_batch(decision.record))
         self._know(group, decision.record)
+        if facts.observed.uid and not decision.silent:  # Without an object, nothing is saved.
+            self._tell_of(group, facts.observed.uid, facts.seen.record, decision)
         self._carry_out(group, facts.observed.uid, facts.config.body, decision)
         return decision, measured_by, wrote or bool(decision.actions)
 
@@ -269,9 +268,8 @@ class GroupReconciler:
 
     def _count(self, group: GroupKey, before: GroupRecord, after: GroupRecord) -> None:
         """Count what a newly saved record adds to the former one."""
-        for entry in after.ledger:
-            if entry.sequence > before.sequence:
-                self._metrics.event(group, entry.event)
+        for entry in news(before, after):
+            self._metrics.event(group, entry.event)
         moved = after.moves[-1] if after.moves and after.moves[-1:] != before.moves[-1:] else None
         if moved is not None and before.transition is not None:
             seconds = (moved.at - before.transition.started_at).total_seconds()
@@ -312,12 +310,12 @@ class GroupReconciler:
             self._ending.add(group)
         else:
             self._ending.discard(group)
-        self._carry_out(group, str(seen.body["metadata"]["uid"]), {}, decision)
+        uid = str(seen.body["metadata"]["uid"])
+        self._tell_of(group, uid, seen.record, decision)
+        self._carry_out(group, uid, {}, decision)
         return decision if left.policy is DeletionPolicy.DELETE else None
 
     def _carry_out(self, group: GroupKey, uid: str, spec: Mapping[str, Any], decision: GroupDecision) -> None:
-        for event, message in decision.events:
-            self._tell(group, uid, event, message)
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
             drift = self._groups.carry_out(group, spec, action)
@@ -337,9 +335,9 @@ class GroupReconciler:
         kind, name = object_of(group, action)
         entries = (ChangeSetEntry(kind, group.namespace, name, Change.CONFIGURED, drift),)
         for contest in self._contests.note(group, entries, self._clock()):
-            self._tell(group, uid, GroupEvent.CONTESTED, str(contest))
+            self._tell(group, uid, Notice.CONTESTED, str(contest), warning=True)
         if not self._contests.repeats(group, entries):
-            self._tell(group, uid, GroupEvent.REPAIRED, f"{action}: {drift}")
+            self._tell(group, uid, Notice.REPAIRED, f"{action}: {drift}")
 
     def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:
         """Return the facts with what those beside have found since the last look."""
@@ -351,8 +349,6 @@ class GroupReconciler:
             measurements=beside.measurements.results(group, facts.seen.record, now),
             commit_trouble=trouble.reason,
             commit_branch=trouble.branch,
-            ledger=beside.ledger.position(group),
-            ledger_doubt=beside.ledger.doubt(group),
             contests=self._contests.of(group),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
@@ -366,11 +362,22 @@ class GroupReconciler:
             self._records.pop(group, None)
             self._unread.add(group)
 
-    def _tell(self, group: GroupKey, uid: str, event: GroupEvent, message: str) -> None:
-        is_warning = event in WARNINGS
-        LOGGER.log(logging.WARNING if is_warning else logging.INFO, "%s: %s: %s", group, event, message)
-        self._metrics.kubernetes_event(group, "Warning" if is_warning else "Normal", event)
-        self._cluster.record_group_event(group, uid, event, message, self._clock(), warning=is_warning)
+    def _tell_of(self, group: GroupKey, uid: str, before: GroupRecord, decision: GroupDecision) -> None:
+        """Say and count what a newly saved record adds to the former one, and have Git write it."""
+        after = decision.record
+        self._git.submit(group, GitChange(publication(after), after))
+        for entry in news(before, after):
+            grave = severity_of(entry) is not Severity.INFO
+            self._tell(group, uid, EVENTS[entry.event].reason, entry_message(entry), warning=grave)
+        for one in (*ledger_events(before, after), *analysis_events(before, after)):
+            self._tell(group, uid, one.reason, one.message, warning=one.warning)
+        for notice, message in decision.notices:
+            self._tell(group, uid, notice, message)
+
+    def _tell(self, group: GroupKey, uid: str, reason: str, message: str, *, warning: bool = False) -> None:
+        LOGGER.log(logging.WARNING if warning else logging.INFO, "%s: %s: %s", group, reason, message)
+        self._metrics.kubernetes_event(group, "Warning" if warning else "Normal", reason)
+        self._cluster.record_group_event(group, uid, reason, message, self._clock(), warning=warning)
 
     def _again(self, decision: GroupDecision | None) -> datetime | None:
         if decision is None:

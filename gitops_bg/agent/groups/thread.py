@@ -53,9 +53,9 @@ class GroupThread(DueThread[GroupKey]):
         """Whether a member runs; None for an app that is none."""
         return self._reconciler.member_state(app)
 
-    def look_at(self, groups: Iterable[GroupKey]) -> None:
-        """Look at groups soon."""
-        self._work_at(groups, self._clock())
+    def look_at(self, groups: Iterable[GroupKey], moment: datetime | None = None) -> None:
+        """Look at groups soon, or at a moment."""
+        self._work_at(groups, moment or self._clock())
 
     def _look_everywhere(self) -> None:
         """Find the groups that main does not have, until they were found in a main that counts."""

@@ -17,6 +17,7 @@ from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.core.model.change_set import NOTHING, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.printable import printable
 
@@ -44,18 +45,20 @@ def configure(format: Literal["json", "text"], level: int | str = "INFO", stream
 
 
 def fields(
-    app: AppKey | None = None,
+    app: Subject | None = None,
     rollout: int | None = None,
     digest: str | None = None,
     commit: str | None = None,
     **more: object,
 ) -> dict[str, object]:
-    """The ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty fields are left out.
+    """The ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty fields are left out; a
+    release group is in a field of its own.
 
     >>> fields(app=AppKey("shop", "web"), digest="")
     {'gitops_bg_fields': {'app': 'shop/web'}}
     """
-    named = {"app": app and str(app), "rollout": rollout, "digest": digest, "commit": commit, **more}
+    subject = {str(app.kind): str(app)} if app else {}
+    named = {**subject, "rollout": rollout, "digest": digest, "commit": commit, **more}
     return {_FIELDS: {key: value for key, value in named.items() if value is not None and value != ""}}
 
 

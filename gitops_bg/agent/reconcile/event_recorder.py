@@ -12,6 +12,7 @@ from gitops_bg.agent.observability.tracing import Tracer
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.milestones import passed
+from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
@@ -22,7 +23,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
 from gitops_bg.core.status.conditions import SUSPENDED
-from gitops_bg.core.status.rollout_events import ended, entry_message, new_entries, rollout_events, runs, waited
+from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, runs, waited
 
 
 class EventRecorder:
@@ -37,7 +38,7 @@ class EventRecorder:
 
     def saved(self, app: AppKey, before: Record, after: Record) -> None:
         """Report what a newly saved record adds to the former one."""
-        for entry in new_entries(before, after):
+        for entry in news(before, after):
             self._record_entry(app, before, entry)
         for one in rollout_events(before, after):
             self.event(app, one.reason, one.message, warning=one.warning)

@@ -27,6 +27,7 @@ from gitops_bg.agent.reconcile.unsaved import Unsaved
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, guarded
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
@@ -38,7 +39,6 @@ from gitops_bg.core.notes import has_only_notes
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.kstatus import goes_on_by_itself
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
-from gitops_bg.core.status.rollout_events import new_entries
 
 LOGGER = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ class Reconciler:
         self._beside.take(facts, decision, self._clock())
         acted = Acted()
         try:
-            on_result = partial(self._record_result, facts.app, new_entries(facts.record, decision.record))
+            on_result = partial(self._record_result, facts.app, news(facts.record, decision.record))
             acted = act(self._cluster, facts.app, facts.config, decision, on_result)
         finally:
             # Git gets what the record says, whether Kubernetes accepts the actions or not.

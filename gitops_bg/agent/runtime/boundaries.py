@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.subject import Subject
 
 LOGGER = logging.getLogger(__name__)
 _MOST_KNOWN = 1000
@@ -34,7 +34,7 @@ class Known:
 _KNOWN = Known()
 
 
-def log_bug(error: InternalError, app: AppKey | None = None) -> None:
+def log_bug(error: InternalError, app: Subject | None = None) -> None:
     """Log a bug: with its traceback the first time, at DEBUG afterwards."""
     if isinstance(error, Exhausted):
         LOGGER.warning("%s", error, extra=fields(app=app, reason=error.reason))
@@ -45,7 +45,7 @@ def log_bug(error: InternalError, app: AppKey | None = None) -> None:
 
 
 @contextmanager
-def quietly(what: str, app: AppKey | None = None) -> Iterator[None]:
+def quietly(what: str, app: Subject | None = None) -> Iterator[None]:
     """Log any error inside and go on: for work whose result nobody waits for."""
     try:
         with guarded(what):

@@ -64,7 +64,7 @@ def change_to(  # noqa: PLR0913 - by keyword
     active = world.active
     from_tag, to_tag = world.tags_between(active, version)
     movement = Movement(
-        app=facts.app,
+        subject=facts.app,
         event=event,
         from_version=active.number if active else None,
         from_digest=active.digest if active else "",

@@ -5,13 +5,21 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from gitops_bg.cli.printed.apps import ConditionJson, DifferenceJson, ProblemJson, RowJson, TreeJson
+from gitops_bg.cli.printed.apps import (
+    ConditionJson,
+    DifferenceJson,
+    EntryJson,
+    PolicyEntryJson,
+    ProblemJson,
+    RowJson,
+    TreeJson,
+)
 from gitops_bg.cli.printed.changes import Done, GateJson
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.core.groups.inspect.answers import SampleRequest
 from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.record import GroupLedgerEntry, Transition
+from gitops_bg.core.groups.record import Transition
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullState
@@ -195,7 +203,7 @@ class GroupHistoryJson(TypedDict):
 
     group: str
     ledger: str
-    entries: list[Annotated[dict[str, Any], Encoded(GroupLedgerEntry, epoch=str, ledgerCommit=str)]]
+    entries: list[EntryJson | PolicyEntryJson]
 
 
 @with_config(CLOSED)

@@ -8,21 +8,21 @@ from typing import TypeVar
 
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.repo.repository import Repository
 
 _REMEDY = "if that is the agent, its name is commitAuthor in gitops-bg.yaml"
 _Entry = TypeVar("_Entry")
 
 
-def demanded(repository: Repository, about: AppKey | GroupKey, entries: Sequence[_Entry]) -> Sequence[_Entry]:
+def demanded(repository: Repository, about: AppOrGroup, entries: Sequence[_Entry]) -> Sequence[_Entry]:
     """Return the entries. Raises `ObjectNotFound` with the reason where there are none; `NameNotFound` where main does
     not have it either.
     """
     if entries:
         return entries
     branch = repository.settings.state_branch
-    doubt = _doubt(repository, about)
+    doubt = repository.ledger_doubts().get(about, "") or repository.ledger_trouble()
     if doubt:
         raise ObjectNotFound(f"the ledger {branch} has nothing of {about} by the agent: {doubt}; {_REMEDY}")
     others = [each for each in repository.clusters() if each != repository.settings.cluster]
@@ -32,9 +32,9 @@ def demanded(repository: Repository, about: AppKey | GroupKey, entries: Sequence
     raise error(f"the ledger {branch} knows nothing of {about}{known}")
 
 
-def tell_doubts(repository: Repository, output: Output, *about: AppKey | GroupKey) -> None:
+def tell_doubts(repository: Repository, output: Output, *about: AppOrGroup) -> None:
     """Note what is not shown of these; of none: of all that the ledger has."""
-    everything = _all_doubts(repository)
+    everything = repository.ledger_doubts()
     doubts = [each for each in map(everything.get, about) if each] if about else list(everything.values())
     policies = repository.policy_log_doubt()
     for doubt in [*sorted(doubts), *([policies] if policies else [])]:
@@ -42,11 +42,3 @@ def tell_doubts(repository: Repository, output: Output, *about: AppKey | GroupKe
     trouble = repository.ledger_trouble()
     if trouble:
         output.note(trouble)
-
-
-def _doubt(repository: Repository, about: AppKey | GroupKey) -> str:
-    return _all_doubts(repository).get(about, "") or repository.ledger_trouble()
-
-
-def _all_doubts(repository: Repository) -> dict[AppKey | GroupKey, str]:
-    return dict([*repository.ledger_doubts().items(), *repository.group_ledger_doubts().items()])

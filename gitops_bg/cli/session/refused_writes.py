@@ -58,7 +58,7 @@ def _with_ledger(git: GitView, record: Record) -> GitView:
 
     The agent notes that it does with the next save of the record (``agent.reconcile.unsaved``).
     """
-    if git.ledger_is_known or git.ledger_epoch or git.ledger_refused or record.git.ledger_claimed:
+    if git.ledger_is_known or git.ledger_epoch or git.ledger_refused or record.ledger_claimed:
         return git
     return replace(git, ledger_epoch=record.epoch, ledger_sequence=record.sequence)
 

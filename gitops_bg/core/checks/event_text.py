@@ -1,34 +1,18 @@
 """The text of alerts: rows of the table of events, filled in (flagger.md §3.7)."""
 
-from gitops_bg.core.model.actions import titled
-from gitops_bg.core.model.events import EVENTS
+from gitops_bg.core.model.events import EVENTS, sentence_of
 from gitops_bg.core.model.hooks import OutboxMessage
 from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.world import World
-
-SHORT_COMMIT = 10
 
 
 def sentence(world: World, entry: LedgerEntry) -> str:
-    """A ledger entry as one sentence that stands alone: app, versions, commit, person, reason, and what to do next.
-
-    The sentence does not repeat what its reason already says.
-    """
-    row, app = EVENTS[entry.event], world.spec.app
-    before = titled(entry.from_version, entry.from_digest, entry.from_tag)
-    origin = before if entry.from_digest else "the version before"
-    what = row.sentence.format(to=_named(entry), origin=origin)
-    by = f" (by {entry.by.partition(' <')[0]})" if entry.by else ""
-    because = f": {entry.reason}" if entry.reason else ""
-    remedy = row.remedy.format(app=app)
+    """A ledger entry as one sentence that stands alone, with what to do next, unless its reason already says that."""
+    app = world.spec.app
+    remedy = EVENTS[entry.event].remedy.format(app=app)
     then = remedy if remedy not in entry.reason else ""
-    return f"{app}: {what}{by}{because}" + (f"; {then}" if then else "")
-
-
-def _named(entry: LedgerEntry) -> str:
-    if not entry.to_digest:
-        return "the app"
-    return titled(entry.to_version, entry.to_digest, entry.to_tag) + of_commit(entry.source_commit)
+    return f"{app}: {sentence_of(entry, SubjectKind.APP)}" + (f"; {then}" if then else "")
 
 
 def subject_of(entry: LedgerEntry) -> str:
@@ -58,8 +42,3 @@ def links_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
     if pull is None or not pull.url or not told.checksum or not pull.offer.startswith(f"{told.checksum}@"):
         return ()
     return ((f"Pull request #{pull.number}", pull.url),)
-
-
-def of_commit(commit: str) -> str:
-    """The phrase that ends a sentence with its commit, or empty."""
-    return f" of commit {commit[:SHORT_COMMIT]}" if commit else ""

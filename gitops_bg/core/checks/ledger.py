@@ -13,7 +13,7 @@ def written_by_others(world: World) -> str:
 
 def ahead(world: World) -> str:
     """That the ledger claimed to have what the record never told."""
-    return never_told(world.record.git.ledger_claimed, "app")
+    return never_told(world.record.ledger_claimed, "app")
 
 
 def behind(world: World) -> str:

@@ -12,13 +12,13 @@ from gitops_bg.core.delivery.hooks import Answered, says_no
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.operators.holds import go_back, put_hold
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.subject import POST, GroupSubject, digest_of, round_of, version_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import HookCall, HookRun, HookType
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.record import Cause, Event
 
 # --- hooks ---
 
@@ -55,7 +55,7 @@ def _ask_people(world: GroupWorld) -> GroupWorld:
     world = _with_hooks(world, hooks.after(world.record.hook_state.runs, answered))
     for each in filter(hooks.is_told_closed, answered):
         said = hooks.answered(round_of(world), each.hook, each.after)
-        world = world.with_event(GroupEvent.HOOK_REFUSED, f"{version_of(each.after)}: {said}")
+        world = world.noting(Event.HOOK_REFUSED, to=version_of(each.after), reason=said, asked=False)
     return world
 
 
@@ -86,13 +86,14 @@ def _with_hooks(world: GroupWorld, runs: tuple[HookRun, ...]) -> GroupWorld:
 def _told(world: GroupWorld, each: Answered) -> GroupWorld:
     """Tell of the first refusal, of what ends a promotion or leads back, and of a deadline that has passed."""
     hook, before, after = each
-    said = f"{version_of(after)}: {answer_text(hook, after)}"
+    version, said = version_of(after), answer_text(hook, after)
     ends = says_no(hook, after) and not says_no(hook, before)
     is_told = not hook.mute_alert or GroupSubject(world).is_judged_live(after.digest)
     if hooks.is_told_refusal(each) or (ends and is_told):
-        world = world.with_event(GroupEvent.HOOK_REFUSED, said)
+        world = world.noting(Event.HOOK_REFUSED, to=version, reason=said, asked=False)
     if after.expired and not before.expired:
-        world = world.with_event(GroupEvent.HOOK_EXPIRED, f"{said}; no answer within {hook.deadline} s")
+        reason = f"{said}; no answer within {hook.deadline} s"
+        world = world.noting(Event.HOOK_EXPIRED, to=version, reason=reason, asked=False)
     return world
 
 
@@ -111,8 +112,7 @@ def begin_runs(world: GroupWorld) -> GroupWorld:
     """Begin the runs that are due, now that it is known which version is on its way."""
     world = _without_stale_runs(world)
     for run in analyses.begun(round_of(world), digest_of(world, world.wanted)):
-        said = f"{run.stage.called} of {version_of(run)} has begun"
-        world = _with_run(world.with_event(GroupEvent.ANALYSIS_RUNNING, said), run)
+        world = _with_run(world, run)
     return world
 
 
@@ -148,7 +148,8 @@ def _conclude(world: GroupWorld, run: AnalysisRun) -> GroupWorld:
     if run.running:
         return world
     reason = analyses.found(run)
-    world = world.with_event(GroupEvent(f"AnalysisRun{run.phase}"), f"{version_of(run)}: {reason}")
+    event = Event.ANALYSED if run.phase is AnalysisPhase.SUCCESSFUL else Event.PAUSED if run.paused else Event.FAILED
+    world = world.noting(event, to=version_of(run), reason=reason, asked=False)
     if not run.bad:
         return world
     if run.stage is POST:

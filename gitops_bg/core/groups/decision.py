@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute
 
@@ -137,8 +137,8 @@ class GroupDecision:
     """What Git is to say; no action, because the cluster never waits for Git."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""
-    events: tuple[tuple[GroupEvent, str], ...] = ()
-    """What this decision did, each with a sentence."""
+    notices: tuple[tuple[Notice, str], ...] = ()
+    """What Kubernetes is told beside the entries that the ledger gets, each with a sentence."""
     calls: tuple[HookCall, ...] = ()
     """The hooks to ask, and the messages to send, once the record is saved; calls under way are listed again."""
     silent: bool = False

@@ -32,8 +32,7 @@ from gitops_bg.core.groups.registering import (
     reject_late_routes,
     reject_late_services,
 )
-from gitops_bg.core.groups.reporting.history import learnt, note_lost
-from gitops_bg.core.groups.reporting.ledger import acknowledge_ledger, note_events
+from gitops_bg.core.groups.reporting.history import acknowledge_ledger, learnt, note_lost
 from gitops_bg.core.groups.reporting.situations import standing_of
 from gitops_bg.core.groups.reporting.status import (
     conditions_of,
@@ -120,16 +119,13 @@ def _decided(
         return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
     if record.succeeds and not desired.main.counts:
         return _at_rest(desired, observed, record)  # Whether the former name is gone, only a main that counts says.
-    before, world = world, succeed(world)
+    world = succeed(world)
     if actions := taking_over(world):
-        world = note_events(before, world)
-        phase = standing_of(world).phase
-        return GroupDecision(actions, world.record, phase, conditions_of(world), events=world.events)
+        return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
     if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
     for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
         world = step(world)
-    world = note_events(before, world)
     world = world.with_record(state=with_served_routes(world.state))
     return GroupDecision(
         actions=(*due(world, actions_of(world)), *(DeleteRoute(each.name, each.owner) for each in to_take_over(world))),
@@ -140,7 +136,7 @@ def _decided(
         wake_at=_wake_at(world),
         commit=commit_of(world),
         measurements=analyses.due(round_of(world)),
-        events=world.events,
+        notices=world.notices,
         calls=calls_due(world),
     )
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupDecision
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import GroupKey
@@ -56,9 +56,9 @@ def decide_left(left: LeftGroup, record: GroupRecord) -> GroupDecision:
     said = f"the folder of the group left main; {_after(left, record)}"
     actions = tuple(_actions(left)) if left.ends else ()
     ended = any(isinstance(each, DeleteGroup) for each in actions)
-    events = ((GroupEvent.DELETED, "the group is deleted, as its deletionPolicy says"),) if ended else ()
+    notices = ((Notice.GROUP_DELETED, "the group is deleted, as its deletionPolicy says"),) if ended else ()
     left_record = replace(record, main=left.main.learnt(record.main, saved=False))
-    return GroupDecision(actions, left_record, phase, kstatus_of(phase, said), events=events)
+    return GroupDecision(actions, left_record, phase, kstatus_of(phase, said), notices=notices)
 
 
 def _actions(left: LeftGroup) -> Iterator[GroupAction]:

@@ -9,10 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.git.main import NO_MAIN, Main
-from gitops_bg.core.model.record import Hold, HookState, OperatorState, Outbox, Override
+from gitops_bg.core.model.record import Hold, HookState, LedgerEntry, OperatorState, Outbox, Override
 
 
 class TransitionKind(StrEnum):
@@ -86,21 +85,6 @@ class GroupMove:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupLedgerEntry:
-    """One line of a group's history, to be written to the state branch."""
-
-    sequence: int
-    at: datetime
-    event: GroupEvent
-    message: str
-    source: str = ""
-    """Of a move: the version that was active before."""
-    target: str = ""
-    commit: str = ""
-    """The head of main when the group's folder was last read."""
-
-
-@dataclass(frozen=True, slots=True)
 class GroupRecord:
     """The memory of one group."""
 
@@ -140,8 +124,8 @@ class GroupRecord:
     """What lasts, and alerts have told already (`core.groups.notifications.messages`)."""
     sequence: int = 0
     """The number of the newest entry of the ledger."""
-    ledger: tuple[GroupLedgerEntry, ...] = ()
-    """The entries that Git may not have yet (`core.groups.reporting.ledger`)."""
+    ledger: tuple[LedgerEntry, ...] = ()
+    """The entries that Git may not have yet (`core.delivery.ledger`)."""
     ledger_claimed: int = 0
     """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
     late: tuple[tuple[str, str], ...] = ()

@@ -17,9 +17,9 @@ from gitops_bg.core.groups.model import (
     version_number,
 )
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
+from gitops_bg.core.model.record import Event
 
 
 def forget_changed(world: GroupWorld) -> GroupWorld:
@@ -39,7 +39,7 @@ def drop_removed(world: GroupWorld) -> GroupWorld:
             world = replace(world, rejected=("ActiveVersionRemoved", message))
             continue
         world = world.with_record(state=delete(world.record.state, name))
-        world = world.with_event(GroupEvent.VERSION_DELETED, f"{name} was deleted: its folder left main")
+        world = world.noting(Event.VERSION_DELETED, to=name, reason="its folder left main")
     return world
 
 
@@ -65,9 +65,7 @@ def drop_services(world: GroupWorld) -> GroupWorld:
     state = replace(world.record.state, endpoints=tuple(stays))
     for part in (*gone, *_named_no_more(world)):
         state = unregister(state, part.service, part.version)
-        world = world.with_event(
-            GroupEvent.SERVICE_REMOVED, f"{part.service} left {part.version}: its folder left main"
-        )
+        world = world.noting(Event.SERVICE_REMOVED, to=part.version, reason=f"the folder of {part.service} left main")
     return world.with_record(state=state)
 
 
@@ -147,12 +145,25 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     serve on.
     """
     was_lost = is_lost(world)
-    world = _without_past_lateness(_replayed(world) if was_lost else world)
+    world = _without_past_lateness(_deployed(_replayed(world)) if was_lost else world)
     closed = {each.name for each in world.record.deleted} | _being_switched_to(world)
     for name in sorted(world.desired.versions, key=version_number):
         if name not in closed:
+            is_known = world.record.state.stage(name) is not None
             world = _registered(world, name, world.desired.versions[name])
+            if not is_known and world.record.state.stage(name) is not None:
+                world = world.noting(Event.CANDIDATE, to=name, reason=_brings(world, name))
     return _taken_back(world) if was_lost else world
+
+
+def _deployed(world: GroupWorld) -> GroupWorld:
+    """Tell that the first version serves, or the one that did when the record was lost, as of an app."""
+    active = world.record.state.only(VersionStage.ACTIVE)
+    return world.noting(Event.DEPLOYED, to=active, reason=_brings(world, active)) if active else world
+
+
+def _brings(world: GroupWorld, version: str) -> str:
+    return f"with {', '.join(sorted(world.desired.versions[version].services))}"
 
 
 def _taken_back(world: GroupWorld) -> GroupWorld:
@@ -253,7 +264,6 @@ def _replayed(world: GroupWorld) -> GroupWorld:
 
 def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupWorld:
     state, late = world.record.state, set(world.record.late)
-    is_new = state.stage(name) is None
     for service, desired in sorted(version.services.items()):
         if _has(state, service, name, pods=desired.pods):
             continue
@@ -266,13 +276,7 @@ def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupW
         except PromotionRejected as error:
             world = replace(world, rejected=(str(error.why), f"{name}: {error}"))
             late |= {(service, name)} if state.stage(name) is not None else set()
-    world = world.with_record(state=state, late=tuple(sorted(late)))
-    if is_new and state.stage(name) is not None:
-        stage = str(state.stage(name)).lower()
-        world = world.with_event(
-            GroupEvent.VERSION_REGISTERED, f"{name} is {stage}: {', '.join(sorted(version.services))}"
-        )
-    return world
+    return world.with_record(state=state, late=tuple(sorted(late)))
 
 
 def _has(state: GroupState, service: str, version: str, *, pods: bool) -> bool:

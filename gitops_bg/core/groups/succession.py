@@ -15,9 +15,9 @@ from gitops_bg.core.groups.lost_record import is_lost
 from gitops_bg.core.groups.observed import FormerGroup
 from gitops_bg.core.groups.plan import members_of
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.attaching import attached_at
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import GroupKey
 
 
@@ -51,7 +51,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
         succeeds=former.name,
     )
     said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"
-    return replace(world, record=record).with_event(GroupEvent.TAKEN_OVER, said)
+    return replace(world, record=record).noting(Event.TAKEN_OVER, reason=said)
 
 
 def why_not_succeeded(world: GroupWorld) -> str:

@@ -28,10 +28,16 @@ from gitops_bg.core.groups.plan import (
 )
 from gitops_bg.core.groups.record import MOST_MOVES, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.subject import digest_of
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.record import Cause, Event
+
+_STARTED = {
+    TransitionKind.PROMOTION: Notice.PROMOTION_STARTED,
+    TransitionKind.ROLLBACK: Notice.ROLLBACK_STARTED,
+}
+_FINISHED = {TransitionKind.PROMOTION: Event.PROMOTED, TransitionKind.ROLLBACK: Event.ROLLED_BACK}
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
 """How long a Gateway may say nothing at all of new routes before they count as taken: some never say anything; and how
@@ -61,7 +67,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     kind = TransitionKind.ROLLBACK if stage is VersionStage.LEGACY else TransitionKind.PROMOTION
     source, size = state.only(VersionStage.ACTIVE), world.spec.archive_size
     begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
-    world = world.with_event(GroupEvent(f"{kind}Started"), f"{kind.lower()} from {source} to {wanted}")
+    world = world.telling(_STARTED[kind], f"{kind.lower()} from {source} to {wanted}")
     return world.with_record(transition=begun)
 
 
@@ -73,7 +79,7 @@ def _taken_up(world: GroupWorld, moving: Transition) -> GroupWorld:
     if is_back or not all(gate.open for gate in gates_of(world, moving.target)):
         return world
     said = f"{moving.kind.lower()} from {moving.source} to {moving.target} goes on: group.yaml asks for it again"
-    world = world.with_event(GroupEvent(f"{moving.kind}Started"), said)
+    world = world.telling(_STARTED[moving.kind], said)
     on = replace(moving, step=TransitionStep.SWITCH, step_since=world.now, withdrawn="", moved=False)
     return world.with_record(transition=on)
 
@@ -88,7 +94,7 @@ def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
     if not all(gate.open for gate in gates_of(world, world.wanted)):
         return world
     said = f"rollback from {moving.target} to {world.wanted}; {awaited_member(world)} of {moving.source} has no pod"
-    world = world.with_event(GroupEvent.ROLLBACK_STARTED, said)
+    world = world.telling(Notice.ROLLBACK_STARTED, said)
     on = replace(
         moving,
         kind=TransitionKind.ROLLBACK,
@@ -124,7 +130,9 @@ def advance(world: GroupWorld) -> GroupWorld:
     if waits or not _is_taken(world, moving):
         return world
     if moving.withdrawn:
-        world = world.with_event(GroupEvent.TRANSITION_WITHDRAWN, f"{moving.source} stays active: {moving.withdrawn}")
+        asked = all(each.cause is Cause.ABORTED for each in world.record.holds)
+        said = moving.withdrawn
+        world = world.noting(Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked)
         world = world.with_record(left_at=world.now, left=_left(world, moving.target)) if moving.moved else world
         return world.with_record(transition=None)
     if moving.step is TransitionStep.SWITCH:
@@ -206,12 +214,10 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     deleted = {each.name for each in before.versions} - {each.name for each in after.versions}
     leaving = tuple(sorted({*world.record.leaving, *archived, *deleted}))
     gone = remember_deleted(world, before, after)
-    past = "promoted" if moving.kind is TransitionKind.PROMOTION else "rolled back to"
-    world = world.with_event(
-        GroupEvent(f"{moving.kind}Finished"), f"{past} {moving.target}; {moving.source} is kept warm"
-    )
-    override = world.record.override
-    reason = override.reason if override is not None and version_in(override.to_digest) == moving.target else ""
+    override, event = world.record.override, _FINISHED[moving.kind]
+    is_override = override is not None and version_in(override.to_digest) == moving.target
+    reason, by = (override.reason, override.by) if override is not None and is_override else ("", "")
+    world = world.noting(event, to=moving.target, origin=moving.source, by=by, reason=reason, asked=not reason)
     move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
     moves = (*world.record.moves, move)[-MOST_MOVES:]
     world = world.with_record(

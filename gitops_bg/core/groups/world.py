@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from gitops_bg.core.delivery.ledger import noted
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
 from gitops_bg.core.groups.model import (
     Endpoint,
@@ -19,9 +20,10 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import GroupKey
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
@@ -46,7 +48,8 @@ class GroupWorld:
     observed: ObservedGroup
     record: GroupRecord
     now: datetime
-    events: tuple[tuple[GroupEvent, str], ...] = ()
+    notices: tuple[tuple[Notice, str], ...] = ()
+    """What Kubernetes is told beside the ledger's entries, each with its message."""
     rejected: tuple[str, str] = ("", "")
     """Why what Git asks for is not done: a reason and a sentence; empty where it is."""
 
@@ -55,9 +58,26 @@ class GroupWorld:
         record = replace(self.record, **changes)  # type: ignore[arg-type]
         return self if record == self.record else replace(self, record=record)
 
-    def with_event(self, event: GroupEvent, message: str) -> "GroupWorld":
-        """The world in which one more thing has happened."""
-        return replace(self, events=(*self.events, (event, message)))
+    def noting(
+        self, event: Event, *, to: str = "", origin: str = "", by: str = "", reason: str = "", asked: bool = True
+    ) -> "GroupWorld":
+        """The world with one more ledger entry to write to Git; ``asked``: main asked for it."""
+        entry = LedgerEntry(
+            sequence=0,
+            at=self.now,
+            event=event,
+            from_version=version_number(origin) or None,
+            to_version=version_number(to) or None,
+            commit=self.desired.commit if asked else "",
+            by=by,
+            reason=reason,
+        )
+        epoch = self.record.epoch or self.observed.uid[:8] or "0"
+        return replace(self, record=noted(replace(self.record, epoch=epoch), entry))
+
+    def telling(self, notice: Notice, message: str) -> "GroupWorld":
+        """The world with one more thing that only Kubernetes is told."""
+        return replace(self, notices=(*self.notices, (notice, message)))
 
     @cached_property
     def known(self) -> dict[tuple[object, ...], Any]:

@@ -26,10 +26,12 @@ from gitops_bg.core.model.version import (
 def label(number: int | None, digest: str) -> str:
     """The name of a version in a sentence.
 
-    >>> label(7, "v1:3f9c0123456789")
-    'v7 (3f9c012345)'
+    >>> label(7, "v1:3f9c0123456789"), label(7, "")
+    ('v7 (3f9c012345)', 'v7')
     """
-    return f"v{number} ({short(digest)})" if number else short(digest)
+    if not number:
+        return short(digest)
+    return f"v{number} ({short(digest)})" if digest else f"v{number}"
 
 
 def titled(number: int | None, digest: str, tag: str) -> str:

@@ -124,7 +124,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class LedgerMemory:
-    """What the state branch knows of an app; read only where the record is lost (DESIGN §4.7)."""
+    """What the state branch knows of an app, or a release group; read only where the record is lost (DESIGN §4.7)."""
 
     rollout: int = 0
     last_version: int = 0
@@ -138,7 +138,9 @@ class LedgerMemory:
     primary_by: str = ""
     """As ``Record.git.primary_by``: a ``primary.yaml`` that changed after this commit answers these holds."""
     serving: str = ""
-    """The digest that live traffic went to when the ledger was written; empty where nobody can tell."""
+    """What live traffic went to when the ledger was written; empty where nobody can tell."""
+    legacy: str = ""
+    """Of a group: the version before, which was kept warm."""
 
 
 @dataclass(frozen=True, slots=True)

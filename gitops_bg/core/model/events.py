@@ -1,4 +1,5 @@
-"""The one table of events: the words of the ledger, alerts, commits and Kubernetes for each event, and its severity.
+"""The one table of events of apps and release groups: the words of the ledger, alerts, commits and Kubernetes for each
+event, and its severity.
 
 A new event is a row here and a name in `record.Event`, or in `Notice` where only Kubernetes shows it. No other file
 holds a word or a severity of an event.
@@ -8,19 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gitops_bg.core.model.actions import titled
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.subject import SubjectKind
 
 INFO, WARN, ERROR = Severity
+APPS, GROUPS = frozenset({SubjectKind.APP}), frozenset({SubjectKind.GROUP})
+BOTH = APPS | GROUPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRow:
     """One event. In a sentence, {to} and {origin} are versions, and {app} is the app."""
 
+    kinds: frozenset[SubjectKind] = APPS
+    """Of what it is told."""
     verb: str
-    """The verb in the commit of the ledger, between the app and the versions."""
+    """The verb in the commit of the ledger, between the app or the group and the versions."""
     sentence: str
     """The sentence of an alert (flagger.md §3.7)."""
     severity: Severity = Severity.INFO
@@ -43,6 +50,7 @@ _RETRY = "`gitops-bg retry {app}` tries it again"
 
 EVENTS: Mapping[Event, EventRow] = {
     Event.DEPLOYED: EventRow(
+        kinds=BOTH,
         verb="deployed",
         asks="deploy",
         sentence="{to} is live, the first version",
@@ -51,12 +59,14 @@ EVENTS: Mapping[Event, EventRow] = {
         argo="SwitchService",
     ),
     Event.CANDIDATE: EventRow(
+        kinds=BOTH,
         verb="has the candidate",
         sentence="new version {to} comes up, live traffic is untouched",
         reason="Candidate",
         argo="RolloutUpdated, RolloutNotCompleted (“started update”)",
     ),
     Event.PROMOTED: EventRow(
+        kinds=BOTH,
         verb="promoted",
         asks="promote",
         sentence="{to} is live",
@@ -65,6 +75,7 @@ EVENTS: Mapping[Event, EventRow] = {
         argo="SwitchService",
     ),
     Event.ROLLED_BACK: EventRow(
+        kinds=BOTH,
         verb="rolled back",
         asks="roll back",
         sentence="live traffic went back from {origin} to {to}",
@@ -82,11 +93,12 @@ EVENTS: Mapping[Event, EventRow] = {
     Event.RESTART_CANCELLED: EventRow(
         verb="is not restarted after all", sentence="the restart was cancelled", reason="RestartCancelled"
     ),
-    Event.ANALYSED: EventRow(verb="was analysed", sentence="{to} passed its analysis", reason="Analysed"),
+    Event.ANALYSED: EventRow(kinds=BOTH, verb="was analysed", sentence="{to} passed its analysis", reason="Analysed"),
     Event.SKIPPED: EventRow(
         verb="skips pause and analyses", sentence="{to} goes on without its checks", reason="Skipped"
     ),
     Event.PAUSED: EventRow(
+        kinds=BOTH,
         verb="is paused",
         sentence="{to} waits for somebody to decide",
         severity=WARN,
@@ -94,6 +106,7 @@ EVENTS: Mapping[Event, EventRow] = {
         remedy="`gitops-bg promote {app}` measures anew",
     ),
     Event.ABORTED: EventRow(
+        kinds=BOTH,
         verb="aborted",
         sentence="{to} was aborted",
         severity=ERROR,
@@ -102,8 +115,9 @@ EVENTS: Mapping[Event, EventRow] = {
         argo="RolloutAborted",
         remedy=_RETRY,
     ),
-    Event.RETRIED: EventRow(verb="retries", sentence="{to} is tried again", reason="Retried"),
+    Event.RETRIED: EventRow(kinds=BOTH, verb="retries", sentence="{to} is tried again", reason="Retried"),
     Event.FAILED: EventRow(
+        kinds=BOTH,
         verb="failed",
         sentence="{to} failed",
         severity=ERROR,
@@ -156,17 +170,20 @@ EVENTS: Mapping[Event, EventRow] = {
         argo="RolloutDeleted",
     ),
     Event.HOOK_REFUSED: EventRow(
-        verb="hook refused", sentence="{to} does not go on yet", severity=WARN, reason="HookRefused"
+        kinds=BOTH, verb="hook refused", sentence="{to} does not go on yet", severity=WARN, reason="HookRefused"
     ),
-    Event.HOOK_EXPIRED: EventRow(verb="hook expired", sentence="{to} is stuck", severity=ERROR, reason="HookExpired"),
+    Event.HOOK_EXPIRED: EventRow(
+        kinds=BOTH, verb="hook expired", sentence="{to} is stuck", severity=ERROR, reason="HookExpired"
+    ),
     Event.HOOK_UNDELIVERED: EventRow(
+        kinds=BOTH,
         verb="hook undelivered",
         sentence="a hook or an alert was not delivered",
         severity=WARN,
         reason="HookUndelivered",
     ),
-    Event.GATE_OPENED: EventRow(verb="gate opened", sentence="a gate was opened", reason="GateOpened"),
-    Event.GATE_CLOSED: EventRow(verb="gate closed", sentence="a gate was closed", reason="GateClosed"),
+    Event.GATE_OPENED: EventRow(kinds=BOTH, verb="gate opened", sentence="a gate was opened", reason="GateOpened"),
+    Event.GATE_CLOSED: EventRow(kinds=BOTH, verb="gate closed", sentence="a gate was closed", reason="GateClosed"),
     Event.OVERRIDDEN: EventRow(
         verb="overrode a policy for",
         sentence="{to} is promoted in spite of a policy",
@@ -183,6 +200,7 @@ EVENTS: Mapping[Event, EventRow] = {
         verb="merged", sentence="who merged {to}, and who approved it, is known", reason="PromotionMerged"
     ),
     Event.HISTORY_REWRITTEN: EventRow(
+        kinds=BOTH,
         verb="history rewritten",
         sentence="main moved backwards",
         severity=ERROR,
@@ -190,7 +208,33 @@ EVENTS: Mapping[Event, EventRow] = {
         remedy="`gitops-bg accept-history` goes on",
     ),
     Event.HISTORY_ACCEPTED: EventRow(
-        verb="history accepted", sentence="the rewritten history was accepted", reason="HistoryAccepted"
+        kinds=BOTH, verb="history accepted", sentence="the rewritten history was accepted", reason="HistoryAccepted"
+    ),
+    Event.WITHDRAWN: EventRow(
+        kinds=GROUPS,
+        verb="took back",
+        sentence="the move from {origin} to {to} was taken back, {origin} stays active",
+        severity=ERROR,
+        by_hand=WARN,
+        reason="MoveWithdrawn",
+    ),
+    Event.VERSION_DELETED: EventRow(
+        kinds=GROUPS, verb="lost a version", sentence="{to} was deleted", reason="VersionDeleted"
+    ),
+    Event.SERVICE_REMOVED: EventRow(
+        kinds=GROUPS, verb="lost a service", sentence="{to} has a service less", reason="ServiceRemoved"
+    ),
+    Event.ROUTES_MOVED: EventRow(
+        kinds=GROUPS,
+        verb="moved its routes",
+        sentence="requests come in by another Gateway, or for other hosts",
+        reason="RoutesMoved",
+    ),
+    Event.TAKEN_OVER: EventRow(
+        kinds=GROUPS,
+        verb="takes over",
+        sentence="it has what another one had, whose folder left main",
+        reason="TakenOver",
     ),
 }
 """Every event; docs/reference/events.md has the same table."""
@@ -235,12 +279,18 @@ class Notice(StrEnum):
     CONFLICT = "Conflict"
     CONTESTED = "Contested"
     RECORD_MADE_ANEW = "RecordMadeAnew"
+    PROMOTION_STARTED = "PromotionStarted"
+    ROLLBACK_STARTED = "RollbackStarted"
+    REPAIRED = "Repaired"
+    GROUP_DELETED = "GroupDeleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeRow:
     """One event that only Kubernetes shows."""
 
+    kinds: frozenset[SubjectKind] = APPS
+    """Of what it is told."""
     when: str
     severity: Severity = Severity.INFO
     argo: str = ""
@@ -260,22 +310,30 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         when="it ended otherwise, but not by a way back that `RolledBack` tells; the message says how",
         argo="RolloutAborted",
     ),
-    Notice.ANALYSIS_RUNNING: NoticeRow(when="an analysis begins", argo="AnalysisRunRunning"),
-    Notice.ANALYSIS_SUCCESSFUL: NoticeRow(when="an analysis passed", argo="AnalysisRunSuccessful"),
+    Notice.ANALYSIS_RUNNING: NoticeRow(kinds=BOTH, when="an analysis begins", argo="AnalysisRunRunning"),
+    Notice.ANALYSIS_SUCCESSFUL: NoticeRow(kinds=BOTH, when="an analysis passed", argo="AnalysisRunSuccessful"),
     Notice.ANALYSIS_INCONCLUSIVE: NoticeRow(
-        when="an analysis could not tell", severity=WARN, argo="AnalysisRunInconclusive"
+        kinds=BOTH, when="an analysis could not tell", severity=WARN, argo="AnalysisRunInconclusive"
     ),
-    Notice.ANALYSIS_ERROR: NoticeRow(when="an analysis could not measure", severity=WARN, argo="AnalysisRunError"),
-    Notice.ANALYSIS_FAILED: NoticeRow(when="an analysis failed", severity=WARN, argo="AnalysisRunFailed"),
-    Notice.METRIC_SUCCESSFUL: NoticeRow(when="a metric passed", argo="MetricSuccessful"),
+    Notice.ANALYSIS_ERROR: NoticeRow(
+        kinds=BOTH, when="an analysis could not measure", severity=WARN, argo="AnalysisRunError"
+    ),
+    Notice.ANALYSIS_FAILED: NoticeRow(kinds=BOTH, when="an analysis failed", severity=WARN, argo="AnalysisRunFailed"),
+    Notice.METRIC_SUCCESSFUL: NoticeRow(kinds=BOTH, when="a metric passed", argo="MetricSuccessful"),
     Notice.METRIC_INCONCLUSIVE: NoticeRow(
-        when="a metric could not tell; Normal where it is a dry run", severity=WARN, argo="MetricInconclusive"
+        kinds=BOTH,
+        when="a metric could not tell; Normal where it is a dry run",
+        severity=WARN,
+        argo="MetricInconclusive",
     ),
     Notice.METRIC_ERROR: NoticeRow(
-        when="a metric could not be measured; Normal where it is a dry run", severity=WARN, argo="MetricError"
+        kinds=BOTH,
+        when="a metric could not be measured; Normal where it is a dry run",
+        severity=WARN,
+        argo="MetricError",
     ),
     Notice.METRIC_FAILED: NoticeRow(
-        when="a metric failed; Normal where it is a dry run", severity=WARN, argo="MetricFailed"
+        kinds=BOTH, when="a metric failed; Normal where it is a dry run", severity=WARN, argo="MetricFailed"
     ),
     Notice.PREVIEW_SWITCHED: NoticeRow(when="the preview Service moved", argo="SwitchService"),
     Notice.SERVICE_TAKEN_OVER: NoticeRow(
@@ -309,9 +367,12 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         when="the API server refuses a ReplicaSet", severity=WARN, argo="ReplicaSetCreateError"
     ),
     Notice.WRITE_REFUSED: NoticeRow(when="the API server refuses any other write", severity=WARN),
-    Notice.LEDGER_AHEAD: NoticeRow(when="the ledger has entries that this record never gave out", severity=WARN),
+    Notice.LEDGER_AHEAD: NoticeRow(
+        kinds=BOTH, when="the ledger has entries that this record never gave out", severity=WARN
+    ),
     Notice.CONFLICT: NoticeRow(when="somebody else's object has the name of the app", severity=WARN),
     Notice.CONTESTED: NoticeRow(
+        kinds=BOTH,
         when="somebody else changes an object again and again, every ten minutes; no repair of it has an Event",
         severity=WARN,
     ),
@@ -319,6 +380,10 @@ NOTICES: Mapping[Notice, NoticeRow] = {
         when="somebody edited the record in the status: it was made anew from Git, the ledger and the cluster",
         severity=WARN,
     ),
+    Notice.PROMOTION_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move to a candidate"),
+    Notice.ROLLBACK_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move back"),
+    Notice.REPAIRED: NoticeRow(kinds=GROUPS, when="what somebody else changed of a live object was put back"),
+    Notice.GROUP_DELETED: NoticeRow(kinds=GROUPS, when="the group has ended, as its deletionPolicy says"),
 }
 """Every notice, in the order of the names; docs/reference/events.md has the same table."""
 
@@ -338,6 +403,46 @@ MOVES = frozenset(event for event, row in EVENTS.items() if row.moves_traffic)
 
 
 def severity_of(entry: LedgerEntry) -> Severity:
-    """The severity of a ledger entry. A failure that a person asked for is a warning (flagger.md §3.7)."""
+    """The severity of a ledger entry. A failure that somebody asked for, by a commit or otherwise, is a warning
+    (flagger.md §3.7).
+    """
     row = EVENTS[entry.event]
-    return row.by_hand if row.by_hand is not None and entry.by else row.severity
+    return row.by_hand if row.by_hand is not None and (entry.by or entry.commit) else row.severity
+
+
+def origin_of(entry: LedgerEntry) -> str:
+    """The version that an entry leads from, as a title; empty where it has none."""
+    return titled(entry.from_version, entry.from_digest, entry.from_tag)
+
+
+def goal_of(entry: LedgerEntry) -> str:
+    """The version that an entry is about, or leads to, as a title; empty where it has none."""
+    return titled(entry.to_version, entry.to_digest, entry.to_tag)
+
+
+def sentence_of(entry: LedgerEntry, kind: SubjectKind) -> str:
+    """A ledger entry in a sentence that lacks only its subject: versions, commit, person, reason."""
+    goal = f"{goal_of(entry)}{of_commit(entry.source_commit)}" if goal_of(entry) else f"the {kind}"
+    what = EVENTS[entry.event].sentence.format(to=goal, origin=origin_of(entry) or "the version before")
+    by = f" (by {entry.by.partition(' <')[0]})" if entry.by else ""
+    because = f": {entry.reason}" if entry.reason else ""
+    return f"{what}{by}{because}"
+
+
+def entry_text(entry: LedgerEntry) -> str:
+    """A ledger entry as event hooks are told of it.
+
+    >>> from datetime import datetime
+    >>> entry_text(LedgerEntry(1, datetime(2026, 1, 1), Event.HELD, to_version=2, reason="a bug"))
+    'held v2: a bug'
+    """
+    version = f" v{entry.to_version}" if entry.to_version else ""
+    return f"{entry.event}{version}" + (f": {entry.reason}" if entry.reason else "")
+
+
+SHORT_COMMIT = 10
+
+
+def of_commit(commit: str) -> str:
+    """The phrase that ends a sentence with its commit, or empty."""
+    return f" of commit {commit[:SHORT_COMMIT]}" if commit else ""

@@ -58,6 +58,11 @@ class Event(StrEnum):
     MERGED = "merged"
     HISTORY_REWRITTEN = "history-rewritten"
     HISTORY_ACCEPTED = "history-accepted"
+    WITHDRAWN = "withdrawn"
+    VERSION_DELETED = "version-deleted"
+    SERVICE_REMOVED = "service-removed"
+    ROUTES_MOVED = "routes-moved"
+    TAKEN_OVER = "taken-over"
 
 
 class SwitchKind(StrEnum):
@@ -70,7 +75,10 @@ class SwitchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One line of an app's history, to be written to the state branch."""
+    """One line of the history of an app or a release group, to be written to the state branch.
+
+    A version of a group is known by its number alone: `v2`; of an app, by its digest.
+    """
 
     sequence: int
     at: datetime
@@ -355,8 +363,6 @@ class SeenInGit:
 
     The first agent to notice notes it; a main that counts clears it.
     """
-    ledger_claimed: int = 0
-    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
     asked_merges: tuple[AskedMerge, ...] = ()
     """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.merges``)."""
 
@@ -481,6 +487,8 @@ class Record:
     orphaned: bool = False
     ledger: tuple[LedgerEntry, ...] = ()
     """Entries that have not reached Git yet."""
+    ledger_claimed: int = 0
+    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
 
     def version(self, digest: str) -> Version | None:
         """The version of this digest, or None."""

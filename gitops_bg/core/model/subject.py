@@ -1,6 +1,14 @@
 """Whose analyses, alerts and hooks these are: an app, or a release group."""
 
+from enum import StrEnum
 from typing import Protocol
+
+
+class SubjectKind(StrEnum):
+    """What a subject is."""
+
+    APP = "app"
+    GROUP = "group"
 
 
 class Subject(Protocol):
@@ -9,6 +17,11 @@ class Subject(Protocol):
     @property
     def namespace(self) -> str:
         """The namespace that it, and the Secrets that are read for it, are in."""
+        ...
+
+    @property
+    def kind(self) -> SubjectKind:
+        """What it is."""
         ...
 
     @property

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.model.subject import SubjectKind
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class AppKey:
@@ -15,6 +17,11 @@ class AppKey:
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def kind(self) -> SubjectKind:
+        """That it is an app."""
+        return SubjectKind.APP
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class GroupKey:
@@ -25,6 +32,11 @@ class GroupKey:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def kind(self) -> SubjectKind:
+        """That it is a release group."""
+        return SubjectKind.GROUP
 
 
 AppOrGroup = AppKey | GroupKey

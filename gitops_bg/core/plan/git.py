@@ -13,7 +13,8 @@ from gitops_bg.core.checks.pods.availability import is_expired
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.checks.versions import is_old_tag
-from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.delivery.ledger import publication
+from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Event
@@ -35,11 +36,7 @@ def write_to_git(world: World) -> tuple[GitAction, ...]:
     git = world.observed.git
     if git.unreachable:
         return ()
-    return (*_ledger(world), *(_promotion(world) if world.main_counts and not held_since(git) else ()))
-
-
-def _ledger(world: World) -> tuple[GitAction, ...]:
-    return (PublishLedger(world.record.epoch, world.record.ledger),) if world.record.ledger else ()
+    return (*publication(world.record), *(_promotion(world) if world.main_counts and not held_since(git) else ()))
 
 
 def _promotion(world: World) -> tuple[GitAction, ...]:

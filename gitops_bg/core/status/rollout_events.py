@@ -6,6 +6,7 @@ Each is one Kubernetes Event; its row is in the one table, `core.model.events`.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gitops_bg.core.delivery.ledger import Kept, news
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
@@ -37,10 +38,10 @@ class RolloutEvent:
 
 def entry_message(entry: LedgerEntry) -> str:
     """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a beginning."""
-    origin = f" from {label(entry.from_version, entry.from_digest)}" if entry.from_digest else ""
-    there, what = label(entry.to_version, entry.to_digest), ""
+    left, there = label(entry.from_version, entry.from_digest), label(entry.to_version, entry.to_digest)
+    what = there
     if entry.event in MOVES:
-        what = f"live traffic goes{origin} to {there}"
+        what = f"live traffic goes{f' from {left}' if left else ''} to {there}"
     elif entry.event is Event.CANDIDATE and entry.rollout:
         what = f"rollout {entry.rollout} of {there} begins"
     return ": ".join(filter(None, (str(entry.event), what, entry.reason)))
@@ -52,30 +53,30 @@ def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
     What a ledger entry says is not told a second time: that the rollout of a candidate begins, that it goes on to live
     traffic, and that it ended because traffic went back.
     """
-    yield from _of_ledger(before, after)
+    yield from ledger_events(before, after)
     if before.rollouts == after.rollouts and before.analyses.runs == after.analyses.runs:
         return
     known = {rollout.number: rollout for rollout in before.rollouts}
     for rollout in after.rollouts:
         told = _of_rollout(known.get(rollout.number), rollout)
         yield from (one for one in told if not _is_told_by_entry(one, rollout, before, after))
+    yield from analysis_events(before, after)
+
+
+def analysis_events(before: RunRecord, after: RunRecord) -> Iterator[RolloutEvent]:
+    """What became of the analyses of an app or a group between two records."""
     for old, run in runs(before, after):
         yield from _of_run(old, run)
 
 
-def new_entries(before: Record, after: Record) -> tuple[LedgerEntry, ...]:
-    """The entries that the ledger gets of what happened between two records."""
-    return tuple(entry for entry in after.ledger if entry.sequence > before.sequence)
-
-
 def _is_told_by_entry(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
-    switch, news = after.routing.switch, new_entries(before, after)
+    switch, fresh = after.routing.switch, news(before, after)
     if told.notice is Notice.ROLLOUT_STARTED:
-        return any(entry.event is Event.CANDIDATE and entry.rollout == rollout.number for entry in news)
+        return any(entry.event is Event.CANDIDATE and entry.rollout == rollout.number for entry in fresh)
     if told.notice is Notice.ROLLOUT_RESUMED:
         return switch is not None and switch.to_digest == rollout.digest
     if told.notice is Notice.ROLLOUT_NOT_COMPLETED and rollout.outcome is RolloutOutcome.ROLLED_BACK:
-        return any(entry.event is Event.ROLLED_BACK and entry.from_digest == rollout.digest for entry in news)
+        return any(entry.event is Event.ROLLED_BACK and entry.from_digest == rollout.digest for entry in fresh)
     return False
 
 
@@ -100,13 +101,12 @@ def waited(rollout: Rollout) -> int:
     return rollout.waited_seconds + round((rollout.finished_at - rollout.waiting_since).total_seconds())
 
 
-def _of_ledger(before: Record, after: Record) -> Iterator[RolloutEvent]:
-    """Report skipped numbers: the ledger claims to have those entries (``core.transitions.record.restore``)."""
-    given = len(new_entries(before, after))
-    claimed = after.sequence - given
+def ledger_events(before: Kept, after: Kept) -> Iterator[RolloutEvent]:
+    """Report skipped numbers: the ledger claims to have those entries (``core.delivery.ledger``)."""
+    claimed = after.sequence - len(news(before, after))
     if before.epoch and claimed > before.sequence:
         message = (
-            f"the ledger says that entry {claimed} of this app was told, and this record gave out {before.sequence}: "
+            f"the ledger says that entry {claimed} was told, and this record gave out {before.sequence}: "
             "somebody else wrote there, or the record is one of an earlier backup; what waits is told after that number"
         )
         yield RolloutEvent(Notice.LEDGER_AHEAD, message)

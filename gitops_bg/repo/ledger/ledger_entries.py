@@ -1,18 +1,14 @@
 """How files of the state branch take entries, whoever they are about: each once, in order. Pure data, no Git."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any, Generic, TypeVar
 
-from gitops_bg.core.groups.record import GroupLedgerEntry
 from gitops_bg.core.model.record import LedgerEntry
 
 KEPT_ENTRIES = 20
 MOST_SEQUENCE = 2**53
 """No agent counts further; and the API server keeps no number beyond 2**63."""
-
-Entry = TypeVar("Entry", bound=LedgerEntry | GroupLedgerEntry)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,11 +24,11 @@ NOWHERE = Position("", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedEntry(Generic[Entry]):
+class PublishedEntry:
     """An entry with its epoch, which tells it from every other entry of its file."""
 
     epoch: str
-    entry: Entry
+    entry: LedgerEntry
 
     @property
     def position(self) -> Position:
@@ -40,25 +36,20 @@ class PublishedEntry(Generic[Entry]):
         return Position(self.epoch, self.entry.sequence)
 
 
-Revision = tuple[str, tuple[PublishedEntry[Entry], ...]]
+Revision = tuple[str, tuple[PublishedEntry, ...]]
 """A commit of a file, with what the file had then, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken(Generic[Entry]):
+class Taken:
     """A file with new entries. ``history`` is oldest first, ``fresh`` are those that were not there."""
 
     position: Position
-    history: tuple[PublishedEntry[Entry], ...]
-    fresh: tuple[Entry, ...]
+    history: tuple[PublishedEntry, ...]
+    fresh: tuple[LedgerEntry, ...]
 
 
-_TAGS = {"from_tag", "to_tag"}
-
-
-def take(
-    history: tuple[PublishedEntry[Entry], ...], position: Position, epoch: str, entries: Iterable[Entry]
-) -> Taken[Entry]:
+def take(history: tuple[PublishedEntry, ...], position: Position, epoch: str, entries: Iterable[LedgerEntry]) -> Taken:
     """Return what a file is with the entries of one epoch: each is taken once.
 
     One that is there word for word under another number was renumbered (``core.transitions.record.restore``).
@@ -77,7 +68,7 @@ def take(
     return Taken(reached, published[-max(KEPT_ENTRIES, len(fresh)) :], fresh)
 
 
-def each_once(revisions: Iterable[Revision[Entry]]) -> Iterator[tuple[str, PublishedEntry[Entry]]]:
+def each_once(revisions: Iterable[Revision]) -> Iterator[tuple[str, PublishedEntry]]:
     """Yield every entry of a file's revisions, newest first, with the commit that brought it.
 
     An entry belongs to the oldest commit that has it: a file keeps the last entries from commit to commit.
@@ -91,9 +82,8 @@ def each_once(revisions: Iterable[Revision[Entry]]) -> Iterator[tuple[str, Publi
                 yield commit, published
 
 
-def _unnumbered(entry: Entry) -> Entry:
+def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
     """The entry without its number, which differs in a record of an earlier backup, and without image tags, which no
     file keeps.
     """
-    tags: dict[str, Any] = dict.fromkeys(_TAGS & {each.name for each in fields(entry)}, "")
-    return replace(entry, sequence=0, **tags)
+    return replace(entry, sequence=0, from_tag="", to_tag="")

@@ -1,4 +1,5 @@
-"""The file of an app on the state branch: its format, and how it takes new entries. Pure data, no Git.
+"""The file of an app, or a release group, on the state branch: its format, and how it takes new entries. Pure data, no
+Git.
 
 camelCase JSON, sorted and indented, so that a diff of two commits is readable.
 """
@@ -10,6 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.model import VersionStage, version_number
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
 from gitops_bg.core.model.version import Stage, Version
@@ -22,65 +25,70 @@ _KEPT_DIGESTS = 200
 
 @dataclass(frozen=True, slots=True)
 class VersionState:
-    """One version, as far as the ledger shows it."""
+    """One version, as far as the ledger shows it; of a release group, without a digest: its number says all."""
 
     version: int
-    digest: str
+    digest: str = ""
     color: str = ""
     rollout: int = 0
     source_commit: str = ""
     since: datetime | None = None
     """When live traffic came to it; None for a candidate."""
 
+    @property
+    def name(self) -> str:
+        """What the record calls it: its digest; of a group's, its name."""
+        return self.digest or f"v{self.version}"
+
 
 @dataclass(frozen=True, slots=True)
-class AppState:
-    """The state of an app: the part of the record that the ledger shows.
-
-    ``active_digests`` as ``Record.routing.activations``.
-
-    ``primary_by`` is the commit that brought the ``primary.yaml`` of that time into main.
-    """
+class SubjectState:
+    """The state of an app or a group: the part of the record that the ledger shows."""
 
     rollout: int = 0
     last_version: int = 0
     active: VersionState | None = None
     candidate: VersionState | None = None
     holds: tuple[Hold, ...] = ()
-    active_digests: tuple[str, ...] = ()
+    served: tuple[str, ...] = ()
+    """What carried live traffic, in the order in which it was first promoted: digests of an app, versions of a group.
+    """
     past_holds: tuple[Hold, ...] = ()
     primary_by: str = ""
+    """The commit that brought the ``primary.yaml`` of that time into main."""
+    legacy: VersionState | None = None
+    """Of a group: the version before, which is kept warm."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerBatch:
-    """What one app has for the ledger: entries of this epoch that Git may not have yet, and the app's state."""
+    """What a subject has for the ledger: entries of this epoch that Git may not have yet, and its state."""
 
     epoch: str
     entries: tuple[LedgerEntry, ...]
-    state: AppState
+    state: SubjectState
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A whole file. ``history`` is oldest first."""
 
-    state: AppState = AppState()
+    state: SubjectState = SubjectState()
     position: Position = NOWHERE
-    history: tuple[PublishedEntry[LedgerEntry], ...] = ()
+    history: tuple[PublishedEntry, ...] = ()
 
     def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
         """The file with the new entries of the batch, and those entries: each is taken once."""
         taken = take(self.history, self.position, batch.epoch, batch.entries)
-        digests = _merged(self.state.active_digests, batch.state.active_digests)
-        return Document(replace(batch.state, active_digests=digests), taken.position, taken.history), taken.fresh
+        served = _merged(self.state.served, batch.state.served)
+        return Document(replace(batch.state, served=served), taken.position, taken.history), taken.fresh
 
     @property
     def cautious(self) -> "Document":
         """What may be believed of it where nobody can prove who wrote it: what holds versions up, and nothing that lets
         one pass.
         """
-        return replace(self, state=replace(self.state, active_digests=(), primary_by=""))
+        return replace(self, state=replace(self.state, served=(), primary_by=""))
 
     @property
     def memory(self) -> LedgerMemory:
@@ -92,32 +100,53 @@ class Document:
         return LedgerMemory(
             state.rollout,
             state.last_version,
-            state.active_digests,
+            state.served,
             state.holds,
             state.past_holds,
             numbers,
             state.primary_by,
-            self._serving,
+            self._believed(state.active),
+            self._believed(state.legacy),
         )
 
-    @property
-    def _serving(self) -> str:
-        """What served, where it may be believed: the digests that served say so as well (`cautious`)."""
-        active = self.state.active
-        return active.digest if active and active.digest in self.state.active_digests else ""
+    def _believed(self, version: VersionState | None) -> str:
+        """A version that served, where that may be believed: what served says so as well (`cautious`)."""
+        return version.name if version and version.name in self.state.served else ""
 
 
-def state_of(record: Record) -> AppState:
+def state_of(record: Record | GroupRecord) -> SubjectState:
     """The part of a record that the ledger shows."""
+    return _of_app(record) if isinstance(record, Record) else _of_group(record)
+
+
+def _of_group(record: GroupRecord) -> SubjectState:
+    state = record.state
+    active, legacy = state.only(VersionStage.ACTIVE), state.only(VersionStage.LEGACY)
+    candidate = next(reversed(state.at(VersionStage.CANDIDATE)), "")
+    active_now, candidate_now, legacy_now = (
+        VersionState(version_number(each)) if each else None for each in (active, candidate, legacy)
+    )
+    return SubjectState(
+        rollout=record.rollout,
+        last_version=max((version_number(each.name) for each in state.versions), default=0),
+        active=active_now,
+        candidate=candidate_now,
+        legacy=legacy_now,
+        holds=record.holds,
+        served=tuple(filter(None, (legacy, active))),
+    )
+
+
+def _of_app(record: Record) -> SubjectState:
     candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
     active = record.version(record.routing.traffic) if record.routing.traffic else None
-    return AppState(
+    return SubjectState(
         rollout=record.rollout,
         last_version=record.last_version,
         active=_version_state(active) if active else None,
         candidate=_version_state(candidates[-1]) if candidates else None,
         holds=record.holds,
-        active_digests=record.routing.activations,
+        served=record.routing.activations,
         past_holds=record.past_holds,
         primary_by=record.git.primary_by,
     )
@@ -139,7 +168,6 @@ def render(document: Document) -> bytes:
     state = document.state
     value = {
         "active": _version_json(state.active),
-        "activeDigests": list(state.active_digests),
         "candidate": _version_json(state.candidate),
         "epoch": document.position.epoch,
         "history": [_entry_json(published) for published in document.history],
@@ -147,7 +175,9 @@ def render(document: Document) -> bytes:
         "lastVersion": state.last_version,
         "pastHolds": [_hold_json(hold) for hold in state.past_holds],
         "primaryBy": state.primary_by,
+        "legacy": _version_json(state.legacy),
         "rollout": state.rollout,
+        "served": list(state.served),
         "sequence": document.position.sequence,
     }
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
@@ -157,14 +187,15 @@ def parse(text: bytes) -> Document:
     """Parse a file. Raises ``ValueError`` for one that is not ours: others may write the state branch."""
     try:
         value: Mapping[str, Any] = read_json(text, UNIQUE)
-        state = AppState(
+        state = SubjectState(
             rollout=_number(value["rollout"]),
             last_version=_number(value["lastVersion"]),
             active=_version_of(value["active"]),
             candidate=_version_of(value["candidate"]),
             holds=tuple(_hold_of(hold) for hold in value["holds"]),
             past_holds=tuple(_hold_of(hold) for hold in value["pastHolds"]),
-            active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
+            legacy=_version_of(value["legacy"]),
+            served=tuple(_text(version) for version in value["served"]),
             primary_by=_text(value["primaryBy"]),
         )
         history = tuple(_published(entry) for entry in value["history"])
@@ -186,7 +217,7 @@ def adopted(text: bytes, is_named: bool) -> bytes | None:
     return render(document if is_named else Document(document.state))
 
 
-def _checked(position: Position, history: Iterable[PublishedEntry[LedgerEntry]]) -> Position:
+def _checked(position: Position, history: Iterable[PublishedEntry]) -> Position:
     if any(one.epoch == position.epoch and one.entry.sequence > position.sequence for one in history):
         raise TypeError("its sequence is lower than that of an entry in it")
     return position
@@ -253,7 +284,7 @@ _ENTRY_FIELDS = {
 }
 
 
-def _entry_json(published: PublishedEntry[LedgerEntry]) -> dict[str, Any]:
+def _entry_json(published: PublishedEntry) -> dict[str, Any]:
     entry = published.entry
     fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
     return _plain(
@@ -261,7 +292,7 @@ def _entry_json(published: PublishedEntry[LedgerEntry]) -> dict[str, Any]:
     )
 
 
-def _published(value: Mapping[str, Any]) -> PublishedEntry[LedgerEntry]:
+def _published(value: Mapping[str, Any]) -> PublishedEntry:
     epoch = _text(value["epoch"])
     if not epoch:  # an empty text is left out when the file is written again, and the file would become unreadable
         raise TypeError("an entry has an empty epoch")

@@ -1,6 +1,7 @@
 """Where the files of the ledger are on the state branch. No I/O."""
 
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.subject import Subject, SubjectKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.layout import is_app
 
 README, POLICIES, GROUPS = "README.md", "policies.json", "groups"
@@ -10,33 +11,26 @@ of an app is below it, they are one level higher.
 _JSON = ".json"
 
 
-def app_at(path: str) -> AppKey | None:
-    """The app whose file this is.
+def subject_at(path: str) -> AppOrGroup | None:
+    """The app or the release group whose file this is; None for any other path.
 
-    >>> app_at("shop/web.json"), app_at("groups/shop/store.json")
-    (AppKey(namespace='shop', name='web'), None)
+    >>> subject_at("shop/web.json"), subject_at("groups/shop/store.json"), subject_at("groups/shop/v1/store.json")
+    (AppKey(namespace='shop', name='web'), GroupKey(namespace='shop', name='store'), None)
     """
-    namespace, _, file = path.partition("/")
+    is_group = path.startswith(f"{GROUPS}/") and path.count("/") > 1
+    namespace, _, file = path.removeprefix(f"{GROUPS}/" if is_group else "").partition("/")
     name = file.removesuffix(_JSON)
-    return AppKey(namespace, name) if name != file and is_app(namespace, name) else None
+    if name == file or not is_app(namespace, name):
+        return None
+    return GroupKey(namespace, name) if is_group else AppKey(namespace, name)
 
 
-def group_at(path: str) -> GroupKey | None:
-    """The group whose file this is.
-
-    >>> group_at("groups/shop/store.json"), group_at("groups/store.json")
-    (GroupKey(namespace='shop', name='store'), None)
-    """
-    folder, _, rest = path.partition("/")
-    found = app_at(rest) if folder == GROUPS else None
-    return GroupKey(found.namespace, found.name) if found else None
+def path_of(subject: Subject) -> str:
+    """Where the file of an app, or of a release group, is."""
+    above = f"{GROUPS}/" if subject.kind is SubjectKind.GROUP else ""
+    return f"{above}{subject.namespace}/{subject.name}{_JSON}"
 
 
-def path_of_app(app: AppKey) -> str:
-    """Where the file of an app is."""
-    return f"{app.namespace}/{app.name}{_JSON}"
-
-
-def path_of_group(group: GroupKey) -> str:
-    """Where the file of a group is."""
-    return f"{GROUPS}/{group.namespace}/{group.name}{_JSON}"
+def in_order(subject: Subject) -> tuple[str, str, str]:
+    """By what they are sorted: apps first."""
+    return subject.kind, subject.namespace, subject.name

@@ -16,7 +16,7 @@ from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.ledger.ledger_file import adopted
 from gitops_bg.repo.ledger.own_commits import Found, OwnCommits, Proof, Told
-from gitops_bg.repo.ledger.places import GROUPS, POLICIES, README, app_at, group_at
+from gitops_bg.repo.ledger.places import GROUPS, POLICIES, README, subject_at
 from gitops_bg.repo.read.trees import NOTHING, Change, Node, Pair, Trees
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.write.commits import Committer, Draft
@@ -170,11 +170,6 @@ class StateBranch:
         for _, path, change in self._changes([pair], set()):
             yield path, change
 
-    def page(self, view: View) -> bytes:
-        """The overview as the agent wrote it last; empty where there is none."""
-        node = self._trees.at(view.own, [README]).get(README, NOTHING) if view.own else NOTHING
-        return (self._blobs.read([node.id])[node.id] or b"") if node.mode == ORDINARY else b""
-
     # --- whose it is ---
 
     def _in_turn(self, tip: str) -> View:
@@ -244,10 +239,10 @@ class StateBranch:
                 if one.name in (README, POLICIES):
                     yield pair, one.name, one
                 for each in spaces[one.folders]:
-                    if app_at(path := f"{one.name}/{each.name}"):
+                    if subject_at(path := f"{one.name}/{each.name}"):
                         yield pair, path, each
                     for file in groups[each.folders] if one.name == GROUPS else ():
-                        if group_at(path := f"{GROUPS}/{each.name}/{file.name}"):
+                        if subject_at(path := f"{GROUPS}/{each.name}/{file.name}"):
                             yield pair, path, file
 
     def _between(self, pairs: Iterable[Pair], large: set[str]) -> dict[Pair, list[Change]]:
@@ -285,11 +280,11 @@ class StateBranch:
         return {path: contents.get(ordinary.get(path, "")) for path in nodes}
 
     def _adopted_files(self, view: View) -> dict[str, bytes | None]:
-        """All files of apps with what may be kept of them; no other file, unless it is the agent's by name."""
+        """All files of apps and groups with what may be kept; no other file, unless it is the agent's by name."""
         nodes = {path: each.after for path, each in self.differences("", view.own)}
         if not view.own:
             nodes = {path: each.now for path, each in view.foreign.items()}
-        ordinary = {path: node.id for path, node in nodes.items() if node.mode == ORDINARY and app_at(path)}
+        ordinary = {path: node.id for path, node in nodes.items() if node.mode == ORDINARY and subject_at(path)}
         contents = self._blobs.read(ordinary.values())
         is_named = bool(view.own) or self._commits.best is Proof.NAME  # who could sign, and did not, is nobody
         kept = {path: adopted(contents[blob] or b"", is_named) for path, blob in ordinary.items()}

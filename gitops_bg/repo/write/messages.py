@@ -5,20 +5,23 @@ a trailer.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.subject import Subject, SubjectKind
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.printable import one_line
 
+Of = TypeVar("Of", bound=Subject)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Movement:
-    """One event of an app, or a request for one, as commits describe it."""
+class Movement(Generic[Of]):
+    """One event of an app or a release group, or a request for one, as commits describe it."""
 
-    app: AppKey
+    subject: Of
     event: Event
     from_version: int | None = None
     from_digest: str = ""
@@ -44,15 +47,16 @@ MARK = "Bg-Ledger"
 """The trailer of every commit of a ledger, with its cluster: nothing else that the agent signs has it, and none of
 another cluster's ledger has this one.
 """
+_OF = {SubjectKind.APP: "Bg-App", SubjectKind.GROUP: "Bg-Group"}
 _MOST_IN_SUBJECT = 3
 _LONGEST_TITLE = 72
 """Of a batch, without the cluster: `git log --oneline` and the pages of forges show about as much."""
 
 
-def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
+def of_entry(subject: Of, entry: LedgerEntry) -> Movement[Of]:
     """A ledger entry as a movement."""
     return Movement(
-        app=app,
+        subject=subject,
         event=entry.event,
         from_version=entry.from_version,
         from_digest=entry.from_digest,
@@ -69,7 +73,7 @@ def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
     )
 
 
-def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> str:
+def asking(movement: Movement[AppKey], cluster: str, changes: Sequence[object] = ()) -> str:
     """The message of a commit that changes ``primary.yaml``: it asks, traffic follows.
 
     ``changes`` of configuration get a line each.
@@ -77,7 +81,7 @@ def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> 
     return _message(movement, EVENTS[movement.event].asks or EVENTS[movement.event].verb, cluster, changes)
 
 
-def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
+def ledger_message(movements: Sequence[Movement[Of]], cluster: str, anew: Sequence[object] = ()) -> str:
     """The message of a ledger commit: one event, or several, each with its own line and block of trailers.
 
     ``anew`` lists, a line each, the files that somebody had damaged.
@@ -88,7 +92,7 @@ def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[o
     if not movements:
         return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged, mark(cluster)]))
     subject = f"{_many(movements)} [{one_line(cluster)}]"
-    lines = [f"{movement.app.namespace}/{_sentence(movement, EVENTS[movement.event].verb)}" for movement in movements]
+    lines = [f"{each.subject.namespace}/{_sentence(each, EVENTS[each.event].verb)}" for each in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
     return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n" + mark(cluster)
 
@@ -98,15 +102,15 @@ def mark(cluster: str) -> str:
     return f"{MARK}: {one_line(cluster)}\n"
 
 
-def _many(movements: Sequence[Movement]) -> str:
-    """All sentences where they are few and of one app, so that `git log --oneline` shows them; else their number and
-    the apps, as many as fit in a title.
+def _many(movements: Sequence[Movement[Of]]) -> str:
+    """All sentences where they are few and about one, so that `git log --oneline` shows them; else their number and
+    the names, as many as fit in a title.
     """
-    apps = list(dict.fromkeys(movement.app for movement in movements))
-    if len(apps) > 1 or len(movements) > _MOST_IN_SUBJECT:
-        return title_of_batch(len(movements), apps)
+    about = list(dict.fromkeys(movement.subject for movement in movements))
+    if len(about) > 1 or len(movements) > _MOST_IN_SUBJECT:
+        return title_of_batch(len(movements), about)
     first, *others = (_sentence(movement, EVENTS[movement.event].verb) for movement in movements)
-    return ", ".join([first, *(other.removeprefix(f"{movements[0].app.name}: ") for other in others)])
+    return ", ".join([first, *(other.removeprefix(f"{movements[0].subject.name}: ") for other in others)])
 
 
 def title_of_batch(events: int, subjects: Sequence[Subject]) -> str:
@@ -126,10 +130,10 @@ def _title(events: int, names: Sequence[str], more: int) -> str:
     return f"{events} events of {', '.join(names)}" + (f" and {more} more" if more else "")
 
 
-def trailers(movement: Movement) -> list[str]:
-    """The trailers of one movement; the block begins with ``Bg-App``, and every value is one line."""
+def trailers(movement: Movement[Of]) -> list[str]:
+    """The trailers of one movement; the block begins with what it is about, and every value is one line."""
     values: list[tuple[str, str]] = [
-        ("Bg-App", str(movement.app)),
+        (_OF[movement.subject.kind], str(movement.subject)),
         ("Bg-Event", movement.event),
         ("Bg-From", _version(movement.from_version, movement.from_digest)),
         ("Bg-To", _version(movement.to_version, movement.to_digest)),
@@ -144,7 +148,7 @@ def trailers(movement: Movement) -> list[str]:
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
 
 
-def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:
+def _message(movement: Movement[Of], verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:
     where = f" [{one_line(cluster)}]" if cluster else ""
     parts = [f"{_sentence(movement, verb)}{where}"]
     reason = one_line(movement.reason)
@@ -158,11 +162,11 @@ def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[obje
     return "\n\n".join([*parts, "\n".join(trailers(movement))]) + "\n"
 
 
-def _sentence(movement: Movement, verb: str) -> str:
-    return f"{movement.app.name}: {verb} {_span(movement)}".rstrip()
+def _sentence(movement: Movement[Of], verb: str) -> str:
+    return f"{movement.subject.name}: {verb} {_span(movement)}".rstrip()
 
 
-def _span(movement: Movement) -> str:
+def _span(movement: Movement[Of]) -> str:
     """From which version to which, by their image tags where these tell them apart; empty without any version."""
     origin, old = _short(movement.from_version, movement.from_digest), one_line(movement.from_tag)
     goal, new = _short(movement.to_version, movement.to_digest), one_line(movement.to_tag)
@@ -175,8 +179,8 @@ def _span(movement: Movement) -> str:
 
 
 def _short(version: int | None, digest: str) -> str:
-    return f"v{version}" if version else (label(None, digest) if digest else "")
+    return f"v{version}" if version else label(None, digest)
 
 
 def _version(version: int | None, digest: str) -> str:
-    return f"v{version} {digest}" if version and digest else digest
+    return " ".join(filter(None, (f"v{version}" if version else "", digest)))

@@ -35,7 +35,7 @@ class PrimaryChange:
     content: bytes
     decided_from: str
     """The commit of main that the change was decided from; empty where main's files of the app were not read."""
-    movement: Movement
+    movement: Movement[AppKey]
     seen: str | None = None
     """The head of the promotion branch that the change was decided from, empty for no branch; None: the one that was
     fetched when the change is offered.
@@ -44,7 +44,7 @@ class PrimaryChange:
     @property
     def app(self) -> AppKey:
         """The app of the change."""
-        return self.movement.app
+        return self.movement.subject
 
 
 class PrimaryResult(StrEnum):

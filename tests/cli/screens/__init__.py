@@ -13,7 +13,6 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from gitops_bg.cli.commands.group import history as group_history
 from gitops_bg.cli.commands.inspect import history
 from gitops_bg.cli.commands.policies import table_of as replay_table
 from gitops_bg.cli.views import app_row, rows
@@ -21,14 +20,11 @@ from gitops_bg.cli.views.gate_table import ShownGate, gate_table
 from gitops_bg.cli.views.groups.group_row import group_row_of
 from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
-from gitops_bg.core.groups.record import GroupLedgerEntry
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.ledger.history import Committed
-from gitops_bg.repo.ledger.ledger_entries import PublishedEntry
 from gitops_bg.repo.ledger.policy_file import PolicyChange
 from tests.cli.test_tree_view import SIGHT
 
@@ -89,11 +85,9 @@ def _history() -> RenderableType:
 
 
 def _group_history() -> RenderableType:
-    entry = GroupLedgerEntry(
-        1, NOW, GroupEvent.PROMOTION_FINISHED, "v2 serves: all requests that name no version are answered by it",
-        "v1", "v2", "9be1aa02f4" + "0" * 30,
-    )  # fmt: skip
-    return group_history.table_of([("c0", PublishedEntry(epoch="e1", entry=entry))])
+    failed = "post-promotion analysis failed: smoke measured 7, and no more than 5 is good"
+    entry = LedgerEntry(1, NOW, Event.ROLLED_BACK, from_version=2, to_version=1, reason=failed)
+    return history.table_of([history.Row(Committed("c0", "e1", entry), GroupKey("shop", "store"))])
 
 
 def _with_groups(*, wide: bool) -> RenderableType:

@@ -11,7 +11,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Event, LedgerEntry, SeenInGit
+from gitops_bg.core.model.record import Event, LedgerEntry
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, active, decided, rising, world
 
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[GitView, tuple[dict[str, str], ...], dict[str, Any], list
     "it was read, and has one": (GitView(ledger_is_known=True, ledger_epoch="5eed", ledger_sequence=4), (), {}, [5]),
     "it was read, and has none": (GitView(ledger_is_known=True), (), {}, [4, 5]),
     "the agent says that it is refused": (GitView(), (REFUSED,), {}, [4, 5]),
-    "it claimed what was never told": (GitView(), (), {"git": SeenInGit(ledger_claimed=3)}, [4, 5]),
+    "it claimed what was never told": (GitView(), (), {"ledger_claimed": 3}, [4, 5]),
     "the record is new": (GitView(), (), {"ledger": (), "sequence": 0}, []),
 }
 

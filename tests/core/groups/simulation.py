@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -41,22 +42,23 @@ from gitops_bg.core.groups.observed import (
     ObservedGroup,
     StableService,
 )
-from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord, MemberState, member_state
-from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch, ledger_batch
 from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, state_of
 from tests.core.groups import gateway
 from tests.core.groups.notation import NOW
 
@@ -152,8 +154,10 @@ class World:
     """The status that a hook answers with, by its name; none where it has not answered yet."""
     called: list[HookCall] = field(default_factory=list)
     """The calls of hooks that have an answer."""
-    told: list[tuple[GroupEvent, str]] = field(default_factory=list)
-    """The events with their sentences."""
+    told: list[tuple[Event, str]] = field(default_factory=list)
+    """The events of the ledger, each with its reason."""
+    notices: list[tuple[Notice, str]] = field(default_factory=list)
+    """What only Kubernetes is told."""
     before: Plan | None = None
     """`prePromotionAnalysis`."""
     after_it: Plan | None = None
@@ -162,9 +166,9 @@ class World:
     """What every measurement of a stage finds; none where it has no answer yet."""
     asked: tuple[MeasurementRequest, ...] = ()
     """What the saved record has asked to be measured."""
-    git: GroupDocument = field(default_factory=GroupDocument)
+    git: Document = field(default_factory=Document)
     """The file of the group in the ledger."""
-    written: list[GroupLedgerEntry] = field(default_factory=list)
+    written: list[LedgerEntry] = field(default_factory=list)
     """What the ledger has taken, in its order."""
     takes_ledger: bool = True
     """Whether the ledger takes anything now."""
@@ -250,8 +254,8 @@ class World:
         )
 
     def _ledger(self) -> LedgerPosition:
-        at = self.git.position
-        return LedgerPosition(at.epoch, at.sequence, self.git.active, self.git.legacy)
+        at, memory = self.git.position, self.git.memory
+        return LedgerPosition(at.epoch, at.sequence, memory.serving, memory.legacy)
 
     def _former(
         self, record: GroupRecord, services: dict[str, StableService], routes: dict[str, LiveRoute]
@@ -266,7 +270,7 @@ class World:
         """Somebody gives the folder another name in one commit."""
         self.key, self.former = GroupKey(STORE.namespace, name), self.record
         self.formers_own, self.record, self.there = {*self.routes, *self.services}, GroupRecord(), False
-        self.git = GroupDocument()
+        self.git = Document()
 
     def _measured(self) -> Iterator[MeasurementResult]:
         for each in self.asked:
@@ -322,6 +326,7 @@ class World:
             None if self.problems else spec,
             versions,
             self.templates,
+            "c" * 40,
             alerts=self.alerts,
             policing=self.policing,
             main=self.main,
@@ -341,30 +346,32 @@ class World:
         """One pass that dies after so many writes; whether it wrote anything."""
         decision, writes = self.decide(), 0
         if decision.record != self.record and not decision.silent:
+            told = news(self.record, decision.record)
             self.record = decision.record
-            self.events += [event for event, _ in decision.events]
-            self.told += decision.events
+            self.events += [entry.event for entry in told]
+            self.told += [(entry.event, entry.reason) for entry in told]
+            self.notices += decision.notices
             writes += 1
         writes += self._published()
-        news, self.asked = decision.measurements != self.asked, decision.measurements
+        is_new, self.asked = decision.measurements != self.asked, decision.measurements
         for action in decision.actions:
             if writes >= most:
                 raise Died
             self._carry_out(action)
             writes += 1
             self.trail.append(self.answers())
-        return writes > 0 or news or self._answered(decision.calls) or self._committed(decision.commit)
+        return writes > 0 or is_new or self._answered(decision.calls) or self._committed(decision.commit)
 
     def _published(self) -> int:
         """Have the ledger take what the saved record has for it; whether there was anything."""
-        batch = ledger_batch(self.record)
+        batch = LedgerBatch(self.record.epoch, self.record.ledger, state_of(self.record))
         if not batch.entries or not self.takes_ledger or self._has(batch):
             return 0
         self.git, fresh = self.git.taking(batch)
         self.written += fresh
         return 1
 
-    def _has(self, batch: GroupLedgerBatch) -> bool:
+    def _has(self, batch: LedgerBatch) -> bool:
         return self.git.position == Position(batch.epoch, batch.entries[-1].sequence)
 
     def _answered(self, calls: tuple[HookCall, ...]) -> bool:

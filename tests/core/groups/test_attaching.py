@@ -75,7 +75,7 @@ def test_what_a_gateway_says_against_the_new_routes_is_shown_at_once() -> None:
     del world.refusing[OTHER]
     assert world.settle().phase is Phase.HEALTHY
     assert parents(world) == {OTHER}
-    assert world.events[-1] == "RoutesMoved"
+    assert world.events[-1] == "routes-moved"
 
 
 def test_the_former_routes_stay_until_the_new_ones_are_taken_and_go_then() -> None:

@@ -14,7 +14,9 @@ from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
 from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.record import Event
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import GATEWAY, World, store, version
@@ -64,7 +66,7 @@ def test_promotion_moves_every_service_at_once_and_keeps_the_former_version_with
     assert [world.ask("/new", each) for each in ("", "v1")] == ["cart-v2", DENIED]
     assert [world.ask("/old", each) for each in ("", "v1")] == [NOBODY, "cart-v1"]
     assert world.ask("/auth") == "auth-v1"
-    assert world.events[-2:] == ["PromotionStarted", "PromotionFinished"]
+    assert world.events[-1] == "promoted"
 
 
 def test_the_revert_of_a_promotion_is_a_rollback() -> None:
@@ -77,7 +79,7 @@ def test_the_revert_of_a_promotion_is_a_rollback() -> None:
     assert world.settle().phase is Phase.HEALTHY
     assert world.stages == "v1A v2C"
     assert (world.answers(), world.services) == (before, {"cart": "cart-v1", "auth": "auth-v1"})
-    assert world.events[-1] == "RollbackFinished"
+    assert world.events[-1] == "rolled-back"
 
 
 def at_rest(_: World) -> None:
@@ -409,7 +411,7 @@ def test_a_service_that_may_leave_takes_its_routes_and_its_service_along(cleared
     assert world.ask("/auth") == NOBODY
     assert world.services == {"cart": "cart-v2"}
     assert world.settle().phase is Phase.HEALTHY
-    assert "ServiceRemoved" in world.events
+    assert "service-removed" in world.events
 
 
 def test_a_folder_that_is_there_keeps_a_service_that_may_leave() -> None:
@@ -852,7 +854,7 @@ def test_a_promotion_that_is_reverted_on_its_way_goes_back() -> None:
     world.active = "v1"
     assert world.settle().phase is Phase.HEALTHY
     assert (world.stages, world.answers()) == ("v1A v2C", before)
-    assert world.events[-1] == "TransitionWithdrawn"
+    assert world.events[-1] == "withdrawn"
 
 
 @pytest.mark.parametrize("writes", [1, 2, 3])
@@ -936,8 +938,7 @@ def test_a_version_is_told_with_its_services_when_it_is_registered() -> None:
     world = store()
     world.versions["v2"] = version(cart="/cart", job=None)
     world.settle()
-    said = [message for reason, message in world.told if reason == "VersionRegistered"]
-    assert said == ["v1 is active: auth, cart", "v2 is candidate: cart, job"]
+    assert world.told == [(Event.DEPLOYED, "with auth, cart"), (Event.CANDIDATE, "with cart, job")]
     assert {(each.service, each.version) for each in world.record.state.registrations} >= {("job", "v2")}
     assert ("job", "v2") not in {(each.service, each.version) for each in world.record.state.endpoints}
 
@@ -1188,12 +1189,11 @@ def test_what_was_done_is_told_in_a_sentence() -> None:
     for name in ("v2", "v1"):
         world.active = name
         world.settle()
-    assert [message for _, message in world.told][-4:] == [
-        "promotion from v1 to v2",
-        "promoted v2; v1 is kept warm",
-        "rollback from v2 to v1",
-        "rolled back to v1; v2 is kept warm",
+    assert world.notices == [
+        (Notice.PROMOTION_STARTED, "promotion from v1 to v2"),
+        (Notice.ROLLBACK_STARTED, "rollback from v2 to v1"),
     ]
+    assert world.events[-2:] == [Event.PROMOTED, Event.ROLLED_BACK]
 
 
 def test_the_routes_of_the_active_and_the_legacy_version_are_remembered_and_no_others() -> None:

@@ -10,8 +10,8 @@ from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteServi
 from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.spec import DeletionPolicy
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE
@@ -56,4 +56,4 @@ def test_a_group_whose_folder_left_main_ends_step_by_step_or_serves_on(case: str
     assert decision.conditions[0].message == f"the folder of the group left main; {said}"
     assert decision.phase is (Phase.PROGRESSING if left.ends else Phase.DEGRADED)
     assert decision.record == RECORD, "the folder may come back"
-    assert [event for event, _ in decision.events] == ([GroupEvent.DELETED] if actions == (GONE,) else [])
+    assert [notice for notice, _ in decision.notices] == ([Notice.GROUP_DELETED] if actions == (GONE,) else [])

@@ -7,28 +7,22 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.groups.observed import LedgerPosition
-from gitops_bg.core.groups.record import GroupLedgerEntry
-from gitops_bg.core.groups.reporting.events import GroupEvent
-from gitops_bg.core.groups.reporting.ledger import VERBS, acknowledge_ledger
+from gitops_bg.core.groups.reporting.history import acknowledge_ledger
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.repo.ledger.group_ledger_file import GroupLedgerBatch
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store
 
 POST = AnalysisStage.POST
 ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
-A_DAY = [
-    GroupEvent.VERSION_REGISTERED,
-    GroupEvent.VERSION_REGISTERED,
-    GroupEvent.PROMOTION_STARTED,
-    GroupEvent.PROMOTION_FINISHED,
-    GroupEvent.ROLLBACK_STARTED,
-    GroupEvent.ROLLBACK_FINISHED,
-]
+A_DAY = [Event.DEPLOYED, Event.CANDIDATE, Event.PROMOTED, Event.ROLLED_BACK]
 
 
-def events(world: World) -> list[GroupEvent]:
+def events(world: World) -> list[Event]:
     return [entry.event for entry in world.written]
 
 
@@ -44,7 +38,7 @@ def live_a_day(world: World, writes: int = 10_000) -> World:
 def test_each_event_is_in_git_once_and_in_order_whenever_the_agent_dies(writes: int) -> None:
     world = live_a_day(store(), writes)
     assert events(world) == A_DAY
-    assert [entry.sequence for entry in world.written] == list(range(1, 7))
+    assert [entry.sequence for entry in world.written] == list(range(1, 5))
     assert world.record.ledger == ()
 
 
@@ -63,15 +57,12 @@ def test_a_move_says_from_where_to_where_and_why() -> None:
     world.active = "v2"
     world.finds[POST] = AnalysisPhase.FAILED
     world.settle()
-    moves = [(entry.event, entry.source, entry.target) for entry in world.written if entry.source]
-    assert moves == [
-        (GroupEvent.PROMOTION_STARTED, "v1", "v2"),
-        (GroupEvent.PROMOTION_FINISHED, "v1", "v2"),
-        (GroupEvent.ROLLBACK_STARTED, "v2", "v1"),
-        (GroupEvent.ROLLBACK_FINISHED, "v2", "v1"),
-    ]
-    (verdict,) = [entry for entry in world.written if entry.event is GroupEvent.ANALYSIS_FAILED]
-    assert verdict.message.startswith("v2: post-promotion analysis failed")
+    moves = [(entry.event, entry.from_version, entry.to_version) for entry in world.written if entry.from_version]
+    assert moves == [(Event.PROMOTED, 1, 2), (Event.ROLLED_BACK, 2, 1)]
+    (verdict,) = [entry for entry in world.written if entry.event is Event.FAILED]
+    assert verdict.to_version == 2
+    assert verdict.reason.startswith("post-promotion analysis failed")
+    assert world.written[-1].reason == verdict.reason
 
 
 def test_what_is_taken_back_says_which_version_stays() -> None:
@@ -82,19 +73,18 @@ def test_what_is_taken_back_says_which_version_stays() -> None:
     world.active, world.accepts = "v1", True
     world.settle()
     last = world.written[-1]
-    assert (last.event, last.source, last.target) == (GroupEvent.TRANSITION_WITHDRAWN, "v1", "v2")
+    assert (last.event, last.from_version, last.to_version) == (Event.WITHDRAWN, 1, 2)
+    assert last.reason == "group.yaml asks for v1"
 
 
-def test_progress_repairs_and_messages_are_no_history() -> None:
-    told = {GroupEvent.ANALYSIS_RUNNING, GroupEvent.REPAIRED, GroupEvent.CONTESTED, GroupEvent.UNDELIVERED}
-    told |= {GroupEvent.DELETED}  # With the group ends the record whose entries Git gets.
-    assert set(GroupEvent) - VERBS.keys() == told
+def test_progress_is_no_history() -> None:
     world = store(after_it=ONCE, hooks=(Hook("smoke", HookType.PRE_ROLLOUT),), answers_with={"smoke": 200})
     world.settle()
     world.active = "v2"
     world.settle()
-    assert GroupEvent.ANALYSIS_RUNNING in world.events
-    assert not told & set(events(world))
+    of_groups = {event for event, row in EVENTS.items() if SubjectKind.GROUP in row.kinds}
+    assert set(events(world)) <= of_groups
+    assert [notice for notice, _ in world.notices] == [Notice.PROMOTION_STARTED]
 
 
 def test_a_new_life_of_a_group_adds_to_the_history_of_the_one_before() -> None:
@@ -105,7 +95,7 @@ def test_a_new_life_of_a_group_adds_to_the_history_of_the_one_before() -> None:
     world.active = "v2"
     world.settle()
     assert world.written[: len(before)] == before
-    assert events(world)[-1] is GroupEvent.PROMOTION_FINISHED
+    assert events(world)[-1] is Event.PROMOTED
     assert world.git.position.epoch == "another"
     assert {each.epoch for each in world.git.history} == {"uid", "another"}
 
@@ -119,11 +109,11 @@ def test_a_record_from_a_backup_numbers_its_entries_after_those_that_git_has() -
     world.record = backup
     world.active = "v2"
     world.after(60).settle()
-    assert events(world)[known:] == [GroupEvent.PROMOTION_STARTED, GroupEvent.PROMOTION_FINISHED]
+    assert events(world)[known:] == [Event.PROMOTED]
     assert [entry.sequence for entry in world.written] == list(range(1, len(world.written) + 1))
 
 
-ENTRIES = tuple(GroupLedgerEntry(number, NOW, GroupEvent.PROMOTION_FINISHED, f"{number}") for number in (4, 5))
+ENTRIES = tuple(LedgerEntry(number, NOW, Event.PROMOTED, reason=f"{number}") for number in (4, 5))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +134,7 @@ def test_only_what_git_has_of_this_life_is_forgotten(
     world = store().decided().with_record(epoch="life", sequence=5, ledger=ENTRIES)
     after = acknowledge_ledger(replace(world, observed=replace(world.observed, ledger=position))).record
     assert [entry.sequence for entry in after.ledger] == numbers
-    assert [entry.message for entry in after.ledger] == ["4", "5"][len(ENTRIES) - len(numbers) :]
+    assert [entry.reason for entry in after.ledger] == ["4", "5"][len(ENTRIES) - len(numbers) :]
     assert after.sequence == sequence
 
 
@@ -168,5 +158,5 @@ def test_an_entry_that_git_has_under_another_number_is_not_taken_again() -> None
     world = live_a_day(store())
     last = world.git.history[-1].entry
     again = replace(last, sequence=last.sequence + 5)
-    _, fresh = world.git.taking(GroupLedgerBatch("uid", (again,)))
+    _, fresh = world.git.taking(LedgerBatch("uid", (again,), SubjectState()))
     assert fresh == ()

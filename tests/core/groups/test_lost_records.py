@@ -8,6 +8,7 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.conditions import Phase
+from gitops_bg.repo.ledger.ledger_file import Document, SubjectState, VersionState
 from tests.core.groups.simulation import GATEWAY, World, store, version
 
 
@@ -153,7 +154,7 @@ def test_the_ledger_knows_the_way_back_past_a_version_that_was_rolled_back() -> 
 
 def test_routes_are_asked_before_the_ledger_which_may_be_behind() -> None:
     world = late()
-    world.git = replace(world.git, active="v1", legacy="")
+    world.git = Document(SubjectState(active=VersionState(1), served=("v1",)))
     before = world.answers(), dict(world.services), world.stages
     lost(world).settle()
     assert (world.answers(), dict(world.services), world.stages) == before

@@ -56,7 +56,7 @@ def test_an_older_main_decides_nothing_but_to_look_again() -> None:
     world = _at_rest()
     world.active, world.main = "v1", _read(Knowledge.OLDER, Main(OLD, 0, "s"))
     decision = world.decide()
-    assert (decision.actions, decision.record, decision.events) == ((), world.record, ())
+    assert (decision.actions, decision.record, decision.notices) == ((), world.record, ())
     assert (decision.look_again, decision.silent) == (True, True)
     world.settle()
     assert world.stages == "v1L v2A"
@@ -195,4 +195,4 @@ def test_a_rewrite_is_told_to_the_ledger_once_it_lasts_and_so_is_its_end() -> No
     for lost, lasts in ((LOST, False), (LOST, True), (LOST, True), ("", True)):
         world.main = replace(world.main, lost=lost, lasts=lasts)
         world.settle()
-    assert [entry.event for entry in world.written[before:]] == ["HistoryRewritten", "HistoryAccepted"]
+    assert [entry.event for entry in world.written[before:]] == ["history-rewritten", "history-accepted"]

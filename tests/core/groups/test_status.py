@@ -12,14 +12,14 @@ from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
-from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.reporting.situations import SITUATIONS, standing_of
 from gitops_bg.core.groups.reporting.status import conditions_of
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import meaning_of
 from tests.core.groups.notation import NOW
@@ -303,7 +303,7 @@ LEDGER = {
 @pytest.mark.parametrize("row", LEDGER)
 def test_what_the_ledger_says_against_the_record_is_told_and_changes_no_phase(row: str) -> None:
     seen, remembered, expected = LEDGER[row]
-    waiting = (GroupLedgerEntry(5, NOW, GroupEvent.PROMOTION_FINISHED, "promoted"),)
+    waiting = (LedgerEntry(5, NOW, Event.PROMOTED),)
     world = store()
     world.settle()
     now = world.decided().with_record(**{"epoch": "life", "sequence": 5, "ledger": waiting, **remembered})

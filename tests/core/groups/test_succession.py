@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.attaching import GRACE
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import GATEWAY, STORE, Died, World, store, version
 
@@ -175,7 +175,7 @@ def test_the_route_of_an_app_that_left_main_goes_once_the_group_has_one_for_all_
     world.others = {"web": former("/cart", "/auth/login")}
     assert world.settle().phase is Phase.HEALTHY
     said = "store answers the requests of HTTPRoute web of the app web, whose folder left main"
-    assert [text for event, text in world.told if event is GroupEvent.TAKEN_OVER] == [said]
+    assert [text for event, text in world.told if event is Event.TAKEN_OVER] == [said]
     assert world.others == {}
     world.active = "v2"
     for _ in range(3):

@@ -67,8 +67,14 @@ def test_the_events_that_move_traffic_are_those_of_the_switches():
 def test_only_a_failure_is_less_grave_where_somebody_asked_for_it(event: Event):
     alone, asked = (severity_of(LedgerEntry(1, NOW, event, by=by)) for by in ("", "Ada <ada@example.com>"))
     assert alone is EVENTS[event].severity
-    by_hand = (Severity.ERROR, Severity.WARN) if event in (Event.ABORTED, Event.ROLLED_BACK) else (alone, alone)
+    failures = (Event.ABORTED, Event.ROLLED_BACK, Event.WITHDRAWN)
+    by_hand = (Severity.ERROR, Severity.WARN) if event in failures else (alone, alone)
     assert (alone, asked) == by_hand
+
+
+def test_a_commit_that_asked_for_it_is_somebody_who_did():
+    """Nobody knows whose hand it was where a group goes back because its group.yaml names the version before."""
+    assert severity_of(LedgerEntry(1, NOW, Event.ROLLED_BACK, commit="c" * 40)) is Severity.WARN
 
 
 def test_a_row_names_all_of_itself():

@@ -160,7 +160,7 @@ def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase | A
 def phases_of_groups() -> set[Phase]:
     """The phases that the code about groups names."""
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "core/groups").glob("*.py"))
-    return {Phase[name] for name in re.findall(r"Phase\.([A-Z_]+)", text)}
+    return {Phase[name] for name in re.findall(r"\bPhase\.([A-Z_]+)", text)}
 
 
 @pytest.mark.parametrize("table", [MEANINGS, GROUP_MEANINGS], ids=["apps", "groups"])

@@ -160,7 +160,11 @@ FIRST = LedgerEntry(1, EARLIER, Event.DEPLOYED, to_version=1, to_digest=digest(1
 SENTENCES = {
     WENT_BACK: f"rolled-back: live traffic goes from v2 ({digest(2)[3:13]}) to v1 ({digest(1)[3:13]}): errors",
     FIRST: f"deployed: live traffic goes to v1 ({digest(1)[3:13]}): web: deploy v1",
-    LedgerEntry(2, EARLIER, Event.CANDIDATE, to_version=2, to_digest=digest(2), reason="web v2"): "candidate: web v2",
+    LedgerEntry(
+        2, EARLIER, Event.CANDIDATE, to_version=2, to_digest=digest(2), reason="web v2"
+    ): f"candidate: v2 ({digest(2)[3:13]}): web v2",
+    LedgerEntry(2, EARLIER, Event.PROMOTED, from_version=1, to_version=2): "promoted: live traffic goes from v1 to v2",
+    LedgerEntry(2, EARLIER, Event.HOOK_REFUSED, to_version=2, reason="not yet"): "hook-refused: v2: not yet",
     LedgerEntry(
         2, EARLIER, Event.CANDIDATE, rollout=2, to_version=2, to_digest=digest(2), reason="web v2"
     ): f"candidate: rollout 2 of v2 ({digest(2)[3:13]}) begins: web v2",

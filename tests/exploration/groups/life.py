@@ -16,7 +16,7 @@ from gitops_bg.core.groups.operators.requests import aborting
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.repo.ledger.group_ledger_file import ledger_batch
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from tests.core.groups.simulation import GATEWAY
 from tests.exploration.groups import promises
 from tests.exploration.groups.passes import (
@@ -26,6 +26,7 @@ from tests.exploration.groups.passes import (
     Outcome,
     Passes,
     Said,
+    as_decided_from,
     carry_out,
     moved_back,
     runs,
@@ -272,8 +273,8 @@ class Life(Resting[State]):
     def fetch(self, state: State, who: str) -> State:
         """An agent reads main, and how far the ledger is."""
         git = self.git(state)
-        at = git.ledger.position
-        ledger = (at.epoch, at.sequence, git.ledger.active, git.ledger.legacy)
+        at, memory = git.ledger.position, git.ledger.memory
+        ledger = (at.epoch, at.sequence, memory.serving, memory.legacy)
         return self.with_agent(state, who, self.agent(state, who)._replace(main=git.main, ledger=ledger))
 
     def _outcome(self, state: State, who: str, said: Said = NOTHING) -> Outcome:
@@ -320,7 +321,8 @@ class Life(Resting[State]):
             state = self._knowing(state, agent)
             state, writes = self._save(state, who, outcome), writes - 1
         state = self._write(state, outcome.actions[:writes])
-        batch = ledger_batch(self.record(state))
+        record = self.record(state)
+        batch = LedgerBatch(record.epoch, record.ledger, state_of(record))
         agent = agent._replace(
             batch=batch if batch.entries and self.cluster(state).exists else None,
             commit=outcome.commit,
@@ -371,7 +373,7 @@ class Life(Resting[State]):
         if agent.batch is not None:
             ledger, fresh = self.git(state).ledger.taking(agent.batch)
             promises.told(self.git(state).ledger, agent.batch, fresh)
-            state = self.with_git(state, ledger=replace(ledger, history=()))
+            state = self.with_git(state, ledger=as_decided_from(ledger))
         if agent.commit is not None:
             state = self._put_commit(state, who, agent.commit)
         agent = self.agent(state, who)._replace(batch=None, commit=None)

@@ -20,6 +20,7 @@ from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
 from tests.core.groups.simulation import STORE, version
 from tests.exploration.groups.world import Agent, Cluster, Commit, Pools, Routes
 from tests.exploration.moments import LONG_AGO, NOW, mapped
@@ -245,7 +246,7 @@ def canonical(record: GroupRecord) -> GroupRecord:
     """Equal for records that no decision tells apart: without what is for people, and of what is long ago the order."""
     record = replace(
         record,
-        ledger=tuple(replace(one, at=LONG_AGO, message="", commit="") for one in record.ledger),
+        ledger=tuple(replace(one, at=LONG_AGO, reason="", commit="") for one in record.ledger),
         moves=tuple(replace(one, at=LONG_AGO, commit="", reason="") for one in record.moves[-1:]),
         analyses=replace(record.analyses, past=()),
         hook_state=replace(record.hook_state, runs=tuple(map(_without_counts, record.hook_state.runs))),
@@ -255,6 +256,13 @@ def canonical(record: GroupRecord) -> GroupRecord:
     mapped(record, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
     ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
     return mapped(record, lambda moment: ranks.get(moment, moment)) if ranks else record
+
+
+def as_decided_from(ledger: Document) -> Document:
+    """A file of the ledger without what no decision on a group reads."""
+    state = ledger.state
+    kept = SubjectState(active=state.active, legacy=state.legacy, served=state.served[-2:])
+    return Document(kept, ledger.position)
 
 
 def _without_counts(run: HookRun) -> HookRun:

@@ -10,13 +10,13 @@ from functools import lru_cache
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.record import GroupLedgerEntry, GroupRecord, TransitionKind
-from gitops_bg.core.groups.reporting.events import GroupEvent
+from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.model import observed
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Answer, HookRun, HookType
-from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.exploration.groups.passes import FOLDERS
 from tests.exploration.groups.world import Cluster, Commit, Routes, content_of
@@ -29,7 +29,7 @@ NAMES = ("", *FOLDERS)
 NO_ANSWER = (NOBODY, DENIED)
 GATE = "release"
 """The name of the manual gate."""
-FINISHED = (GroupEvent.PROMOTION_FINISHED, GroupEvent.ROLLBACK_FINISHED)
+FINISHED = (Event.PROMOTED, Event.ROLLED_BACK)
 
 
 def broken(what: str) -> Violation:
@@ -143,7 +143,7 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
     was, now = before.state.only(ACTIVE), after.state.only(ACTIVE)
     fresh = [one for one in after.ledger if one not in before.ledger]
     _are_numbered(before, after, [one.sequence for one in fresh])
-    finished = [(one.source, one.target) for one in fresh if one.event in FINISHED]
+    finished = [(f"v{one.from_version}", f"v{one.to_version}") for one in fresh if one.event in FINISHED]
     if finished != ([(was, now)] if was and was != now else []):
         raise broken(f"I4: requests moved from {was} to {now}, and the ledger tells {finished}")
     moving, moved = after.transition, before.transition
@@ -212,7 +212,7 @@ def answered(before: GroupRecord, after: GroupRecord, known: Commit, requests: t
                 raise broken(f"somebody aborted {version}, which serves on")
 
 
-def told(ledger: GroupDocument, batch: GroupLedgerBatch, fresh: tuple[GroupLedgerEntry, ...]) -> None:
+def told(ledger: Document, batch: LedgerBatch, fresh: tuple[LedgerEntry, ...]) -> None:
     """I4: the ledger in Git has every entry, once."""
     numbers = [one.sequence for one in fresh]
     first = ledger.position.sequence + 1 if ledger.position.epoch == batch.epoch else numbers[0] if numbers else 0
@@ -229,7 +229,7 @@ def _member(place: object) -> str:
     return f"{place.service}-{place.initial_version}"  # type: ignore[attr-defined]
 
 
-def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: GroupDocument, answer: GroupDecision) -> None:
+def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: Document, answer: GroupDecision) -> None:
     """What must be true of a group at rest whose Gateway takes all, and whose pods are well."""
     if not record.state.versions and answer.phase is Phase.DEGRADED:
         return  # The record is lost, and main does not have what serves: nothing is changed, and that is said.

@@ -12,7 +12,7 @@ from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.repo.ledger.group_ledger_file import GroupDocument, GroupLedgerBatch
+from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
 from tests.exploration.world import Pool
 
 
@@ -47,7 +47,7 @@ class Git(NamedTuple):
     """The remote."""
 
     main: int
-    ledger: GroupDocument = GroupDocument()
+    ledger: Document = Document()
     protected: bool = False
     """Main refuses the agent's pushes."""
     branch: CommitActive | None = None
@@ -97,7 +97,7 @@ class Agent(NamedTuple):
     """How far the ledger is, as it has read it."""
     refused: bool = False
     """Main did not take its last commit."""
-    batch: GroupLedgerBatch | None = None
+    batch: LedgerBatch | None = None
     commit: CommitActive | None = None
     measures: tuple[MeasurementRequest, ...] = ()
     calls: tuple[HookCall, ...] = ()

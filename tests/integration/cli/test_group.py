@@ -58,16 +58,19 @@ def test_a_group_is_shown_promoted_rolled_back_and_a_version_of_it_deleted(cli: 
     cli("group", "rollback", name, "v1")
     store.world.wake()
     store.wait("v1A v2C")
-    store.wait_for_ledger("RollbackFinished")
-    told = [each for each in cli.json("group", "history", name)["entries"] if each["event"].endswith("Finished")]
-    assert [(each["event"], each["source"], each["target"]) for each in told] == [
-        ("RollbackFinished", "v2", "v1"),
-        ("PromotionFinished", "v1", "v2"),
+    store.wait_for_ledger("rolled-back")
+    told = cli.json("group", "history", name)["entries"]
+    assert [(each["event"], each.get("fromVersion"), each["toVersion"]) for each in told] == [
+        ("rolled-back", 2, 1),
+        ("promoted", 1, 2),
+        ("candidate", None, 2),
+        ("deployed", None, 1),
     ]
+    assert cli.json("history", name)["entries"] == told
     assert told[1]["commit"] == promoted["commit"]
     text = cli("group", "history", name, "--limit", "1")
-    assert [word in text for word in ("RollbackFinished", "v2", told[0]["commit"][:10])] == [True] * 3
-    assert "PromotionFinished" not in text
+    assert [word in text for word in ("rolled-back", "v2", told[0]["commit"][:10])] == [True] * 3
+    assert "promoted" not in text
     cli("group", "delete", name, "v2")
     store.world.wake()
     store.wait("v1A")
@@ -91,7 +94,7 @@ def test_the_verbs_of_apps_are_about_a_group_where_it_has_the_name(cli: Cli, sto
     assert "main asks for v1" in cli("rollback", name)
     store.world.wake()
     store.wait("v1A v2C")
-    store.wait_for_ledger("RollbackFinished")
+    store.wait_for_ledger("rolled-back")
     assert cli("history", name, "--limit", "1") == cli("group", "history", name, "--limit", "1")
     with looked_at_again_and_again(store.world):
         assert "main asks for v2" in cli("promote", name, "--to", "2", "--wait")

@@ -198,7 +198,7 @@ def test_groups(cli: Cli, world: Scenario, tmp_path: Path) -> None:
     cli.json("group", "diff", name, code=1)
     world.wake()
     store.wait("v1L v2A")
-    store.wait_for_ledger("PromotionFinished")
+    store.wait_for_ledger("promoted")
     cli.json("group", "history", name)
     cli.json("group", "rollback", name, "v1")
     world.wake()

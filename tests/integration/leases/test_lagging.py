@@ -107,11 +107,12 @@ def test_of_a_group_it_moves_nothing_either(world: Scenario, tmp_path: Path) -> 
         lagging.catch_up()
     world.wait_idle()
     store.wait("v1L v2A")
-    assert _moves(store) == ["PromotionStarted", "PromotionFinished"]
+    assert _moves(store) == ["promoted"]
 
 
 def _moves(store: Store) -> list[str]:
-    return [each for each in store.ledger() if each.startswith(("Promotion", "Rollback", "History"))]
+    moves = ("promoted", "rolled-back", "withdrawn", "history-rewritten", "history-accepted")
+    return [each for each in store.ledger() if each in moves]
 
 
 def _statuses(world: Scenario) -> list[str]:

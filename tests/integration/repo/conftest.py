@@ -70,7 +70,7 @@ def change(
         **movement,
     }
     content = texts.primary(app.namespace, app.name, tag, version)
-    return PrimaryChange(content, repository.head, Movement(app=app, **facts))  # type: ignore[arg-type]
+    return PrimaryChange(content, repository.head, Movement(subject=app, **facts))  # type: ignore[arg-type]
 
 
 def git_calls(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[str]:

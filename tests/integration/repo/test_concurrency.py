@@ -69,7 +69,7 @@ def test_several_clusters_and_a_person_promote_on_one_main(remote: GitRemote, tm
 
     def agent(app: AppKey) -> PrimaryOutcome:
         settings = RepositorySettings(url=remote.url, cluster=app.name, directory=tmp_path / app.name)
-        content, movement = texts.primary("shop", app.name, "1.0.0", 1), Movement(app=app, event=Event.DEPLOYED)
+        content, movement = texts.primary("shop", app.name, "1.0.0", 1), Movement(subject=app, event=Event.DEPLOYED)
         with Repository(settings, sleep=lambda _: None) as repository:
             repository.poll()
             wanted = PrimaryChange(content, repository.head, movement)

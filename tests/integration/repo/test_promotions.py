@@ -517,7 +517,7 @@ def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monke
     changes: list[PrimaryChange] = []
     for app in repository.apps():
         content = texts.primary(app.namespace, app.name, "2.0.0", 2)
-        movement = change(repository, app=WEB).movement.__class__(app=app, event=Event.PROMOTED)
+        movement = change(repository, app=WEB).movement.__class__(subject=app, event=Event.PROMOTED)
         changes.append(PrimaryChange(content, repository.head, movement))
     walks = _walks(monkeypatch)
     outcomes = repository.commit_primaries(changes)

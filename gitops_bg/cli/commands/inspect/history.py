@@ -1,4 +1,4 @@
-"""`history`: all past events of an app, from the ledger. Reads the state branch; asks no cluster."""
+"""`history`: all past events of an app or a release group, from the ledger. Reads the state branch; asks no cluster."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +13,14 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
-from gitops_bg.cli.session.location import ALL, apps_named
+from gitops_bg.cli.session.location import ALL, About, apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
-from gitops_bg.core.model.actions import titled
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.events import MOVES
+from gitops_bg.core.model.events import MOVES, goal_of, origin_of
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.ledger.history import Committed
 from gitops_bg.repo.ledger.policy_file import PolicyChange
 from gitops_bg.repo.repository import Repository
@@ -73,34 +72,41 @@ def history(
     if app is None and not overrides:
         raise UsageError("which app? Name one, or ask for `gitops-bg history --overrides` of all")
     output = Output(at.out)
-    kube = None if at.git.cluster else at.kube  # a ledger that is named is that of another cluster, or of none any more
-    about = apps_named(app) if app else ALL
-    with Session(at.git, kube, at.place, about=about, with_ledger=True, note=output.note) as session:
-        repository, key = session.repository, session.app(app) if app else None
-        branch = repository.settings.state_branch
-        if overrides:
-            return _show_overrides(output, repository, at.place.namespace, key, limit)
-        assert key is not None
-        entries = demanded(repository, key, repository.history(key, limit))
-        tell_doubts(repository, output, key)
-        held, changes = _held(repository.primaries(key), key), repository.policy_changes()
-    rows = [Row(each, key, held) for each in entries]
-    told = with_policies(rows, changes)[:limit]
+    with reading(at, apps_named(app) if app else ALL, output) as session:
+        key = session.app(app) if app else None
+        if key is None or overrides:
+            return _show_overrides(output, session.repository, at.place.namespace, key, limit)
+        return show(output, session.repository, key, limit)
+
+
+def reading(at: AppOptions, about: About, output: Output) -> Session:
+    """A session that reads the ledger; one that is named is that of another cluster, or of none any more."""
+    kube = None if at.git.cluster else at.kube
+    return Session(at.git, kube, at.place, about=about, with_ledger=True, note=output.note)
+
+
+def show(output: Output, repository: Repository, about: AppOrGroup, limit: int) -> None:
+    """Show the entries of an app or a group, newest first, with the changes of policies between them."""
+    entries = demanded(repository, about, repository.history(about, limit))
+    tell_doubts(repository, output, about)
+    held = _held(repository.primaries(about), about) if isinstance(about, AppKey) else {}
+    told = with_policies([Row(each, about, held) for each in entries], repository.policy_changes())[:limit]
     if output.json:
-        output.data({"app": str(key), "ledger": branch, "entries": [each.json for each in told]})
+        branch = repository.settings.state_branch
+        output.data({about.kind: str(about), "ledger": branch, "entries": [each.json for each in told]})
     else:
         output.show(table_of(told))
-    return None
 
 
 def _show_overrides(output: Output, repository: Repository, namespace: str, app: AppKey | None, limit: int) -> None:
     """Show every promotion in spite of a policy, newest first."""
-    apps = [app] if app else sorted(each for each in repository.positions() if namespace in ("", each.namespace))
+    known = (each for each in repository.positions() if isinstance(each, AppKey))
+    apps = [app] if app else sorted(each for each in known if namespace in ("", each.namespace))
     tell_doubts(repository, output, *apps[: bool(app)])
     found = (Row(each, one) for one in apps for each in repository.history(one))
     rows = sorted((each for each in found if each.event is Event.OVERRIDDEN), key=lambda row: row.at, reverse=True)
     if output.json:
-        entries = [{"app": str(each.app), **each.json} for each in rows[:limit]]
+        entries = [{"app": str(each.about), **each.json} for each in rows[:limit]]
         output.data({"ledger": repository.settings.state_branch, "entries": entries})
     elif rows:
         output.show(table_of(rows[:limit], with_app=True))
@@ -110,10 +116,10 @@ def _show_overrides(output: Output, repository: Repository, namespace: str, app:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One shown entry of an app's ledger, or one shown change of policies."""
+    """One shown entry of the ledger, or one shown change of policies."""
 
     said: Committed | PolicyChange
-    app: AppKey | None = None
+    about: AppOrGroup | None = None
     held: Held = field(default_factory=dict)
 
     @property
@@ -144,8 +150,8 @@ class Row:
             return origin, to, change.by or "-", change.commit[:10], ", ".join(change.changed) or "-"
         entry = self.said.entry
         return (
-            titled(entry.from_version, entry.from_digest, entry.from_tag) if entry.from_digest else "-",
-            titled(entry.to_version, entry.to_digest, entry.to_tag) if entry.to_digest else "-",
+            origin_of(entry) or "-",
+            goal_of(entry) or "-",
             entry.by or "-",
             entry.commit[:10] or "-",
             "\n".join([entry.reason or "-", *map(str, _changes(entry, self.held))]),
@@ -203,5 +209,5 @@ def table_of(rows: list[Row], *, with_app: bool = False) -> Listing:
 
 
 def _cells(row: Row, with_app: bool) -> tuple[Text, ...]:
-    when, app = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.app)] if with_app else []
+    when, app = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.about)] if with_app else []
     return (when, *app, said(row.event, _STYLES.get(row.event, "")), *map(said, row.cells))

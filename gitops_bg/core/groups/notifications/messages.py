@@ -10,21 +10,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
+from gitops_bg.core.delivery.ledger import noted, untold
 from gitops_bg.core.delivery.outbox import due, moments, only_known, queued, settled
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.reporting.events import WARNINGS, GroupEvent
 from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, VALID
 from gitops_bg.core.groups.reporting.status import FOLDER_MISSING, MAIN_REFUSES
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.events import entry_text, sentence_of, severity_of
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
-from gitops_bg.core.model.record import Cause, Outbox
+from gitops_bg.core.model.record import Event, LedgerEntry, Outbox
+from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.plan.deliveries import event_metadata
 
@@ -56,21 +58,23 @@ def notified(
     """
     if not observed.uid or not (_listeners(desired) or before.outbox.messages or before.outbox.undelivered):
         return decision
-    outbox, undelivered = _delivered(key, desired, observed, decision.record.outbox, now)
+    decision = _delivered(key, desired, observed, decision, now)
     standing = tuple(_standing(desired, decision))
+    outbox = decision.record.outbox
     for severity, message in _told(before, decision, standing):
         for hook in desired.alerts:
             if severity.reaches(hook.severity):
                 text = f"{key}: {message}{_remedy(key, severity)}"
                 outbox = queued(outbox, hook, now, phase=decision.phase, checksum="", message=text, severity=severity)
     outbox = _to_hooks(desired, before, decision, outbox, now)
+    outbox = replace(outbox, notified_sequence=decision.record.sequence)
     kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
     nobody = () if desired.main.counts else before.alerted
     record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else nobody)
     waits = [decision.wake_at, *(each for each in moments(outbox, _listeners(desired)) if each > now)]
     wake_at = min((each for each in waits if each is not None), default=None)
     calls = (*decision.calls, *_calls(key, desired, observed, outbox, now))
-    return replace(decision, record=record, calls=calls, wake_at=wake_at, events=(*decision.events, *undelivered))
+    return replace(decision, record=record, calls=calls, wake_at=wake_at)
 
 
 # --- what hooks are told ---
@@ -83,7 +87,7 @@ def _to_hooks(
     hooks = desired.spec.hooks if desired.spec is not None else ()
     listening = [hook for hook in hooks if hook.type is HookType.EVENT]
     phase, version = decision.phase, _subject(desired, decision)
-    told = [(_normal(event), f"{event}: {message}") for event, message in decision.events]
+    told = [(severity_of(entry), entry_text(entry)) for entry in _news(decision)]
     if phase != outbox.notified_phase:
         was = f"{outbox.notified_phase} → " if outbox.notified_phase else ""
         told.append((Severity.ERROR if phase is Phase.DEGRADED else Severity.INFO, f"phase {was}{phase}"))
@@ -99,8 +103,9 @@ def _to_hooks(
     return replace(outbox, notified_phase=phase) if listening else outbox
 
 
-def _normal(event: GroupEvent) -> Severity:
-    return Severity.WARN if event in WARNINGS else Severity.INFO
+def _news(decision: GroupDecision) -> Iterator[LedgerEntry]:
+    """What those who listen have not been told of; of an undelivered message nobody is told: it would never end."""
+    return (entry for entry in untold(decision.record) if entry.event is not Event.HOOK_UNDELIVERED)
 
 
 def _subject(desired: DesiredGroup, decision: GroupDecision) -> str:
@@ -132,33 +137,8 @@ def _outcome(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
 def _told(
     before: GroupRecord, decision: GroupDecision, standing: tuple[_Standing, ...]
 ) -> Iterator[tuple[Severity, str]]:
-    for event, message in decision.events:
-        if event not in _UNTOLD:
-            yield _severity(event, decision), message
+    yield from ((severity_of(entry), sentence_of(entry, SubjectKind.GROUP)) for entry in _news(decision))
     yield from ((each.severity, each.text) for each in standing if each.is_told and each.key not in before.alerted)
-
-
-_UNTOLD = frozenset({GroupEvent.ANALYSIS_RUNNING})
-"""What is news for the Events alone, as for apps."""
-
-_SEVERITIES = {
-    GroupEvent.ANALYSIS_FAILED: Severity.ERROR,
-    GroupEvent.ANALYSIS_ERROR: Severity.ERROR,
-    GroupEvent.ANALYSIS_INCONCLUSIVE: Severity.WARN,
-    GroupEvent.HOOK_REFUSED: Severity.WARN,
-    GroupEvent.HOOK_EXPIRED: Severity.ERROR,
-    GroupEvent.ABORTED: Severity.WARN,
-    GroupEvent.HISTORY_REWRITTEN: Severity.ERROR,
-    GroupEvent.UNDELIVERED: Severity.WARN,
-}
-
-
-def _severity(event: GroupEvent, decision: GroupDecision) -> Severity:
-    """What failed is an error; what somebody asked to go back a warning, as for apps (docs/features/alerts.md)."""
-    if event in (GroupEvent.ROLLBACK_FINISHED, GroupEvent.TRANSITION_WITHDRAWN):
-        failed = any(each.cause is not Cause.ABORTED for each in decision.record.holds)
-        return Severity.ERROR if failed else Severity.WARN
-    return _SEVERITIES.get(event, Severity.INFO)
 
 
 def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Standing]:
@@ -194,17 +174,20 @@ def _remedy(key: GroupKey, severity: Severity) -> str:
 
 
 def _delivered(
-    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, before: Outbox, now: datetime
-) -> tuple[Outbox, tuple[tuple[GroupEvent, str], ...]]:
-    """Take in what the chats answered, and give up what is too late; with an Event for each alert that newly fails.
-
-    No alert is told of that: it would never end.
-    """
-    outbox, wrong = settled(before, _listeners(desired), observed.calls, lambda one: _id(key, observed, one), now)
-    events = tuple((GroupEvent.UNDELIVERED, f"{hook.title}: {why}") for hook, why in wrong)
+    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision, now: datetime
+) -> GroupDecision:
+    """Take in what came back, and give up what is too late; with a ledger entry for each listener that newly fails."""
+    before, listeners = decision.record.outbox, _listeners(desired)
+    outbox, wrong = settled(before, listeners, observed.calls, lambda one: _id(key, observed, one), now)
     # While the files are broken, or main does not count, nobody knows whether a hook has left them.
     is_known = desired.spec is not None and desired.main.counts
-    return (only_known(outbox, _listeners(desired)) if is_known else outbox), events
+    record = replace(decision.record, outbox=only_known(outbox, listeners) if is_known else outbox)
+    for hook, why in wrong:
+        if not hook.mute_alert:
+            epoch = record.epoch or observed.uid[:8] or "0"
+            entry = LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
+            record = noted(replace(record, epoch=epoch), entry)
+    return replace(decision, record=record)
 
 
 def _calls(

@@ -6,7 +6,6 @@ something else; `retry` lifts it, too. What serves again instead of what main na
 """
 
 from gitops_bg.core.groups.model import VersionStage, version_in
-from gitops_bg.core.groups.reporting.ledger import VERBS
 from gitops_bg.core.groups.subject import digest_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.record import Cause, Hold, Override
@@ -19,8 +18,7 @@ def put_hold(world: GroupWorld, version: str, cause: Cause, reason: str) -> Grou
     digest = digest_of(world, version)
     if world.record.held(digest) is not None:
         return world
-    newest = world.record.sequence + sum(event in VERBS for event, _ in world.events)
-    hold = Hold(digest, reason, world.now, cause, sequence=newest)
+    hold = Hold(digest, reason, world.now, cause, sequence=world.record.sequence)
     return world.with_record(holds=(*world.record.holds, hold))
 
 

@@ -12,12 +12,11 @@ from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.operators.holds import go_back, lift_hold, put_hold
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import anew
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.record import Cause, Event
 
 
 def answer_requests(world: GroupWorld) -> GroupWorld:
@@ -38,13 +37,9 @@ def _set_gate(world: GroupWorld, request: Request) -> GroupWorld:
     gates = gates_after(world.record.hook_state, world.spec.hooks, request)
     if gates == world.record.hook_state:
         return world
-    event = GroupEvent.GATE_OPENED if request.verb is OperatorCommand.OPEN_GATE else GroupEvent.GATE_CLOSED
-    return world.with_record(hook_state=gates).with_event(event, _said(request.gate, request))
-
-
-def _said(what: str, request: Request) -> str:
-    because = f": {request.reason}" if request.reason else ""
-    return f"{what}, by {request.by}{because}"
+    event = Event.GATE_OPENED if request.verb is OperatorCommand.OPEN_GATE else Event.GATE_CLOSED
+    reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
+    return world.with_record(hook_state=gates).noting(event, by=request.by, reason=reason, asked=False)
 
 
 # --- abort ---
@@ -102,10 +97,11 @@ def _abort(world: GroupWorld, request: Request) -> GroupWorld:
     if planned.live in about and record.override is None:
         before = record.state.only(VersionStage.LEGACY) if request.live == planned.live else ""
         world = go_back(world, planned.live, _fallback(record) or before, Cause.ABORTED, reason, request.by)
-    if world.record.holds == record.holds:
-        return world
-    held = ", ".join(version_in(each.digest) for each in world.record.holds if each not in record.holds)
-    return world.with_event(GroupEvent.ABORTED, _said(held, request))
+    for hold in world.record.holds:
+        if hold not in record.holds:
+            held = version_in(hold.digest)
+            world = world.noting(Event.ABORTED, to=held, by=request.by, reason=request.reason, asked=False)
+    return world
 
 
 # --- retry ---
@@ -127,8 +123,7 @@ def answer_retry(world: GroupWorld) -> GroupWorld:
     world = _without_checks(lift_hold(before, retry.digest), retry.digest)
     if world.record == before.record:
         return before
-    by = f", by {retry.by}" if retry.by else ""
-    return world.with_event(GroupEvent.RETRIED, f"{version_in(retry.digest)} is tried again{by}")
+    return world.noting(Event.RETRIED, to=version_in(retry.digest), by=retry.by)
 
 
 def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:

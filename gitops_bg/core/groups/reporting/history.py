@@ -1,13 +1,24 @@
-"""The main that a group was decided from, and what main has lost: the steps of an app's record, for a group's."""
+"""The main that a group was decided from, what main has lost, and what the ledger has: the steps of an app's record,
+for a group's.
+"""
 
 from dataclasses import replace
 
 from gitops_bg.core.checks.git.history import why_noted
+from gitops_bg.core.delivery.ledger import acknowledged
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.record import Event
+
+
+def acknowledge_ledger(world: GroupWorld) -> GroupWorld:
+    """Forget the entries that have reached the state branch."""
+    position = world.observed.ledger
+    if position is None:
+        return world
+    return replace(world, record=acknowledged(world.record, position.epoch, position.sequence))
 
 
 def note_lost(world: GroupWorld) -> GroupWorld:
@@ -19,8 +30,8 @@ def note_lost(world: GroupWorld) -> GroupWorld:
     if told == record.history:
         return world
     if told:
-        return world.with_event(GroupEvent.HISTORY_REWRITTEN, why_noted(told))
-    return world.with_event(GroupEvent.HISTORY_ACCEPTED, "main counts again")
+        return world.noting(Event.HISTORY_REWRITTEN, reason=why_noted(told))
+    return world.noting(Event.HISTORY_ACCEPTED)
 
 
 def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) -> GroupDecision:

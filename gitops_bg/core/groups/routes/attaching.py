@@ -21,10 +21,10 @@ from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.observed import LiveRoute
 from gitops_bg.core.groups.plan import carrying_routes, routes_beside
 from gitops_bg.core.groups.record import Reattachment
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, ParentRef, as_stored
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import GroupKey
 
 GRACE = timedelta(seconds=5)
@@ -120,7 +120,7 @@ def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
     if world.now < beside.since + GRACE or not _is_taken(world, beside):
         return world
     said = f"requests come in by {described(beside.to)}"
-    return world.with_event(GroupEvent.ROUTES_MOVED, said).with_record(gateway=beside.to, reattachment=None)
+    return world.noting(Event.ROUTES_MOVED, reason=said).with_record(gateway=beside.to, reattachment=None)
 
 
 def _is_taken(world: GroupWorld, beside: Reattachment) -> bool:

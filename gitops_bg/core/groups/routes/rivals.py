@@ -6,10 +6,10 @@ from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, giv
 from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes, is_written
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute, claim_of
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.questions import answered_once
 
 
@@ -41,7 +41,7 @@ def tell_of_requests(world: GroupWorld) -> GroupWorld:
         said = (
             f"{world.key.name} answers the requests of HTTPRoute {rival.name} of {rival.owner}, whose folder left main"
         )
-        world = world.with_event(GroupEvent.TAKEN_OVER, said)
+        world = world.noting(Event.TAKEN_OVER, reason=said)
     return world
 
 

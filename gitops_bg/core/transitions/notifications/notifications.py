@@ -10,10 +10,11 @@ from dataclasses import replace
 from gitops_bg.core.checks.event_text import sentence, subject_of
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners
+from gitops_bg.core.delivery.ledger import untold
 from gitops_bg.core.delivery.outbox import only_known, queued, settled
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.events import severity_of
+from gitops_bg.core.model.events import entry_text, severity_of
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.plan.deliveries import message_id
@@ -49,9 +50,9 @@ def _queue_entries(world: World) -> World:
     if record.outbox.notified_sequence == record.sequence or not any(listeners(world)):
         return world
     phase = flagger_phase(world)
-    for entry in record.ledger:
+    for entry in untold(record):
         # A hook that accepts nothing is not reported to any hook: that would never end.
-        if entry.sequence > record.outbox.notified_sequence and entry.event is not Event.HOOK_UNDELIVERED:
+        if entry.event is not Event.HOOK_UNDELIVERED:
             world = _queue_entry(world, entry, phase)
     return world.with_part(replace(world.record.outbox, notified_sequence=record.sequence))
 
@@ -59,7 +60,7 @@ def _queue_entries(world: World) -> World:
 def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
     severity, digest = severity_of(entry), entry.to_digest or entry.from_digest
     for hook in listeners(world, HookType.EVENT):
-        world = _queue(world, hook, phase, digest, _sentence(entry), severity)
+        world = _queue(world, hook, phase, digest, entry_text(entry), severity)
     for hook in _alerted(world, severity):
         world = _queue(world, hook, phase, subject_of(entry), sentence(world, entry), severity)
     if entry.event in (Event.PROMOTED, Event.ANALYSED) and entry.to_digest == world.record.routing.traffic:
@@ -90,11 +91,6 @@ def _queue_outcome(world: World, outcome: str, digest: str) -> World:
     for hook in listeners(world, HookType.POST_ROLLOUT):
         world = _queue(world, hook, outcome, digest)
     return world
-
-
-def _sentence(entry: LedgerEntry) -> str:
-    version = f" v{entry.to_version}" if entry.to_version else ""
-    return f"{entry.event}{version}" + (f": {entry.reason}" if entry.reason else "")
 
 
 def _queue_phase(world: World) -> World:

@@ -5,11 +5,11 @@ One table words every ledger entry. A wait for people is no ledger entry; it is 
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.event_text import of_commit
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.events import of_commit
 from gitops_bg.core.world import World
 
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.versions import next_color
+from gitops_bg.core.delivery.ledger import acknowledged
 from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, same_content
 from gitops_bg.core.model.observed import ReplicaSetView
-from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
 from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.world import World
@@ -13,33 +13,8 @@ from gitops_bg.core.world import World
 
 def acknowledge_ledger(world: World) -> World:
     """Forget the entries that have reached the state branch."""
-    git, record = world.observed.git, world.record
-    if git.ledger_epoch != record.epoch:
-        return world
-    if git.ledger_sequence > record.sequence:
-        return world.with_record(_counting_from(record, git.ledger_sequence))
-    if 0 < record.git.ledger_claimed < git.ledger_sequence:
-        record = record.with_part(replace(record.git, ledger_claimed=0))
-    waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)
-    return world.with_record(record if waiting == record.ledger else replace(record, ledger=waiting))
-
-
-def _counting_from(record: Record, last: int) -> Record:
-    """Number the record's entries after ``last``, including the waiting ones: this record never assigned that number.
-
-    Somebody else wrote it into the ledger, or the record is from an earlier backup. Its number does not say what Git
-    contains, so nothing counts as published. Git ignores entries that it has word for word
-    (``repo.ledger.ledger_file``).
-    """
-    waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
-    told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
-    return replace(
-        record,
-        sequence=last + len(waiting),
-        ledger=waiting,
-        outbox=replace(record.outbox, notified_sequence=told),
-        git=replace(record.git, ledger_claimed=last),
-    )
+    git = world.observed.git
+    return world.with_record(acknowledged(world.record, git.ledger_epoch, git.ledger_sequence))
 
 
 def restore_memory(world: World) -> World:

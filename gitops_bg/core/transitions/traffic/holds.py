@@ -34,7 +34,8 @@ def put_hold(
     record = without_objection(world.record, version.digest) if cause.is_bad else world.record
     hold = Hold(version.digest, reason, world.now, cause, awaits=awaits, sequence=record.sequence + 1)
     world = world.with_record(replace(record, holds=(*record.holds, hold)))
-    return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
+    asked_in = world.desired.commit if by or event is Event.HELD else ""
+    return world.noting(event, to=version, by=by, reason=reason, commit=asked_in)
 
 
 def overrule_retry(world: World, digest: str, decided: Source) -> World:

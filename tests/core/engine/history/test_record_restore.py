@@ -196,7 +196,7 @@ def test_a_later_position_of_another_epoch_changes_no_number():
     git = GitView(ledger_epoch="other", ledger_sequence=9)
     state = world(active(1), observed={"git": git}, record={"ledger": ENTRIES, "sequence": 3})
     record = decided(state).record
-    assert (record.ledger, record.sequence, record.git.ledger_claimed) == (ENTRIES, 3, 0)
+    assert (record.ledger, record.sequence, record.ledger_claimed) == (ENTRIES, 3, 0)
 
 
 def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
@@ -212,10 +212,10 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message
     assert "gave out 3" in told.message
-    assert after.git.ledger_claimed == 9
+    assert after.ledger_claimed == 9
     assert decided(state.with_record(after)).record == after
     told = replace(state.observed, git=replace(git, ledger_sequence=10))
-    assert decided(replace(state.with_record(after), observed=told)).record.git.ledger_claimed == 0
+    assert decided(replace(state.with_record(after), observed=told)).record.ledger_claimed == 0
     assert not kubernetes_events(after, replace(after, ledger=())), "said once"
 
 

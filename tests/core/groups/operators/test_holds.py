@@ -9,12 +9,11 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.operators.requests import Aborting, aborting
-from gitops_bg.core.groups.reporting.events import GroupEvent
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.record import Cause, Event
 from gitops_bg.core.model.spec import Retry, Suspension
 from tests.core.groups.simulation import World, store, version
 
@@ -211,10 +210,10 @@ def test_a_retry_is_carried_out_once_and_told() -> None:
     retries(world)
     world.after(1).settle()
     assert world.held == ("v2-1",), "it was measured anew, and found bad again"
-    assert world.told.count((GroupEvent.RETRIED, "v2 is tried again, by ada")) == 1
-    assert [each.event for each in world.written].count(GroupEvent.ANALYSIS_FAILED) == 2
+    assert world.told.count((Event.RETRIED, "")) == 1
+    assert [each.event for each in world.written].count(Event.FAILED) == 2
     world.after(3600).settle()
-    assert [each.event for each in world.written].count(GroupEvent.RETRIED) == 1
+    assert [each.event for each in world.written].count(Event.RETRIED) == 1
 
 
 def test_a_suspended_group_tries_nothing_again_until_that_is_over() -> None:
@@ -284,7 +283,7 @@ def test_an_abort_stops_what_is_on_its_way_and_leaves_what_has_not_proven_itself
     world.ask_for(OperatorCommand.ABORT, about=planned.stops, live=planned.live, reason="errors")
     world.settle()
     assert (world.stages, world.active) == (stages, main)
-    assert [event for event, _ in world.told].count(GroupEvent.ABORTED) == bool(planned.stops)
+    assert [event for event, _ in world.told].count(Event.ABORTED) == len(planned.stops)
     assert world.ask("/cart") == ("cart-v1" if planned.stops else "cart-v2")
 
 
@@ -297,7 +296,7 @@ def test_requests_go_back_in_one_movement() -> None:
     assert (world.stages, world.active) == ("v1A v2C", "v1")
     moves = [(each.source, each.target) for each in world.record.moves]
     assert moves == [("v1", "v2"), ("v2", "v1")]
-    assert [each.message for each in world.written if each.event is GroupEvent.ABORTED] == ["v2, by ada"]
+    assert [(each.to_version, each.by) for each in world.written if each.event is Event.ABORTED] == [(2, "ada")]
 
 
 def test_what_is_aborted_is_not_promoted_although_main_names_it_still() -> None:
@@ -347,7 +346,7 @@ def test_an_abort_is_carried_out_once_also_where_the_agent_dies() -> None:
     world.finds[POST], world.active = GOOD, "v2"
     world.settle_with_crashes(1)
     assert world.stages == "v1L v2A", "main has named it again since"
-    assert [each.event for each in world.written].count(GroupEvent.ABORTED) == 1
+    assert [each.event for each in world.written].count(Event.ABORTED) == 1
 
 
 def test_a_group_that_takes_over_from_its_former_name_keeps_its_holds() -> None:

@@ -20,7 +20,7 @@ def _offer_rollback(web: App, folder: Path) -> None:
         content = person.find_primary(web.key, digest=web.digest("v1"))
         assert content is not None
         moves = Movement(
-            app=web.key,
+            subject=web.key,
             event=Event.ROLLED_BACK,
             from_version=2,
             from_digest=web.digest("v2"),

@@ -9,12 +9,10 @@ from tests.support.scenario import STATE_BRANCH, Scenario
 from tests.support.waiting import eventually
 
 A_DAY = [
-    "VersionRegistered",
-    "VersionRegistered",
-    "PromotionStarted",
-    "PromotionFinished",
-    "RollbackStarted",
-    "RollbackFinished",
+    "deployed",
+    "candidate",
+    "promoted",
+    "rolled-back",
 ]
 
 
@@ -27,7 +25,7 @@ def live_a_day(store: Store) -> None:
 def test_what_the_remote_refuses_holds_up_nothing_and_is_written_later(world: Scenario) -> None:
     store = Store(world)
     store.begin()
-    store.wait_for_ledger("VersionRegistered", 2)
+    store.wait_for_ledger("candidate")
     world.wait_idle()
     world.remote.protect(STATE_BRANCH)
     live_a_day(store)
@@ -35,18 +33,16 @@ def test_what_the_remote_refuses_holds_up_nothing_and_is_written_later(world: Sc
     assert (store.ledger(), waiting) == (A_DAY[:2], A_DAY[2:])
     world.remote.unprotect()
     world.restart()  # it would try again within minutes
-    store.wait_for_ledger("RollbackFinished")
+    store.wait_for_ledger("rolled-back")
     assert store.ledger() == A_DAY
 
 
-def test_a_group_whose_object_is_lost_goes_on_with_its_history_and_a_dead_ledger_thread_is_said(
-    world: Scenario,
-) -> None:
+def test_a_group_whose_object_is_lost_goes_on_with_its_history(world: Scenario) -> None:
     store = Store(world)
     store.begin()
     store.activate("v2")
     store.wait("v1L v2A")
-    store.wait_for_ledger("PromotionFinished")
+    store.wait_for_ledger("promoted")
     before = store.ledger()
     services = {name: world.live("services", name) for name in ("cart", "auth", "cart-v1")}
     store.delete()
@@ -56,14 +52,8 @@ def test_a_group_whose_object_is_lost_goes_on_with_its_history_and_a_dead_ledger
     assert {name: world.live("services", name) for name in services} == services, "no Service goes, or is made anew"
     store.activate("v1")
     store.wait("v1A v2C")
-    store.wait_for_ledger("RollbackFinished")
+    store.wait_for_ledger("rolled-back")
     assert store.ledger()[: len(before)] == before
-
-    agent = world.agent
-    agent.group_ledger.stop(5)
-    eventually(
-        lambda: "the thread that writes the ledger of groups ended" in agent.liveness_problems(), what="it says so"
-    )
 
 
 def test_what_others_wrote_or_set_back_is_said_of_the_group_moves_nothing_and_is_mended_by_the_next_event(
@@ -71,7 +61,7 @@ def test_what_others_wrote_or_set_back_is_said_of_the_group_moves_nothing_and_is
 ) -> None:
     store, remote, path = Store(world), world.remote, f"groups/{world.namespace}/store.json"
     store.begin()
-    store.wait_for_ledger("VersionRegistered", 2)
+    store.wait_for_ledger("candidate")
     world.wait_idle()
     remote.run("fetch", "--quiet", "origin")
     remote.checkout(STATE_BRANCH)
@@ -83,16 +73,19 @@ def test_what_others_wrote_or_set_back_is_said_of_the_group_moves_nothing_and_is
     assert f"{path}: Ada Pusher <ada@example.com> wrote it in commit" in store.condition("LedgerTrusted")["message"]
     store.activate("v2")
     store.wait("v1L v2A")
-    store.wait_for_ledger("PromotionFinished")
-    assert store.ledger() == A_DAY[:4], "nothing that happened is hidden"
+    store.wait_for_ledger("promoted")
+    assert store.ledger() == A_DAY[:3], "nothing that happened is hidden"
     eventually(lambda: store.condition("LedgerTrusted")["status"] == "True", what="it is mended")
     assert store.condition("LedgerTrusted")["reason"] == "Trusted"
 
+    store.activate("v1")
+    store.wait("v1A v2C")
+    store.wait_for_ledger("rolled-back")
     world.wait_idle()
     last = remote.run("log", "-1", "--format=%H", STATE_BRANCH, "--", path, cwd=remote.bare).strip()
     remote.run("update-ref", f"refs/heads/{STATE_BRANCH}", f"{last}~1", cwd=remote.bare)
     world.wake()
     eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Behind", what="that it was set back is said")
-    store.activate("v1")
-    store.wait("v1A v2C")
+    store.activate("v2")
+    store.wait("v1L v2A")
     eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Trusted", what="the next event mends it")

@@ -31,7 +31,7 @@ def test_promotion_moves_all_services_and_its_revert_moves_them_back(store: Stor
     assert [store.ask("/cart", each) for each in ("", "v1", "v2")] == ["cart-v2", "cart-v1", "cart-v2"]
     assert store.selected("cart") == store.selected("cart-v2")
     assert store.selected("auth") == store.selected("auth-v1"), "what v2 does not bring serves on"
-    wanted = ["PromotionFinished", "PromotionStarted", "VersionRegistered", "VersionRegistered"]
+    wanted = ["Candidate", "Deployed", "Promoted", "PromotionStarted"]
     eventually(lambda: events(store) == wanted, what="every event is there once")
 
     store.world.pull()

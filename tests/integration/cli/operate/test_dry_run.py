@@ -157,7 +157,7 @@ def test_a_group_stays_as_it_is(cli: Cli, world: Scenario, tmp_path: Path) -> No
     try_dry_runs(cli, world, name, said)
     store.activate("v2")
     store.wait("v1L v2A")
-    store.wait_for_ledger("PromotionFinished")
+    store.wait_for_ledger("promoted")
     world.wait_idle()
     try_dry_runs(cli, world, name, back)
 

@@ -144,7 +144,7 @@ def test_the_same_verb_opens_the_gate_of_a_release_group(cli: Cli, world: Scenar
 
     assert (opened["group"], opened["gate"], opened["open"], opened["byAgent"]) == (name, "release", True, True)
     store.wait("v1L v2A")
-    store.wait_for_ledger("GateOpened")
+    store.wait_for_ledger("gate-opened")
     assert "is open already, by Ada <ada@example.com>" in cli("gate", "open", name, *ada)
     assert "gate release (confirm-promotion) is closed" in cli("gate", "close", name)
     assert f"{name} has no gate approval; it has: release" in cli("gate", "open", name, "approval", code=5)

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.git.environment import LET_THROUGH
-from gitops_bg.repo.ledger.ledger_file import AppState, LedgerBatch
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.support.git.remote import GitRemote, locked_down_env
 from tests.support.waiting import HANGS
@@ -74,7 +74,7 @@ def test_everything_is_done_where_every_variable_of_git_says_nonsense(opened: Op
     assert repository.poll().apps == 2
     repository.commit_primaries([change(repository)])
     repository.offer([change(repository, app=API, version=1)])
-    repository.publish({WEB: LedgerBatch("life-1", (LedgerEntry(1, NOON, Event.PROMOTED),), AppState(rollout=1))})
+    repository.publish({WEB: LedgerBatch("life-1", (LedgerEntry(1, NOON, Event.PROMOTED),), SubjectState(rollout=1))})
     assert repository.landings([(WEB, "primary.yaml")])
     repository._mirror.tidy()
     repository.begin_again()

@@ -9,10 +9,21 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record, Routing
-from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import (
+    AppKey,
+    AppOrGroup,
+    Color,
+    GroupKey,
+    Retirement,
+    Snapshot,
+    Source,
+    Stage,
+    Version,
+)
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
-from gitops_bg.repo.ledger.ledger_file import AppState, Document, LedgerBatch, VersionState, parse, render, state_of
+from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, SubjectState, VersionState, parse, render, state_of
+from gitops_bg.repo.ledger.places import path_of
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
@@ -36,9 +47,9 @@ def entry(sequence: int, event: Event = Event.PROMOTED, **facts: object) -> Ledg
     return LedgerEntry(sequence, NOON + timedelta(minutes=sequence), event, **values)  # type: ignore[arg-type]
 
 
-def batch(*entries: LedgerEntry, epoch: str = "life-1", state: AppState | None = None) -> LedgerBatch:
+def batch(*entries: LedgerEntry, epoch: str = "life-1", state: SubjectState | None = None) -> LedgerBatch:
     last = max((one.sequence for one in entries), default=0)
-    return LedgerBatch(epoch, entries, state or AppState(rollout=last, last_version=last + 1))
+    return LedgerBatch(epoch, entries, state or SubjectState(rollout=last, last_version=last + 1))
 
 
 AGENT = "gitops-bg <gitops-bg@localhost>"
@@ -53,9 +64,19 @@ def push_as(remote: GitRemote, identity: str, files: dict[str, str | None]) -> N
     remote.push(STATE)
 
 
-def sequences(repository: Repository, app: AppKey = WEB) -> list[int]:
+def sequences(repository: Repository, subject: AppOrGroup = WEB) -> list[int]:
     repository.poll()
-    return [found.entry.sequence for found in repository.history(app)]
+    return [found.entry.sequence for found in repository.history(subject)]
+
+
+STORE = GroupKey("shop", "store")
+
+
+@pytest.fixture(params=[WEB, STORE], ids=["app", "group"])
+def subject(request: pytest.FixtureRequest) -> AppOrGroup:
+    """What holds of the file of an app holds of that of a release group."""
+    found: AppOrGroup = request.param
+    return found
 
 
 class TestOneEvent:
@@ -99,13 +120,13 @@ class TestOneEvent:
         assert files.splitlines() == ["README.md", "shop/web.json"]
 
     def test_the_file_is_sorted_camel_case_json(self, repository: Repository, remote: GitRemote) -> None:
-        state = AppState(
+        state = SubjectState(
             rollout=1,
             last_version=2,
             active=VersionState(2, TWO, "green", 1, "a" * 40, NOON),
             candidate=VersionState(3, ONE),
             holds=(Hold(ONE, "bad", NOON),),
-            active_digests=(ONE, TWO),
+            served=(ONE, TWO),
         )
         repository.publish({WEB: batch(entry(1), state=state)})
         text = remote.show(STATE, "shop/web.json") or ""
@@ -120,12 +141,12 @@ class TestOneEvent:
             "version": 2,
         }
         assert value["lastVersion"] == 2
-        assert value["activeDigests"] == [ONE, TWO]
+        assert value["served"] == [ONE, TWO]
         assert (value["epoch"], value["sequence"]) == ("life-1", 1)
         assert text == json.dumps(value, indent=2, sort_keys=True) + "\n"
 
     def test_the_dashboard_shows_the_app(self, repository: Repository, remote: GitRemote) -> None:
-        state = AppState(active=VersionState(2, TWO), candidate=VersionState(3, ONE))
+        state = SubjectState(active=VersionState(2, TWO), candidate=VersionState(3, ONE))
         repository.publish({WEB: batch(entry(1), state=state)})
         page = remote.show(STATE, "README.md") or ""
         row = f"| [shop/web](shop/web.json) | v2 ({TWO[3:13]}) | v3 ({ONE[3:13]}) |  | promoted 2026-03-01 12:01 UTC |"
@@ -184,291 +205,310 @@ class TestManyEvents:
 
 class TestExactlyOnce:
     def test_publishing_again_changes_nothing(
-        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        repository.publish({WEB: batch(entry(1), entry(2))})
+        repository.publish({subject: batch(entry(1), entry(2))})
         pushes = before_each_push(monkeypatch)
-        again = repository.publish({WEB: batch(entry(1), entry(2))})
-        assert (again.commit, again.positions, pushes) == ("", {WEB: Position("life-1", 2)}, [])
+        again = repository.publish({subject: batch(entry(1), entry(2))})
+        assert (again.commit, again.positions, pushes) == ("", {subject: Position("life-1", 2)}, [])
         assert repository.publish({}).commit == ""
 
-    def test_only_what_is_new_is_added(self, repository: Repository) -> None:
-        repository.publish({WEB: batch(entry(1), entry(2))})
-        repository.publish({WEB: batch(entry(2), entry(3))})
-        assert sequences(repository) == [3, 2, 1]
+    def test_only_what_is_new_is_added(self, subject: AppOrGroup, repository: Repository) -> None:
+        repository.publish({subject: batch(entry(1), entry(2))})
+        repository.publish({subject: batch(entry(2), entry(3))})
+        assert sequences(repository, subject) == [3, 2, 1]
 
     def test_after_a_crash_and_with_a_new_mirror_nothing_is_told_twice(
-        self, opened: Opener, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1), entry(2))})
+        repository.publish({subject: batch(entry(1), entry(2))})
         fresh = opened(mirror="after-the-crash")
         fresh.poll()
-        assert fresh.positions() == {WEB: Position("life-1", 2)}
-        assert fresh.publish({WEB: batch(entry(1), entry(2))}).commit == ""
+        assert fresh.positions() == {subject: Position("life-1", 2)}
+        assert fresh.publish({subject: batch(entry(1), entry(2))}).commit == ""
 
     def test_a_stale_mirror_does_not_repeat_what_another_agent_wrote(
-        self, opened: Opener, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
         other = opened(mirror="other")
         other.poll()
-        repository.publish({WEB: batch(entry(1))})
-        assert other.publish({WEB: batch(entry(1)), API: batch(entry(1))}).commit
-        assert sequences(repository) == [1]
+        repository.publish({subject: batch(entry(1))})
+        assert other.publish({subject: batch(entry(1)), API: batch(entry(1))}).commit
+        assert sequences(repository, subject) == [1]
         assert sequences(repository, API) == [1]
 
-    def test_a_record_in_a_new_life_counts_from_the_start(self, repository: Repository) -> None:
-        repository.publish({WEB: batch(entry(1), entry(2))})
-        repository.publish({WEB: batch(entry(1), epoch="life-2")})
-        assert [(found.epoch, found.entry.sequence) for found in repository.history(WEB)] == [
+    def test_a_record_in_a_new_life_counts_from_the_start(self, subject: AppOrGroup, repository: Repository) -> None:
+        repository.publish({subject: batch(entry(1), entry(2))})
+        repository.publish({subject: batch(entry(1), epoch="life-2")})
+        assert [(found.epoch, found.entry.sequence) for found in repository.history(subject)] == [
             ("life-2", 1),
             ("life-1", 2),
             ("life-1", 1),
         ]
-        assert repository.positions()[WEB] == Position("life-2", 1)
+        assert repository.positions()[subject] == Position("life-2", 1)
 
     def test_a_conflict_is_derived_again_and_loses_neither(
-        self, opened: Opener, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+        self,
+        subject: AppOrGroup,
+        opened: Opener,
+        repository: Repository,
+        remote: GitRemote,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         other = opened(mirror="other")
         other.poll()
         pushes = before_each_push(monkeypatch, lambda: other.publish({API: batch(entry(1))}))
-        repository.publish({WEB: batch(entry(1))})
+        repository.publish({subject: batch(entry(1))})
         assert len(pushes) >= 3
         assert sequences(repository, API) == [1]
-        assert sequences(repository, WEB) == [1]
+        assert sequences(repository, subject) == [1]
         assert len(remote.log(STATE)) == 2
 
     def test_a_state_without_entries_is_written_only_if_it_differs(
-        self, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1))})
-        held = AppState(rollout=1, last_version=2, holds=(Hold(TWO, "bad", NOON),))
-        assert repository.publish({WEB: batch(state=held)}).commit
-        assert repository.publish({WEB: batch(state=held)}).commit == ""
-        assert repository.positions()[WEB] == Position("life-1", 1)
+        repository.publish({subject: batch(entry(1))})
+        held = SubjectState(rollout=1, last_version=2, holds=(Hold(TWO, "bad", NOON),))
+        assert repository.publish({subject: batch(state=held)}).commit
+        assert repository.publish({subject: batch(state=held)}).commit == ""
+        assert repository.positions()[subject] == Position("life-1", 1)
 
 
 class TestOthersAtTheBranch:
-    def test_a_deleted_branch_comes_back_with_all_it_had(self, repository: Repository, remote: GitRemote) -> None:
-        repository.publish({WEB: batch(entry(1))})
+    def test_a_deleted_branch_comes_back_with_all_it_had(
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
+    ) -> None:
+        repository.publish({subject: batch(entry(1))})
         remote.delete_branch(STATE)
         repository.poll()
-        repository.publish({WEB: batch(entry(2))})
-        assert sequences(repository) == [2, 1]
+        repository.publish({subject: batch(entry(2))})
+        assert sequences(repository, subject) == [2, 1]
         assert len(remote.log(STATE)) == 2
 
-    def test_a_deleted_branch_comes_back_though_nothing_is_new(self, repository: Repository, remote: GitRemote) -> None:
-        commit = repository.publish({WEB: batch(entry(1))}).commit
+    def test_a_deleted_branch_comes_back_though_nothing_is_new(
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
+    ) -> None:
+        commit = repository.publish({subject: batch(entry(1))}).commit
         repository.positions()
         remote.delete_branch(STATE)
         repository.poll()
-        repository.publish({WEB: batch(entry(1))})
+        repository.publish({subject: batch(entry(1))})
         assert remote.head(STATE) == commit
 
     def test_a_branch_deleted_between_fetch_and_push_is_rebuilt(
-        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        repository.publish({WEB: batch(entry(1))})
+        repository.publish({subject: batch(entry(1))})
         before_each_push(monkeypatch, lambda: remote.delete_branch(STATE))
-        repository.publish({WEB: batch(entry(2))})
-        assert sequences(repository) == [2, 1]
+        repository.publish({subject: batch(entry(2))})
+        assert sequences(repository, subject) == [2, 1]
 
     def test_a_deleted_branch_and_a_new_mirror_begin_a_new_one(
-        self, opened: Opener, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1))})
+        repository.publish({subject: batch(entry(1))})
         remote.delete_branch(STATE)
         fresh = opened(mirror="fresh")
         fresh.poll()
-        fresh.publish({WEB: batch(entry(2))})
-        assert sequences(fresh) == [2]
+        fresh.publish({subject: batch(entry(2))})
+        assert sequences(fresh, subject) == [2]
 
     @pytest.mark.parametrize("garbage", ["", "not json", "[]", '{"epoch": 1}', '{"a": {"b": ' * 2000, "\x00\x7f"])
     def test_garbage_is_reported_and_written_anew(
-        self, garbage: str, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, garbage: str, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
         remote.checkout(STATE)
-        remote.publish("Oops", {"shop/web.json": garbage, "notes.txt": "mine"})
-        mine = repository.memory(WEB)
+        remote.publish("Oops", {path_of(subject): garbage, "notes.txt": "mine"})
+        mine = repository.memory(subject)
         repository.poll()
-        assert repository.positions()[WEB] == Position("life-1", 1), "as the agent itself wrote it"
-        assert repository.memory(WEB) == mine is not None
-        assert "shop/web.json: " in repository.ledger_doubts()[WEB]
-        assert [problem.file for problem in repository.ledger_problems()] == ["shop/web.json"]
-        published = repository.publish({WEB: batch(entry(1), entry(2))})
-        assert [problem.file for problem in published.problems] == ["shop/web.json"]
+        assert repository.positions()[subject] == Position("life-1", 1), "as the agent itself wrote it"
+        assert repository.memory(subject) == mine is not None
+        assert f"{path_of(subject)}: " in repository.ledger_doubts()[subject]
+        assert [problem.file for problem in repository.ledger_problems()] == [path_of(subject)]
+        published = repository.publish({subject: batch(entry(1), entry(2))})
+        assert [problem.file for problem in published.problems] == [path_of(subject)]
         assert repository.ledger_problems() == ()
         assert repository.ledger_doubts() == {}
-        assert sequences(repository) == [2, 1]
+        assert sequences(repository, subject) == [2, 1]
         assert remote.show(STATE, "notes.txt") == "mine"
 
     @pytest.mark.parametrize("sequence", [10**30, 2**53 + 1, -1])
     def test_a_number_that_no_agent_counts_to_is_garbage(
-        self, sequence: int, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, sequence: int, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1))})
+        repository.publish({subject: batch(entry(1))})
         remote.checkout(STATE)
-        value = json.loads(remote.show(STATE, "shop/web.json") or "")
-        remote.publish("Oops", {"shop/web.json": json.dumps({**value, "sequence": sequence})})
+        value = json.loads(remote.show(STATE, path_of(subject)) or "")
+        remote.publish("Oops", {path_of(subject): json.dumps({**value, "sequence": sequence})})
         repository.poll()
         assert "is not one that an agent counts to" in str(repository.ledger_problems())
-        repository.publish({WEB: batch(entry(1), entry(2))})
-        assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 2), [2, 1])
+        repository.publish({subject: batch(entry(1), entry(2))})
+        assert (repository.positions()[subject], sequences(repository, subject)) == (Position("life-1", 2), [2, 1])
 
     def test_a_number_that_somebody_else_gave_out_hides_no_entry(
-        self, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
         """The record counts on from there, also with what waits; what was told before is not told again."""
-        repository.publish({WEB: batch(entry(1))})
+        repository.publish({subject: batch(entry(1))})
         remote.checkout(STATE)
-        value = json.loads(remote.show(STATE, "shop/web.json") or "")
-        push_as(remote, AGENT, {"shop/web.json": json.dumps({**value, "sequence": 50})})
+        value = json.loads(remote.show(STATE, path_of(subject)) or "")
+        push_as(remote, AGENT, {path_of(subject): json.dumps({**value, "sequence": 50})})
         repository.poll()
-        assert repository.positions()[WEB] == Position("life-1", 50)
+        assert repository.positions()[subject] == Position("life-1", 50)
         waiting = [replace(entry(number), sequence=50 + number) for number in (1, 2, 3)]
-        repository.publish({WEB: batch(*waiting)})
-        assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 53), [53, 52, 1])
-        repository.publish({WEB: batch(replace(entry(3), sequence=54))})
-        assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 54), [53, 52, 1])
+        repository.publish({subject: batch(*waiting)})
+        assert (repository.positions()[subject], sequences(repository, subject)) == (
+            Position("life-1", 53),
+            [53, 52, 1],
+        )
+        repository.publish({subject: batch(replace(entry(3), sequence=54))})
+        assert (repository.positions()[subject], sequences(repository, subject)) == (
+            Position("life-1", 54),
+            [53, 52, 1],
+        )
 
     def test_what_somebody_else_wrote_is_not_believed_and_gone_with_the_next_event(
-        self, repository: Repository, remote: GitRemote, opened: Opener
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote, opened: Opener
     ) -> None:
         """Found so: digests that somebody wrote there had served, to a cluster that was rebuilt: no gate held them."""
-        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
-        mine, other = repository.memory(WEB), repository.memory(API)
+        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        mine, other = repository.memory(subject), repository.memory(API)
         for rollout, name in ((98, "Mallory <m@example.com>"), (99, "gitops-bg <m@example.com>")):
             remote.checkout(STATE)
-            value = json.loads(remote.show(STATE, "shop/web.json") or "")
-            forged = {**value, "activeDigests": ["v1:" + "6" * 64], "holds": [], "sequence": 7, "rollout": rollout}
-            push_as(remote, name, {"shop/web.json": json.dumps(forged)})
+            value = json.loads(remote.show(STATE, path_of(subject)) or "")
+            forged = {**value, "served": ["v1:" + "6" * 64], "holds": [], "sequence": 7, "rollout": rollout}
+            push_as(remote, name, {path_of(subject): json.dumps(forged)})
         for reader in (repository, opened(mirror="fresh")):
             reader.poll()
-            assert (reader.memory(WEB), reader.memory(API)) == (mine, other)
-            assert reader.positions()[WEB] == Position("life-1", 1)
+            assert (reader.memory(subject), reader.memory(API)) == (mine, other)
+            assert reader.positions()[subject] == Position("life-1", 1)
             [doubt] = reader.ledger_doubts().values()
             assert "gitops-bg <m@example.com> wrote it in commit" in doubt
-        [problem] = repository.publish({WEB: batch(entry(1), entry(2))}).problems
+        [problem] = repository.publish({subject: batch(entry(1), entry(2))}).problems
         assert "and not this agent" in problem.message
-        assert (repository.ledger_doubts(), sequences(repository)) == ({}, [2, 1])
-        assert "v1:666" not in (remote.show(STATE, "shop/web.json") or "")
+        assert (repository.ledger_doubts(), sequences(repository, subject)) == ({}, [2, 1])
+        assert "v1:666" not in (remote.show(STATE, path_of(subject)) or "")
 
     @pytest.mark.parametrize("restarted", [False, True], ids=["as it runs", "after a restart"])
     def test_however_often_somebody_else_pushes_what_the_agent_wrote_counts(
-        self, restarted: bool, repository: Repository, remote: GitRemote, opened: Opener
+        self, subject: AppOrGroup, restarted: bool, repository: Repository, remote: GitRemote, opened: Opener
     ) -> None:
         """Found so: of two pushes with a look between them, the first was believed."""
-        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
-        mine, sound = repository.memory(WEB), remote.show(STATE, "shop/web.json") or ""
+        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        mine, sound = repository.memory(subject), remote.show(STATE, path_of(subject)) or ""
         value = json.loads(sound)
-        texts = [json.dumps({**value, "rollout": rollout, "activeDigests": ["v1:" + "6" * 64]}) for rollout in (7, 8)]
+        texts = [json.dumps({**value, "rollout": rollout, "served": ["v1:" + "6" * 64]}) for rollout in (7, 8)]
         for text in (*texts, texts[0], sound, texts[1]):
             remote.checkout(STATE)
-            push_as(remote, "Mallory <m@example.com>", {"shop/web.json": text})
+            push_as(remote, "Mallory <m@example.com>", {path_of(subject): text})
             reader = opened(mirror=f"fresh-{len(remote.log(STATE))}") if restarted else repository
             reader.poll()
-            assert reader.memory(WEB) == mine
+            assert reader.memory(subject) == mine
             assert bool(reader.ledger_doubts()) is (text != sound), "what is as it was is nobody else's"
 
     def test_whatever_the_agent_writes_next_takes_back_what_others_did_to_any_file(
-        self, repository: Repository, remote: GitRemote, opened: Opener
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote, opened: Opener
     ) -> None:
-        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
-        sound = remote.show(STATE, "shop/web.json")
+        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        sound = remote.show(STATE, path_of(subject))
         remote.checkout(STATE)
-        files = {"shop/web.json": "{}", "shop/evil.json": sound, "groups/a/b.json": "{}", "shop/notes.txt": "mine"}
+        files = {path_of(subject): "{}", "shop/evil.json": sound, "groups/a/b.json": "{}", "shop/notes.txt": "mine"}
         push_as(remote, "Mallory <m@example.com>", files)
         repository.poll()
         repository.publish({API: batch(entry(1), entry(2))})
         names = remote.run("ls-tree", "-r", "--name-only", STATE, cwd=remote.bare).split()
-        assert names == ["README.md", "shop/api.json", "shop/notes.txt", "shop/web.json"]
-        assert remote.show(STATE, "shop/web.json") == sound
-        assert "Written anew: shop/web.json: " in remote.message(STATE)
+        assert names == sorted(["README.md", "shop/api.json", "shop/notes.txt", path_of(subject)])
+        assert remote.show(STATE, path_of(subject)) == sound
+        assert f"Written anew: {path_of(subject)}: " in remote.message(STATE)
         assert (opened(mirror="fresh").ledger_doubts(), repository.ledger_doubts()) == ({}, {})
 
     def test_a_file_that_somebody_else_deleted_is_there_again_with_all_it_had(
-        self, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
         remote.checkout(STATE)
-        push_as(remote, "Mallory <m@example.com>", {"shop/web.json": None})
+        push_as(remote, "Mallory <m@example.com>", {path_of(subject): None})
         repository.poll()
-        assert WEB in repository.ledger_doubts()
-        repository.publish({WEB: batch(entry(1), entry(2))})
-        written = parse((remote.show(STATE, "shop/web.json") or "").encode())
+        assert subject in repository.ledger_doubts()
+        repository.publish({subject: batch(entry(1), entry(2))})
+        written = parse((remote.show(STATE, path_of(subject)) or "").encode())
         assert [one.entry.sequence for one in written.history] == [1, 2]
 
     def test_of_a_file_that_was_always_somebody_else_s_only_what_holds_up_is_believed(
-        self, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
         """Also of an agent that had another name: its holds must not be lost with it."""
         hold = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
-        state = AppState(5, 6, VersionState(1, ONE), active_digests=(ONE,), holds=(hold,), primary_by="c" * 40)
+        state = SubjectState(5, 6, VersionState(1, ONE), served=(ONE,), holds=(hold,), primary_by="c" * 40)
         written = Document(state, Position("life-0", 5), (PublishedEntry("life-0", entry(5)),))
         remote.checkout("main")
         remote.run("checkout", "--quiet", "--orphan", STATE)
         remote.run("rm", "-rfq", ".")
-        push_as(remote, "former <f@example.com>", {"shop/web.json": render(written).decode()})
+        push_as(remote, "former <f@example.com>", {path_of(subject): render(written).decode()})
         repository.poll()
-        memory = repository.memory(WEB)
+        memory = repository.memory(subject)
         assert memory is not None
         assert (memory.holds, memory.rollout, memory.last_version) == ((hold,), 5, 6)
         assert (memory.active_digests, memory.primary_by, memory.serving) == ((), "", "")
-        assert WEB not in repository.positions()
+        assert subject not in repository.positions()
         repository.publish({API: batch(entry(1))})
-        assert repository.memory(WEB) == memory, "and no more than that is the agent's once it has written on top"
-        assert (repository.positions()[WEB], repository.ledger_doubts()) == (Position("life-0", 5), {})
+        assert repository.memory(subject) == memory, "and no more than that is the agent's once it has written on top"
+        assert (repository.positions()[subject], repository.ledger_doubts()) == (Position("life-0", 5), {})
 
     def test_commits_under_a_name_that_main_gives_the_agent_are_its_own_once_that_is_read(
-        self, repository: Repository, opened: Opener, remote: GitRemote
+        self, subject: AppOrGroup, repository: Repository, opened: Opener, remote: GitRemote
     ) -> None:
         settings = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
         named = f"{settings}commitAuthor: {{name: Deployer., email: bot@example.com}}\n"
         remote.publish("a name", {"gitops-bg.yaml": named})
         repository.poll()
         remote.publish("no name", {"gitops-bg.yaml": settings})
-        repository.publish({WEB: batch(entry(1), state=AppState(active_digests=(ONE,)))})
+        repository.publish({subject: batch(entry(1), state=SubjectState(served=(ONE,)))})
         fresh = opened(mirror="fresh")
         fresh.poll()
-        assert "Deployer" in fresh.ledger_doubts()[WEB]
+        assert "Deployer" in fresh.ledger_doubts()[subject]
         remote.publish("a name again", {"gitops-bg.yaml": named})
         fresh.poll()
-        memory = fresh.memory(WEB)
+        memory = fresh.memory(subject)
         assert (fresh.ledger_doubts(), memory and memory.active_digests) == ({}, (ONE,))
-        assert fresh.positions()[WEB] == Position("life-1", 1)
+        assert fresh.positions()[subject] == Position("life-1", 1)
 
     def test_a_sequence_lower_than_that_of_an_entry_is_no_file_of_ours(
-        self, repository: Repository, remote: GitRemote
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1), entry(2))})
+        repository.publish({subject: batch(entry(1), entry(2))})
         remote.checkout(STATE)
-        value = json.loads(remote.show(STATE, "shop/web.json") or "")
-        push_as(remote, AGENT, {"shop/web.json": json.dumps({**value, "sequence": 1})})
+        value = json.loads(remote.show(STATE, path_of(subject)) or "")
+        push_as(remote, AGENT, {path_of(subject): json.dumps({**value, "sequence": 1})})
         repository.poll()
-        assert "its sequence is lower than that of an entry in it" in repository.ledger_doubts()[WEB]
+        assert "its sequence is lower than that of an entry in it" in repository.ledger_doubts()[subject]
 
-    def test_a_force_push_is_followed(self, repository: Repository, remote: GitRemote) -> None:
-        repository.publish({WEB: batch(entry(1))})
-        repository.publish({WEB: batch(entry(2))})
+    def test_a_force_push_is_followed(self, subject: AppOrGroup, repository: Repository, remote: GitRemote) -> None:
+        repository.publish({subject: batch(entry(1))})
+        repository.publish({subject: batch(entry(2))})
         remote.checkout(STATE)
         remote.force_push(STATE, to="HEAD~1")
-        assert sequences(repository) == [1]
-        repository.publish({WEB: batch(entry(3))})
-        assert sequences(repository) == [3, 1]
+        assert sequences(repository, subject) == [1]
+        repository.publish({subject: batch(entry(3))})
+        assert sequences(repository, subject) == [3, 1]
 
-    def test_a_protected_state_branch_is_push_refused(self, repository: Repository, remote: GitRemote) -> None:
+    def test_a_protected_state_branch_is_push_refused(
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
+    ) -> None:
         remote.protect(STATE)
         with pytest.raises(PushRefused):
-            repository.publish({WEB: batch(entry(1))})
+            repository.publish({subject: batch(entry(1))})
 
-    def test_a_remote_that_is_down_loses_nothing(self, repository: Repository, remote: GitRemote) -> None:
+    def test_a_remote_that_is_down_loses_nothing(
+        self, subject: AppOrGroup, repository: Repository, remote: GitRemote
+    ) -> None:
         remote.go_down()
         with pytest.raises(RemoteUnreachable):
-            repository.publish({WEB: batch(entry(1))})
+            repository.publish({subject: batch(entry(1))})
         remote.come_back()
-        repository.publish({WEB: batch(entry(1))})
-        assert sequences(repository) == [1]
+        repository.publish({subject: batch(entry(1))})
+        assert sequences(repository, subject) == [1]
 
 
 class TestMemory:
@@ -476,9 +516,9 @@ class TestMemory:
         self, opened: Opener, repository: Repository
     ) -> None:
         hold = Hold(TWO, "it was bad", NOON)
-        state = AppState(rollout=4, last_version=7, holds=(hold,), active_digests=(ONE,))
+        state = SubjectState(rollout=4, last_version=7, holds=(hold,), served=(ONE,))
         repository.publish({WEB: batch(entry(1), state=state)})
-        serving = AppState(5, 7, VersionState(2, TWO), holds=(hold,), active_digests=(TWO,))
+        serving = SubjectState(5, 7, VersionState(2, TWO), holds=(hold,), served=(TWO,))
         repository.publish({WEB: batch(entry(2), state=serving)})
         fresh = opened(mirror="rebuilt")
         fresh.poll()
@@ -508,14 +548,14 @@ class TestMemory:
         )
         state = state_of(record)
         assert (state.active.version, state.candidate.version) == (2, 4)  # type: ignore[union-attr]
-        assert state.active_digests == ("v1:0", "v1:1", "v1:2")
+        assert state.served == ("v1:0", "v1:1", "v1:2")
         assert (state.holds, state.past_holds) == (record.holds, record.past_holds)
 
     def test_a_file_is_read_back_as_it_was_written(self, repository: Repository) -> None:
         bad = Hold(ONE, "bad", NOON, Cause.ANALYSIS_FAILED)
         past = replace(bad, digest=TWO, lifted=Lift.SAID_SO)
         version = VersionState(2, TWO, "green", 1, "a", NOON)
-        state = AppState(1, 2, version, VersionState(3, ONE), (bad,), (ONE,), (past,))
+        state = SubjectState(1, 2, version, VersionState(3, ONE), (bad,), (ONE,), (past,))
         repository.publish({WEB: batch(entry(1, reason='a "b"\n ü'), state=state)})
         document = repository._ledger.document(WEB)
         assert document is not None

@@ -129,7 +129,7 @@ def test_a_file_that_somebody_damaged_counts_as_the_agent_wrote_it_and_is_mended
     assert not publish(again)
     assert told(again) == [("calm added",)]
     assert "policies.json: " in again.policy_log_doubt()
-    again.publish_groups({STORE: batch(entry(1))})
+    again.publish({STORE: batch(entry(1))})
     assert (told(again), again.policy_log_doubt()) == ([("calm added",)], "")
     assert "calm added" in (remote.show(STATE, "policies.json") or "")
 

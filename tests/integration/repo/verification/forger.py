@@ -9,7 +9,7 @@ from itertools import count
 
 from gitops_bg.core.model.record import Cause, Hold
 from gitops_bg.repo.ledger.ledger_entries import Position
-from gitops_bg.repo.ledger.ledger_file import AppState
+from gitops_bg.repo.ledger.ledger_file import SubjectState
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import NOON, WEB
 from tests.integration.repo.ledger.test_ledger import ONE, STATE, TWO
@@ -22,7 +22,7 @@ OURS = ("gitops-bg", "gitops-bg@localhost")
 MALLORY = ("Mallory", "m@example.com")
 MARK = "Oops\n\nBg-Ledger: prod\n"
 HOLD = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
-STATE_OF_WEB = AppState(5, 6, active_digests=(ONE,), holds=(HOLD,), primary_by="c" * 40)
+STATE_OF_WEB = SubjectState(5, 6, served=(ONE,), holds=(HOLD,), primary_by="c" * 40)
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Forger:
     def wanted(self, sequence: int = 7) -> str:
         """The file of `web` with a digest that never served."""
         value = json.loads(self.signed.remote.show(STATE, FILE) or "")
-        return json.dumps({**value, "activeDigests": [EVIL], "holds": [], "sequence": sequence})
+        return json.dumps({**value, "served": [EVIL], "holds": [], "sequence": sequence})
 
 
 def restarted(signed: Signed, mirrors: Iterator[int] = count()) -> Repository:  # noqa: B008 - one counter for all

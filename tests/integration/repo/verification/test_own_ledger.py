@@ -13,10 +13,7 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from tests.integration.repo.conftest import API, NOON, WEB
-from tests.integration.repo.ledger.test_group_ledger import STORE
-from tests.integration.repo.ledger.test_group_ledger import batch as group_batch
-from tests.integration.repo.ledger.test_group_ledger import entry as group_entry
-from tests.integration.repo.ledger.test_ledger import STATE, batch, entry, sequences
+from tests.integration.repo.ledger.test_ledger import STATE, STORE, batch, entry, sequences
 from tests.integration.repo.verification.forger import (
     EVIL,
     FILE,
@@ -67,7 +64,7 @@ def test_a_commit_in_the_agent_s_name_is_a_stranger_s_unless_its_key_signed_it(
 
 
 def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Signed, forger: Forger) -> None:
-    agent.publish_groups({STORE: group_batch(group_entry(1))})
+    agent.publish({STORE: batch(entry(1))})
     path, readme = "groups/shop/store.json", signed.remote.show(STATE, "README.md") or ""
     value = json.loads(signed.remote.show(STATE, path) or "")
     forged = {
@@ -79,16 +76,13 @@ def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Si
     forger.on_top(files=forged)
     for repository in (agent, restarted(signed)):
         repository.poll()
-        assert repository.group_document(STORE).position == Position("life-1", 1)
-        assert "in the agent's name, not signed" in repository.group_ledger_doubts()[STORE]
+        assert repository.positions()[STORE] == Position("life-1", 1)
+        assert "in the agent's name, not signed" in repository.ledger_doubts()[STORE]
         assert "policies.json: somebody wrote it in the agent's name" in repository.policy_log_doubt()
-        assert [each.entry.sequence for _, each in repository.group_history(STORE)] == [1]
-    agent.publish_groups({STORE: group_batch(group_entry(1), group_entry(2))})
-    assert (agent.group_ledger_doubts(), agent.policy_log_doubt(), agent.group_document(STORE).position.sequence) == (
-        {},
-        "",
-        2,
-    )
+        assert sequences(repository, STORE) == [1]
+    agent.publish({STORE: batch(entry(1), entry(2))})
+    assert (agent.ledger_doubts(), agent.policy_log_doubt()) == ({}, "")
+    assert agent.positions()[STORE].sequence == 2
     assert signed.remote.show(STATE, "policies.json") is None
     assert (signed.remote.show(STATE, "README.md") or "")[:100] == readme[:100]
     assert signed.remote.show(STATE, "notes.txt") == "x", "what is not of the ledger is left alone"

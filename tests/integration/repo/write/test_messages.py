@@ -60,7 +60,7 @@ def test_long_and_unprintable_text_becomes_one_short_line() -> None:
 
 @pytest.mark.parametrize("event", Event)
 def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
-    movement = Movement(app=WEB, event=event, to_version=2, to_digest="v1:abcdef0123456789")
+    movement = Movement(subject=WEB, event=event, to_version=2, to_digest="v1:abcdef0123456789")
     assert asking(movement, "prod").startswith("web: ")
     told = ledger_message([movement], "prod").splitlines()
     assert told[0].endswith("v2 (abcdef0123) [prod]")
@@ -70,7 +70,7 @@ def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
 
 def test_a_commit_of_somebody_who_knows_no_cluster_names_none() -> None:
     """Found so: it named one called default, and every agent left the promotion branch to that one."""
-    movement = Movement(app=WEB, event=Event.ROLLED_BACK, to_version=2, to_digest="v1:abcdef0123456789")
+    movement = Movement(subject=WEB, event=Event.ROLLED_BACK, to_version=2, to_digest="v1:abcdef0123456789")
     message = asking(movement, "")
     assert message.splitlines()[0].endswith("v2 (abcdef0123)")
     assert (cluster_in(message), cluster_in(asking(movement, "prod"))) == ("", "prod")
@@ -105,13 +105,14 @@ SUBJECTS = {
 def test_subject_says_the_versions_as_people_know_them(name: str) -> None:
     facts, said = SUBJECTS[name]
     assert (
-        ledger_message([Movement(app=WEB, event=Event.PROMOTED, **facts)], "prod").splitlines()[0] == f"{said} [prod]"
+        ledger_message([Movement(subject=WEB, event=Event.PROMOTED, **facts)], "prod").splitlines()[0]
+        == f"{said} [prod]"
     )
 
 
 def named(*apps: str) -> list[Movement]:
     """An event of each app."""
-    return [Movement(app=AppKey(*app.split("/")), event=Event.PROMOTED, **BOTH) for app in apps]
+    return [Movement(subject=AppKey(*app.split("/")), event=Event.PROMOTED, **BOTH) for app in apps]
 
 
 BATCHES = {
@@ -145,7 +146,7 @@ def test_subject_of_a_batch_says_which_apps(name: str) -> None:
 
 
 def test_an_event_without_versions_reads_well() -> None:
-    told = ledger_message([Movement(app=WEB, event=Event.SUSPENDED, by="ada", reason="incident 12")], "prod")
+    told = ledger_message([Movement(subject=WEB, event=Event.SUSPENDED, by="ada", reason="incident 12")], "prod")
     assert told.startswith("web: suspended [prod]\n\nReason: incident 12\n\nBg-App: shop/web\n")
 
 

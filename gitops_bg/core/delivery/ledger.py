@@ -1,0 +1,91 @@
+"""What a record has for the ledger, of an app or a release group: each entry stays in it until Git has it (I4)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from gitops_bg.core.model.actions import PublishLedger
+from gitops_bg.core.model.record import LedgerEntry, Outbox
+
+
+class KeepsEntries(Protocol):
+    """A record, as far as the ledger is concerned."""
+
+    @property
+    def epoch(self) -> str:
+        """Tells its entries from those of another life of the record."""
+        ...
+
+    @property
+    def sequence(self) -> int:
+        """The number of its newest entry."""
+        ...
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        """The entries that Git may not have yet."""
+        ...
+
+    @property
+    def ledger_claimed(self) -> int:
+        """The entry that Git claimed although the record never gave it out; 0: none."""
+        ...
+
+    @property
+    def outbox(self) -> Outbox:
+        """Whom it has told of which entry."""
+        ...
+
+
+Kept = TypeVar("Kept", bound=KeepsEntries)
+
+
+def noted(record: Kept, entry: LedgerEntry) -> Kept:
+    """The record with one more entry, which gets the next number."""
+    number = record.sequence + 1
+    return _with(record, sequence=number, ledger=(*record.ledger, replace(entry, sequence=number)))
+
+
+def news(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
+    """The entries that the ledger gets of what happened between two records."""
+    return tuple(entry for entry in after.ledger if entry.sequence > before.sequence)
+
+
+def untold(record: Kept) -> Iterator[LedgerEntry]:
+    """The entries that those who listen have not been told of."""
+    return (entry for entry in record.ledger if entry.sequence > record.outbox.notified_sequence)
+
+
+def publication(record: KeepsEntries) -> tuple[PublishLedger, ...]:
+    """What to have Git write of a saved record."""
+    return (PublishLedger(record.epoch, record.ledger),) if record.ledger else ()
+
+
+def acknowledged(record: Kept, epoch: str, sequence: int) -> Kept:
+    """The record without the entries that Git has: those of its life, up to this number."""
+    if epoch != record.epoch:
+        return record
+    if sequence > record.sequence:
+        return _counting_from(record, sequence)
+    waiting = tuple(entry for entry in record.ledger if entry.sequence > sequence)
+    claimed = record.ledger_claimed if sequence <= record.ledger_claimed else 0
+    if (waiting, claimed) == (record.ledger, record.ledger_claimed):
+        return record
+    return _with(record, ledger=waiting, ledger_claimed=claimed)
+
+
+def _counting_from(record: Kept, last: int) -> Kept:
+    """Number the record's entries after ``last``, including the waiting ones: this record never assigned that number.
+
+    Somebody else wrote it into the ledger, or the record is from an earlier backup. Its number does not say what Git
+    contains, so nothing counts as published. Git ignores entries that it has word for word
+    (``repo.ledger.ledger_entries``).
+    """
+    waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
+    told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
+    outbox = replace(record.outbox, notified_sequence=told)
+    return _with(record, sequence=last + len(waiting), ledger=waiting, ledger_claimed=last, outbox=outbox)
+
+
+def _with(record: Kept, **changes: object) -> Kept:
+    return replace(record, **changes)  # type: ignore[type-var]
