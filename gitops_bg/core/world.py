@@ -121,8 +121,8 @@ class World:
 
     @cached_property
     def incoming(self) -> Version | None:
-        """The version that traffic should move to, or None where traffic is already there."""
-        if self.desired_digest == self.record.routing.traffic:
+        """The version that traffic should move to, or None where traffic is already there, or was given back."""
+        if self.record.released or self.desired_digest == self.record.routing.traffic:
             return None
         return self.record.version(self.desired_digest)
 

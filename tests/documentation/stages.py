@@ -91,8 +91,9 @@ TABLE = (
     Row(
         Stage.ACTIVE,
         Stage.LEGACY,
-        ("settle_switch",),
-        "Live traffic left it: another version was promoted, or traffic went back. It stays warm.",
+        ("settle_switch", "note_release"),
+        "Live traffic left it: another version was promoted, or traffic went back. It stays warm. Or it was released, "
+        "and the app is adopted anew.",
     ),
     Row(
         Stage.LEGACY,

@@ -6,7 +6,7 @@ of them can say something else than the others. A new situation is one line here
 
 from collections.abc import Callable
 
-from gitops_bg.core.checks.adoption.release import at_rest
+from gitops_bg.core.checks.adoption.release import at_rest, is_releasing, never_released, still_missing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting
 from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.git.unverified import held_since
@@ -214,6 +214,19 @@ def _leaving(world: World) -> str:
     return left(world)
 
 
+def _not_released(world: World) -> str:
+    """What keeps an app from giving live traffic back for good; or empty."""
+    return "; ".join(never_released(world)) if is_releasing(world) else ""
+
+
+def _releasing(world: World) -> str:
+    """That live traffic is to leave the app, and what is missing for that."""
+    release = world.release
+    if release is None or not is_releasing(world):
+        return ""
+    return "; ".join((f"live traffic goes back to Deployment {release.deployment}", *still_missing(world)))
+
+
 def _well(_: World) -> str:
     return "the target is live and nothing is on its way"
 
@@ -264,6 +277,8 @@ SITUATIONS: tuple[Situation[World], ...] = (
     Situation(Phase.DEGRADED, "OfferWritable", no_offer),
     Situation(Phase.DEGRADED, "LedgerWritable", _no_ledger),
     Situation(Phase.PROGRESSING, "FolderInMain", _leaving),
+    Situation(Phase.DEGRADED, "Released", _not_released),
+    Situation(Phase.PROGRESSING, "Released", _releasing),
     Situation(Phase.HEALTHY, "", _well),
 )
 

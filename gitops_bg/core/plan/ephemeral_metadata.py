@@ -4,6 +4,7 @@ First the ReplicaSet's template, so that new pods have it; then the existing pod
 of a digest or a selector, and no pod is restarted for it. These actions come after all that traffic depends on.
 """
 
+from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.pods.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, SyncPodMetadata
@@ -13,8 +14,10 @@ from gitops_bg.core.world import World
 
 
 def sync_pod_metadata(world: World) -> tuple[ClusterAction, ...]:
-    """The writes that bring metadata to ReplicaSets and pods; none while a switch is under way."""
-    if world.suspended or world.record.routing.switch:
+    """The writes that bring metadata to ReplicaSets and pods; none while a switch is under way, and of a suspended app
+    only where it gives live traffic back.
+    """
+    if (world.suspended and not is_releasing(world)) or world.record.routing.switch:
         return ()
     return tuple(action for version in world.record.versions for action in _dress(world, version))
 

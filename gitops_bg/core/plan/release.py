@@ -17,7 +17,7 @@ def release(world: World) -> tuple[ScaleDeployment | HandBack, ...]:
     if not is_releasing(world) or never_released(world):
         return ()
     view, needed = deployment_to_return_to(world), pods_needed(world)
-    if view is not None and view.replicas < needed and services_to_hand_back(world):
+    if view is not None and view.replicas < needed:  # Also once it is handed back, until its pods are behind it.
         return (ScaleDeployment(view.name, view.replicas, needed, "live traffic is to go back to its pods"),)
     if still_missing(world):
         return ()

@@ -51,6 +51,7 @@ CALM = Meaning("", "", "")
 
 STAYS = "stays with the live version"
 _AS_KNOWN = "stays as it is: what is pushed or merged has no effect"
+_AS_BEFORE = "goes to the Deployment's pods as before"
 _TREE = "gitops-bg tree {app}"
 _EXPLAIN = "gitops-bg explain {app}"
 _MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
@@ -351,7 +352,7 @@ MEANINGS: Meanings = {
     ),
     ("Adopting", "Adopted"): CALM,
     ("Adopting", "WaitingForPods"): Meaning(
-        "goes to the Deployment's pods as before",
+        _AS_BEFORE,
         NOBODY,
         "wait: the Services are handed over once its own pods are available",
         _TREE,
@@ -360,7 +361,7 @@ MEANINGS: Meanings = {
         "moves from the Deployment's pods to those of the app", NOBODY, "wait: the Services follow", _TREE
     ),
     ("Adopting", "Conflict"): Meaning(
-        "goes to the Deployment's pods as before",
+        _AS_BEFORE,
         PLATFORM,
         "hand over each object that is named, or rename it, as the message says",
         _EXPLAIN,
@@ -519,6 +520,10 @@ def meaning_of(kind: str, reason: str, table: Meanings = MEANINGS) -> Meaning | 
     return table.get((kind, reason)) or table.get((kind, ANY))
 
 
+_AS_IT_IS = (STAYS, _NOTHING.traffic, _AS_BEFORE, _TAKEN_OVER.traffic)
+"""What is said of live traffic where it stays."""
+
+
 def is_calm(kind: str, reason: str, table: Meanings = MEANINGS) -> bool:
     """Whether a condition is in its normal state; False where it is unknown."""
     return meaning_of(kind, reason, table) is CALM
@@ -547,7 +552,7 @@ def _asks(one: Condition, table: Meanings) -> bool:
 def _only_waits(one: Condition, table: Meanings) -> bool:
     """Whether a condition says that all stays as it is, and nobody must act."""
     meaning = meaning_of(one.type, one.reason, table)
-    return meaning is not None and not meaning.asks and meaning.traffic in (STAYS, _NOTHING.traffic)
+    return meaning is not None and not meaning.asks and meaning.traffic in _AS_IT_IS
 
 
 def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:

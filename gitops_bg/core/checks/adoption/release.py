@@ -10,6 +10,7 @@ here decides.
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption.taking_over import stand_ins
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
+from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.world import World
 
 
@@ -113,8 +114,7 @@ def _about(world: World, view: DeploymentView | None) -> tuple[str, ...]:
 def still_missing(world: World) -> tuple[str, ...]:
     """What must come true before the Services are handed back; empty where nothing is missing."""
     view, needed = deployment_to_return_to(world), pods_needed(world)
-    routing = world.record.routing
-    if routing.switch is not None or (routing.traffic and world.incoming is not None):
+    if _moves(world):
         return ("live traffic moves between versions",)
     if never := never_released(world):
         return never
@@ -126,6 +126,16 @@ def still_missing(world: World) -> tuple[str, ...]:
         missing.append(f"pods of {', '.join(without)} do not carry their stand-in labels yet")
     missing += filter(None, (_who_else(world, each) for each in services_to_hand_back(world)))
     return tuple(missing)
+
+
+def _moves(world: World) -> bool:
+    """Whether live traffic moves between versions, or is about to: not where that waits for somebody, as it does in a
+    suspended app, and where the pods are late. A release is a way back.
+    """
+    if world.record.routing.switch is not None or world.incoming is None:
+        return world.record.routing.switch is not None
+    waits = world.suspended or bool(world.incoming.failure)
+    return bool(world.record.routing.traffic) and not (waits and world.switch_kind is SwitchKind.PROMOTION)
 
 
 def _not_looked_at(world: World) -> str:

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.checks.adoption.release import moves_no_more
 from gitops_bg.core.checks.git.reverts import asks_what_passed
 from gitops_bg.core.model.desired import Primary
 from gitops_bg.core.model.git.looks import awaited
@@ -42,7 +43,7 @@ def follow_primary(world: World) -> World:
     if not primary:  # Absent: the app goes on serving. Unreadable, or not read yet: the last content holds.
         return world
     before, named, asked = world.record.git.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
-    world = _ensure_version(_end_override(world, named), primary, named)
+    world = _ensure_version(_end_override(world, named, is_changed=bool(asked)), primary, named)
     if named != before:
         reason, by = "primary.yaml names it again", primary.changed_by.author
         world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
@@ -67,9 +68,10 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
     return start_rollout(world, version)
 
 
-def _end_override(world: World, named: str) -> World:
+def _end_override(world: World, named: str, *, is_changed: bool) -> World:
     """End the override once Git and traffic agree with it, or when main names another version than before: a newer
-    decision.
+    decision. So does one that names the same again, where main's own history had asked for the override: all that came
+    later is newer.
     """
     override = world.record.routing.override
     if override is None:
@@ -79,7 +81,7 @@ def _end_override(world: World, named: str) -> World:
         return world
     if not arrived and named == override.to_digest:  # Git has followed: from now on any other value is an answer.
         return world.with_part(replace(world.record.routing, override=replace(override, baseline=named)))
-    if not arrived and named == (override.baseline or override.from_digest):
+    if not arrived and named == (override.baseline or ("" if is_changed else override.from_digest)):
         return world
     world = world.with_part(replace(world.record.routing, override=None))
     if not override.diverged:
@@ -134,10 +136,13 @@ def _overrule_target(world: World) -> World:
 
 
 def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
-    """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5).
+    """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5). Nowhere, once an adopted app gives it
+    back: that is finished, whatever anybody asks by then.
 
     ``from_git``: main's own history asks for it, so everything later in main is newer.
     """
+    if moves_no_more(world):
+        return world
     world = _overrule_target(world.with_version(retain(world, to)))
     made = Override(world.record.git.primary, to.digest, reason, by, world.now, cause)
     made = made if from_git else replace(made, awaits=awaited(world.desired.looks))

@@ -2,8 +2,8 @@
 
 From before the first Service is handed back the record says so, and it is finished, whatever anybody asks by then:
 Services that lead to two places would be worse than either. Where none went back, and none can yet, it is taken back as
-it was asked for. While the app is released no version serves, and all go to 0 pods; which served last stays known. Once
-nobody asks for it any more the app begins again as it began, with ``spec.adopt``.
+it was asked for. While the app is released no version serves, none is on probation, and all go to 0 pods; which served
+last stays known. Once nobody asks for it any more the app begins again as it began, with ``spec.adopt``.
 """
 
 from dataclasses import replace
@@ -43,6 +43,8 @@ def _arrived(world: World) -> World:
     active, view = world.active, deployment_to_return_to(world)
     if active is None or world.record.routing.switch or not has_arrived(world):
         return world
+    world = world.with_version(replace(active, stabilization=None))
+    world = world.with_part(replace(world.record.routing, override=None))
     world = world.with_record(replace(world.record, adopted=None, released=True))
     reason = f"to Deployment {view.name}" if view else ""
     return world.noting(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)

@@ -80,7 +80,8 @@ def releasing(
     **more: Any,
 ) -> World:
     """Version 2 serves, 1 is warm, 3 waits for its promotion; all of them have pods."""
-    versions = (legacy(1), active(2, activated_at=EARLIER, routed_at=EARLIER), candidate(3))
+    three = (legacy(1), active(2, activated_at=EARLIER, routed_at=EARLIER), candidate(3))
+    versions = more.pop("versions", three)
     sets = more.pop("sets", tuple(up(each.number, labels, available=available) for each in versions))
     seen = {"active_service": view, "preview_service": service("web-preview", 3), "deployment": deployment}
     remembered = {"adopted": Adopted("old", 3, left=True), "preview": digest(3)}

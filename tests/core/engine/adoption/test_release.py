@@ -20,10 +20,25 @@ from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
-from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
+from gitops_bg.core.model.record import Adopted, Event, Override, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Suspension
+from gitops_bg.core.model.version import Stabilization
 from tests.core.engine.adoption.builders import APP_WEB, DEPLOYMENT, HELD, OURS, RELEASED, THEIRS, TWO, releasing, up
-from tests.core.worlds import NOW, conditions, decided, did, digest, given, service, size_after
+from tests.core.worlds import (
+    EARLIER,
+    NOW,
+    active,
+    candidate,
+    conditions,
+    decided,
+    did,
+    digest,
+    given,
+    legacy,
+    service,
+    size_after,
+    target,
+)
 
 NOT_WANTED = replace(RELEASED, release=None)
 BEFORE = {"before": APP_WEB, "selected": SelectedPods()}
@@ -89,6 +104,69 @@ def test_every_version_with_pods_gets_the_stand_in_before_a_service_goes_back():
 def selecting_pods(*apps, **more):
     """Pods of these apps would get the traffic of the Service."""
     return releasing(replace(OURS, selected=SelectedPods(apps)), **more)
+
+
+@pytest.mark.parametrize("labels", [(), HELD], ids=["the stand-ins", "the Services"])
+def test_a_suspension_stops_nothing_of_it(labels):
+    suspended = releasing(labels=labels, spec=replace(RELEASED, suspend=Suspension("incident", "ada")))
+    assert [given(suspended, number) for number in (1, 2, 3)] == [given(releasing(labels=labels), n) for n in (1, 2, 3)]
+    assert did(suspended, HandBack) == did(releasing(labels=labels), HandBack)
+
+
+def test_it_waits_for_no_promotion_that_waits_for_somebody_itself():
+    suspended = replace(RELEASED, suspend=Suspension("incident", "ada"))
+    ready = (up(1), up(2), up(3, available=2))
+    assert did(releasing(names_=3, sets=ready), HandBack) == []
+    assert did(releasing(names_=3, sets=ready, spec=suspended), HandBack) == [HANDED_BACK]
+
+
+def test_the_deployment_comes_up_again_until_its_pods_are_behind_the_service():
+    handed_back = {"record": {"release": "old"}}
+    gone = replace(DEPLOYMENT, replicas=0, available=0)
+    assert did(releasing(THEIRS, gone, **handed_back), ScaleDeployment) == [
+        "scale Deployment old from 0 to 3: live traffic is to go back to its pods"
+    ]
+
+
+def test_what_was_released_is_not_on_probation_nor_rolled_back():
+    watched = active(2, activated_at=EARLIER, routed_at=EARLIER, stabilization=Stabilization(3, EARLIER, unready=True))
+    arrived = decided(
+        releasing(
+            replace(THEIRS, ready_endpoints=3),
+            versions=(legacy(1), watched, candidate(3)),
+            record={"release": "old", "override": Override(digest(2), digest(1), "5xx", "ada", NOW)},
+        )
+    ).record
+    assert arrived.released
+    assert arrived.routing.override is None
+    assert arrived.version(digest(2)).stabilization is None
+
+
+def test_a_released_app_goes_nowhere_whatever_main_names():
+    state = released(names_=1)
+    assert decided(state).phase is Phase.SCALED_TO_ZERO
+    assert decided(state).record.routing.override is None
+
+
+STATUS = {
+    "what is missing": (
+        releasing(deployment=replace(DEPLOYMENT, available=2)),
+        Phase.PROGRESSING,
+        "live traffic goes back to Deployment old; 2 of 3 pods of Deployment old are available",
+    ),
+    "what never comes true by itself": (
+        releasing(deployment=DeploymentView("old", gone=True)),
+        Phase.DEGRADED,
+        "Deployment old does not exist: apply it again, at 0 replicas",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATUS)
+def test_the_phase_says(name):
+    state, phase, message = STATUS[name]
+    state = replace(state, desired=replace(state.desired, target=target(2)))
+    assert (decided(state).phase, conditions(state)["Healthy"].message) == (phase, message)
 
 
 RENAMED = replace(RELEASED, adopt=Adoption(app="pay"))
