@@ -56,7 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--depth", type=int, help="events from each seed (default: as the tests do)")
     parser.add_argument("--seed", action="append", help="only this one")
-    parser.add_argument("--kind", choices=["app", "group"], help="only seeds of this kind")
+    parser.add_argument("--kind", choices=["app", "adopted", "group"], help="only seeds of this kind")
     parser.add_argument("--most", type=_of_kinds, default={}, help="states of a seed: app=50000,group=20000")
     parser.add_argument("--least", type=_of_kinds, default={}, help="states of all seeds: fewer are a failure")
     parser.add_argument("--write", action="store_true", help="write each new story as a test")
@@ -77,11 +77,11 @@ def main() -> int:
     kinds, states = {one.name: one.kind for one in seeds}, Counter[str]()
     for one in done:
         states[kinds[one.seed]] += one.states
-    told = ", ".join(f"{count} of {kind}s" for kind, count in states.items())
+    told = ", ".join(f"{kind}: {count}" for kind, count in states.items())
     print(f"{states.total()} states ({told}) in {took:.0f} s ({cpu:.0f} s of CPU), {new} promises newly broken")
     few = [kind for kind, least in asked.least.items() if states[kind] < least]
     for kind in few:
-        print(f"fewer than {asked.least[kind]} states of {kind}s: something cannot happen any more")
+        print(f"{kind}: fewer than {asked.least[kind]} states, something cannot happen any more")
     return 1 if new or few else 0
 
 

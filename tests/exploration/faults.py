@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from tests.exploration.apps.faults import ADOPTION_FAULTS
 from tests.exploration.fault import Fault
 from tests.exploration.groups.faults import GROUP_FAULTS
 
@@ -316,6 +317,14 @@ APP_FAULTS = (
         2,
     ),
     Fault(
+        "a way back that Git asked for outlasts what main named since",
+        "transitions.git.decisions",
+        'or ("" if is_changed else override.from_digest)',
+        "or override.from_digest",
+        "v2 on probation",
+        5,
+    ),
+    Fault(
         "a switch that is not wanted any more stays decided",
         "transitions.traffic.switching",
         "if record.routing.switch is None or record.routing.switch.withdrawn:",
@@ -421,7 +430,7 @@ APP_FAULTS = (
     ),
 )
 
-FAULTS = (*APP_FAULTS, *GROUP_FAULTS)
+FAULTS = (*APP_FAULTS, *ADOPTION_FAULTS, *GROUP_FAULTS)
 
 
 class _Edited(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -61,7 +61,7 @@ class Resting(ABC, Generic[S]):
         """All is well outside: rounds and time, until nothing is left to do, or only the same again and again, as where
         a hook is asked every minute. Checks what must be so then.
         """
-        state, path, known, repeats = self._well(state), [], None, False
+        state, path, known, repeats, waited = self._well(state), [], None, False, 0.0
         for _ in range(80):
             known = self._calm.get(state)
             repeats = known is None and state in path
@@ -75,7 +75,10 @@ class Resting(ABC, Generic[S]):
                 if wake is None:
                     known = state
                     break
-                following = self._after(state, wake)
+                waited = 2 * waited if wake <= waited else wake  # It only looks again and again: more time passes.
+                following = self._after(state, waited)
+            else:
+                waited = 0.0
             state = following
         if known is None:
             raise Violation("it does not come to rest, whatever the time")

@@ -55,8 +55,9 @@ class Seed(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """``app`` or ``group``."""
-        return "group" if self.name.startswith("group: ") else "app"
+        """``app``, ``adopted`` or ``group``."""
+        before, mark, _ = self.name.partition(": ")
+        return before if mark else "app"
 
 
 def begin(seed: Seed) -> tuple[Life, Any]:

@@ -6,6 +6,7 @@ from gitops_bg.core.model.analysis.metrics import Metric, Plan
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
 from tests.exploration.apps.life import Life, Rules
+from tests.exploration.apps.seeds import ADOPTION_SEEDS
 from tests.exploration.groups.seeds import GROUP_SEEDS
 from tests.exploration.seed import Event, Seed
 
@@ -72,4 +73,4 @@ APP_SEEDS = (
     _seed("a version that never comes up", (*V2, ("push", "x1"), S), TROUBLED, 1420, tags=("1", "2", "x1")),
 )
 
-SEEDS = (*APP_SEEDS, *GROUP_SEEDS)
+SEEDS = (*APP_SEEDS, *ADOPTION_SEEDS, *GROUP_SEEDS)

@@ -51,6 +51,9 @@ _WORDS = {
     "lose_record": "somebody deletes the ReleaseGroup, and so the record",
     "lose_cluster": "the whole cluster is lost",
     "going": "somebody deletes the BlueGreenDeployment, which is not gone yet",
+    "release": "somebody asks for the release of the app, or takes that back",
+    "scale_former": "somebody scales the Deployment that it was adopted from to {0}",
+    "delete_former": "somebody deletes that Deployment, or applies it again without pods",
 }
 
 
@@ -64,6 +67,8 @@ def words(event: Event) -> str:
             return f"agent {who} makes a pass, and hooks say {found}"
         case "act", [who, verdict]:
             return f"agent {who} makes a pass, and the analysis says {verdict}"
+        case "former_pods", [up]:
+            return f"the pods of the Deployment {'become ready' if up else 'fail'}"
         case "revert_target", [True]:
             return "somebody reverts the last push of the target with an old author date"
         case "pods", [tag, up]:

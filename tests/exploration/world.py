@@ -9,10 +9,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from gitops_bg.core.model.actions import ClusterAction, GitAction
 from gitops_bg.core.model.record import Hold, Record
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata
 
 T = TypeVar("T", bound=Hashable)
 Files = tuple[Hashable, ...]
 """What the app's folder holds: equal, equal trees in Git."""
+Settings = tuple[bool, tuple[str, int], bool]
+"""What app.yaml says beside what stays: whether the app is suspended, its retry, whether it is to be released."""
 
 
 class Pool(Generic[T]):
@@ -62,10 +65,16 @@ class Commit(NamedTuple):
     """Of main's history: grows when somebody accepts a rewritten one."""
     suspended: bool = False
     retry: tuple[str, int] = ("", 0)
+    released: bool = False
+    """An adopted app is to give its Service back."""
+
+    @property
+    def settings(self) -> Settings:
+        return self.suspended, self.retry, self.released
 
     @property
     def files(self) -> Files:
-        return (self.target, self.primary, self.number, self.source, self.suspended, self.retry)
+        return (self.target, self.primary, self.number, self.source, *self.settings)
 
 
 Main = tuple[Commit, ...]
@@ -109,6 +118,18 @@ class Pods(NamedTuple):
     number: int
     replicas: int
     available: int
+    metadata: PodMetadata = NO_METADATA
+    """What new pods get in addition to their template."""
+    worn: PodMetadata = NO_METADATA
+    """What those that are there have of it."""
+
+
+class Former(NamedTuple):
+    """The Deployment that serves an app until it is adopted."""
+
+    replicas: int = 2
+    available: int = 2
+    gone: bool = False
 
 
 class Cluster(NamedTuple):
@@ -118,8 +139,8 @@ class Cluster(NamedTuple):
     """The BlueGreenDeployment."""
     life: int = 0
     """How often it was made anew."""
-    applied: tuple[bool, tuple[str, int]] = (False, ("", 0))
-    """What its spec says: suspended, retry."""
+    applied: Settings = (False, ("", 0), False)
+    """What its spec says."""
     sets: tuple[Pods, ...] = ()
     active: str | None = None
     preview: str | None = None
@@ -131,6 +152,22 @@ class Cluster(NamedTuple):
     """How often the active Service was written to (its resourceVersion), where a process may stand still."""
     going: bool = False
     """Somebody deletes the BlueGreenDeployment, and it is not gone yet."""
+    former: Former | None = None
+    """None: the app was never adopted."""
+    theirs: bool = False
+    """The active Service is not the app's: it selects the pods of the Deployment, and those of ours with its labels."""
+    taken_over: bool = False
+    """The active Service remembers what it selected before it became the app's."""
+
+    @property
+    def behind(self) -> dict[str, int]:
+        """The available pods that the active Service selects, by their version; by none those of the Deployment."""
+        if self.active or self.active is None:
+            found = {self.active or "": self.available(self.active)}
+        else:
+            found = {one.tag: one.available for one in self.sets if not one.worn.labels}
+            found[""] = self.former.available if self.former else 0
+        return {tag: count for tag, count in found.items() if count}
 
     def pods(self, tag: str | None) -> Pods | None:
         return next((one for one in self.sets if one.tag == tag), None)

@@ -83,13 +83,18 @@ class Life(Resting[State]):
         first, second = (pools.agent.number(Agent(main=main, process=name)) for name in "ab")
         return State(
             git=pools.git.number(Git(main)),
-            cluster=pools.cluster.number(Cluster()),
+            cluster=pools.cluster.number(self.nothing()),
             record=pools.record.number(canonical(Record())),
             a=first,
             b=second if self.rules.second else -1,
             books=pools.books.number(Books()),
             old=0,
         )
+
+    @staticmethod
+    def nothing() -> Cluster:
+        """The cluster before anything of the app is there."""
+        return Cluster()
 
     @staticmethod
     def _id(line: int, number: int) -> str:
@@ -333,9 +338,10 @@ class Life(Resting[State]):
         cluster, books = self.cluster(state), self.books(state)
         if not cluster.exists:
             return None
-        fresh = Cluster(life=cluster.life + 1)
+        fresh = self.nothing()._replace(life=cluster.life + 1)
         if keep_pods:
-            fresh = fresh._replace(sets=cluster.sets, active=cluster.active, preview=cluster.preview)
+            stays = ("sets", "active", "preview", "former", "theirs", "taken_over")
+            fresh = fresh._replace(**{name: getattr(cluster, name) for name in stays})
         state = self.with_cluster(state, fresh)._replace(record=self.pools.record.number(canonical(Record())))
         live = books.live if keep_pods else ""
         ledger = self.git(state).ledger
@@ -453,7 +459,11 @@ class Life(Resting[State]):
         """A pass that looks at the cluster as it was before its last change."""
         if state.old == 0:
             return None
-        return self._pass(state, who, self.agent(state, who), None, seen=self.pools.old[state.old])
+        return self._pass(state, who, self.agent(state, who), None, seen=self._cached(state))
+
+    def _cached(self, state: State) -> tuple[int, int]:
+        """The cluster and the record that a cache which lags shows."""
+        return self.pools.old[state.old]
 
     def thaw(self, state: State, who: str) -> State | None:
         agent = self.agent(state, who)
@@ -584,7 +594,7 @@ class Life(Resting[State]):
         known = self.pools.main[agent.main] if agent.main >= 0 else ()
         books, cluster, record = self.books(state), before, self.record(state)
         main = self.pools.main[books.newest] if books.newest >= 0 else ()
-        applied = (known[-1].suspended, known[-1].retry) if known else before.applied
+        applied = known[-1].settings if known else before.applied
         for action in actions:
             done = carry_out(action, cluster, applied)
             if done is None:

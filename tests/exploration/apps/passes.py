@@ -34,16 +34,18 @@ from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.main import Main as KnownMain
 from gitops_bg.core.model.observed import (
+    DeploymentView,
     GitView,
     Observed,
     OperatorCommand,
     PromotionBranch,
     ReplicaSetView,
     Request,
+    SelectedPods,
     ServiceView,
 )
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.spec import AppSpec, Retry, Suspension
+from gitops_bg.core.model.spec import AppSpec, Release, Retry, ScaleDown, Suspension
 from gitops_bg.core.model.version import Snapshot, Source
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
@@ -53,10 +55,24 @@ from tests.core.simulation import APP, template
 from tests.exploration.apps.sameness import compared, named, nameless
 from tests.exploration.apps.sayings import Said, said_of, untrue
 from tests.exploration.moments import NOW, canonical
-from tests.exploration.world import Agent, Branch, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
+from tests.exploration.world import (
+    Agent,
+    Branch,
+    Cluster,
+    Commit,
+    Former,
+    Ledger,
+    Main,
+    Pods,
+    Pool,
+    Pools,
+    Settings,
+)
 
 SIZE = 2
 """The pods that the app asks for."""
+FORMER = "old"
+"""The Deployment that an app is adopted from."""
 
 
 @cache
@@ -161,7 +177,7 @@ class Passes:
         head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
         spec = self.spec_of(head, cluster)
         desired = self.desired_of(agent, head, record)
-        observed = self.observed_of(agent, cluster_id, head)
+        observed = self.observed_of(agent, cluster_id, head, looks=_looks_at_former(spec, record))
         main = compared(record.git.main, desired)
         numbers = (self._number(spec), self._number(desired), self._number(observed))
         return Question((*numbers, self._without_names(record_id, main)), head, spec, desired, observed, main)
@@ -223,15 +239,16 @@ class Passes:
 
     def spec_of(self, head: Commit | None, cluster: Cluster) -> AppSpec:
         """``app.yaml`` of main, or, where main was not read, of the live object."""
-        suspended, retry = (head.suspended, head.retry) if head else cluster.applied
-        known = self._specs.get((suspended, retry))
+        settings = head.settings if head else cluster.applied
+        known = self._specs.get(settings)
         if known is None:
-            known = replace(
+            suspended, retry, released = settings
+            known = self._specs[settings] = replace(
                 self.spec,
                 suspend=Suspension("incident", "ada") if suspended else None,
                 retry=Retry(digest(retry[0]), retry[1], "ada") if retry[1] else None,
+                release=Release(FORMER) if released else None,
             )
-            self._specs[(suspended, retry)] = known
         return known
 
     def desired_of(self, agent: Agent, head: Commit | None, record: Record) -> Desired:
@@ -288,14 +305,32 @@ class Passes:
             retried_by=let_in(self.pools.main[agent.main], lambda commit: commit.retry),
         )
 
-    def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None) -> Observed:
+    def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None, *, looks: bool) -> Observed:
+        """What is live; ``looks``: with the Deployment that the app was adopted from."""
         cluster = self.pools.cluster[cluster_id]
-        drifted = head is not None and (head.suspended, head.retry) != cluster.applied
-        key = (cluster_id, agent.branch, agent.ledger[:2], agent.away, agent.refused, drifted)
+        drifted = head is not None and head.settings != cluster.applied
+        key = (cluster_id, agent.branch, agent.ledger[:2], agent.away, agent.refused, drifted, looks)
         known = self._observed.get(key)
         if known is None:
-            known = self._observed[key] = _observed(agent, cluster, drifted)
+            known = _observed(agent, cluster, drifted)
+            if cluster.former is not None:
+                known = replace(known, deployment=_former(cluster.former) if looks else None, other_services=())
+            self._observed[key] = known
         return known
+
+
+def _looks_at_former(spec: AppSpec, record: Record) -> bool:
+    """Whether the agent reads the Deployment (`cluster.observation.on_demand.deployments.adopted_from`)."""
+    if record.routing.traffic and (spec.release or record.release):
+        return True
+    stays = spec.adopt is None or spec.adopt.scale_down is ScaleDown.NEVER
+    return not (stays or record.adopted is None or record.adopted.left)
+
+
+def _former(former: Former) -> DeploymentView:
+    if former.gone:
+        return DeploymentView(FORMER, gone=True)
+    return DeploymentView(FORMER, former.replicas, selector(""), available=former.available)
 
 
 def _date(commit: str, *, backdated: bool) -> object:
@@ -394,10 +429,13 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
                 one.number,
                 pods=one.replicas,
                 ready=one.available,
+                metadata=one.metadata,
+                pods_outdated=is_outdated(one),
+                metadata_pending=is_outdated(one),
             )
             for one in cluster.sets
         ),
-        active_service=service("web", cluster, cluster.active, cluster.mark),
+        active_service=_active_service(cluster),
         preview_service=service("web-preview", cluster, cluster.preview),
         requests=_requests(cluster.request),
         git=GitView(
@@ -423,6 +461,27 @@ def service(name: str, cluster: Cluster, tag: str | None, mark: str = "") -> Ser
     return ServiceView(name, short(digest(tag)) if tag else "", selector(tag), ready_endpoints=ready, withdrawn=mark)
 
 
+def _active_service(cluster: Cluster) -> ServiceView | None:
+    view = service("web", cluster, cluster.active, cluster.mark)
+    if view is None or cluster.former is None:
+        return view
+    behind, others = cluster.behind, SelectedPods(("web",) if any(map(_has_own_labels, cluster.sets)) else ())
+    if cluster.theirs:
+        seen = {"ready_endpoints": sum(behind.values()), "other_endpoints": bool(behind.keys() - {""})}
+        return replace(view, ours=False, owner="somebody's", unclaimed=True, **seen)
+    return replace(view, before=selector("") if cluster.taken_over else (), selected=others)
+
+
+def _has_own_labels(pods: Pods) -> bool:
+    """Whether there are pods without a stand-in, which a Service that gets its selector back would have."""
+    return bool(pods.replicas) and not pods.worn.labels
+
+
+def is_outdated(pods: Pods) -> bool:
+    """Whether pods that are there lack what new ones get."""
+    return bool(pods.replicas) and pods.worn != pods.metadata
+
+
 @cache
 def selector(tag: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(names.selector(APP, digest(tag)).items())) if tag else (("app", "web"),)
@@ -435,7 +494,7 @@ def _requests(request: tuple[str, str] | None) -> tuple[Request, ...]:
 # --- what it does -------------------------------------------------------------------------------------------
 
 
-def carry_out(action: act.Action, cluster: Cluster, applied: tuple[bool, tuple[str, int]]) -> Cluster | None:
+def carry_out(action: act.Action, cluster: Cluster, applied: Settings) -> Cluster | None:
     """The cluster after one write; None where the API server or a guard refuses it (``WorldChanged``)."""
     match action:
         case act.ApplyApp():
@@ -446,20 +505,54 @@ def carry_out(action: act.Action, cluster: Cluster, applied: tuple[bool, tuple[s
             return _scale(action, cluster)
         case act.DeleteReplicaSet():
             tag = tag_of(action.digest)
-            return None if cluster.active == tag else cluster.without(tag)
+            return None if _is_selected(cluster, tag) else cluster.without(tag)
+        case act.SyncPodMetadata():
+            pods = cluster.pods(tag_of(action.digest))
+            return cluster.with_pods(pods._replace(worn=action.metadata)) if pods else None
         case act.RepairSelector():
-            same = cluster.active is not None and selector(cluster.active) == action.expected_selector
+            same = _selects(cluster, action.expected_selector) and not cluster.theirs
             return cluster._replace(active=tag_of(action.digest)) if same else None
         case act.ApplyService(role=act.Role.ACTIVE):
-            return cluster._replace(active=tag_of(action.digest))
+            return None if cluster.theirs else cluster._replace(active=tag_of(action.digest))
         case act.ApplyService() | act.PointPreview():
             return cluster._replace(preview=tag_of(action.digest))
         case act.SwitchTraffic():
             return _switch(action, cluster)
         case act.MarkService():
-            same = cluster.active is not None and selector(cluster.active) == action.expected_selector
+            same = _selects(cluster, action.expected_selector) and cluster.theirs is action.adopts
             return cluster._replace(mark=action.withdrawn) if same else None
+        case act.HandBack():
+            return _hand_back(action, cluster)
+        case act.ScaleDeployment():
+            return _scale_former(action, cluster)
     raise AssertionError(f"the explored world knows no {action}")
+
+
+def _selects(cluster: Cluster, expected: tuple[tuple[str, str], ...]) -> bool:
+    """Whether the active Service is there, and has the selector that was seen."""
+    return cluster.active is not None and selector(cluster.active) == expected
+
+
+def _is_selected(cluster: Cluster, tag: str, *, alone: bool = False) -> bool:
+    """Whether the active Service selects pods of a version; ``alone``: those of no other one."""
+    pods = cluster.pods(tag)
+    has_its_labels = cluster.former is not None and cluster.active == "" and pods is not None
+    return cluster.active == tag or (has_its_labels and not alone and not pods.metadata.labels)  # type: ignore[union-attr]
+
+
+def _hand_back(action: act.HandBack, cluster: Cluster) -> Cluster | None:
+    if cluster.theirs or not _selects(cluster, action.expected_selector) or any(map(_has_own_labels, cluster.sets)):
+        return None
+    return cluster._replace(active="", theirs=True, taken_over=False, mark="")
+
+
+def _scale_former(action: act.ScaleDeployment, cluster: Cluster) -> Cluster | None:
+    former, is_selected = cluster.former, cluster.active == ""
+    if former is None or former.gone or former.replicas != action.current:
+        return None
+    if action.replicas < action.current and is_selected:
+        return None
+    return cluster._replace(former=Former(action.replicas, min(former.available, action.replicas)))
 
 
 def _create(action: act.CreateReplicaSet, cluster: Cluster) -> Cluster | None:
@@ -470,7 +563,8 @@ def _create(action: act.CreateReplicaSet, cluster: Cluster) -> Cluster | None:
     if before and not action.repair:
         return None  # It exists by now.
     available = min(before.available, action.replicas) if before else 0
-    return cluster.with_pods(Pods(tag, action.number, action.replicas, available))
+    worn = before.worn if before and before.replicas else action.metadata
+    return cluster.with_pods(Pods(tag, action.number, action.replicas, available, action.metadata, worn))
 
 
 def _scale(action: act.ScaleReplicaSet, cluster: Cluster) -> Cluster | None:
@@ -478,9 +572,12 @@ def _scale(action: act.ScaleReplicaSet, cluster: Cluster) -> Cluster | None:
     pods = cluster.pods(tag)
     if pods is None or pods.replicas != action.current:
         return None
-    if action.replicas < action.current and not action.serving and cluster.active == tag:
+    is_smaller = action.replicas < action.current and not action.serving
+    if is_smaller and _is_selected(cluster, tag, alone=action.unpromoted):
         return None
-    return cluster.with_pods(pods._replace(replicas=action.replicas, available=min(pods.available, action.replicas)))
+    worn = pods.worn if pods.replicas else pods.metadata
+    available = min(pods.available, action.replicas)
+    return cluster.with_pods(pods._replace(replicas=action.replicas, available=available, worn=worn))
 
 
 def _switch(action: act.SwitchTraffic, cluster: Cluster) -> Cluster | None:
@@ -490,6 +587,6 @@ def _switch(action: act.SwitchTraffic, cluster: Cluster) -> Cluster | None:
         return None
     if action.create:
         return cluster._replace(active=tag) if cluster.active is None else None
-    if cluster.active is None or selector(cluster.active) != action.expected_selector:
+    if not _selects(cluster, action.expected_selector) or cluster.theirs is not action.adopts:
         return None
-    return cluster._replace(active=tag)
+    return cluster._replace(active=tag, theirs=False, taken_over=cluster.taken_over or action.adopts)

@@ -10,10 +10,11 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.record import Cause, Event, LedgerEntry, Lift, Record, SwitchKind
 from gitops_bg.core.model.version import Stage
+from tests.exploration.apps import handover
 from tests.exploration.apps.passes import SIZE, digest, tag_of
 from tests.exploration.world import Books, Cluster, Commit, Ledger, Main, Violation
 
-MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK, Event.RELEASED)
 BY_GIT = (Cause.ROLLED_BACK, Cause.TAKEN_BACK)
 MILD = (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
 """They say nothing against the version itself."""
@@ -84,6 +85,8 @@ def saved(
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     if target not in ("", "?"):
         books = books._replace(bad=books.bad - (books.mild & _passed_over(before, after, target)))
+    if not books.live:  # No switch leaves what is held while nothing of the app serves.
+        books = books._replace(left=books.left | {tag_of(hold.digest) for hold in after.holds})
     held = {tag_of(hold.digest) for hold in after.holds if hold.cause not in BY_GIT or tag_of(hold.digest) not in meant}
     held -= {tag_of(hold.digest) for hold in before.holds}
     if (
@@ -185,6 +188,9 @@ def acted(
     """The books after one write to the cluster; ``newest``: the head of the newest main that any agent acted on."""
     if before.going and isinstance(action, act.ApplyApp | act.CreateReplicaSet | act.ApplyService):
         raise broken(f"{action}, for an owner that is going: it would go with it")
+    handover.written(action, before, after)
+    if isinstance(action, act.HandBack):
+        return books._replace(live="", owed=(*books.owed, (books.live, "")), expect=None)
     if isinstance(action, act.SwitchTraffic):
         return _switched(action, before, books, record, newest, main, later)
     selected = before.active
