@@ -93,14 +93,10 @@ def _abort(world: GroupWorld, request: Request) -> GroupWorld:
     about, reason = request.about or planned.stops, request.reason or "aborted"
     for version in about:
         if version in planned.stops and version != planned.live:
-            world = put_hold(world, version, Cause.ABORTED, reason)
+            world = put_hold(world, version, Cause.ABORTED, reason, request.by)
     if planned.live in about and record.override is None:
         before = record.state.only(VersionStage.LEGACY) if request.live == planned.live else ""
         world = go_back(world, planned.live, _fallback(record) or before, Cause.ABORTED, reason, request.by)
-    for hold in world.record.holds:
-        if hold not in record.holds:
-            held = version_in(hold.digest)
-            world = world.noting(Event.ABORTED, to=held, by=request.by, reason=request.reason, asked=False)
     return world
 
 

@@ -176,7 +176,10 @@ def retries_another(world: World) -> None:
 
 
 def retried_before(world: World) -> None:
-    world.retry = Retry("v2-1", 1, "ada", world.record.holds[0].sequence - 1)
+    """Its author saw the newest entry but the one that tells of the hold."""
+    told = (Event.FAILED, Event.HOOK_REFUSED, Event.ABORTED)
+    knew = next(each.sequence for each in world.written if each.event in told) - 1
+    world.retry = Retry("v2-1", 1, "ada", knew)
 
 
 ANSWERS: dict[str, tuple[Callable[[World], None], bool]] = {
@@ -355,3 +358,16 @@ def test_a_group_that_takes_over_from_its_former_name_keeps_its_holds() -> None:
     world.rename("shop")
     decision = world.settle()
     assert (world.stages, world.held, decision.phase) == ("v1A v2C", ("v2-1",), Phase.HELD)
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_retry_lifts_a_hold_of_before_a_rename(name: str) -> None:
+    """The ledger of the new name begins anew: whoever reads it has seen the hold."""
+    world = CAUSES[name][0]()
+    world.settle()
+    world.rename("shop")
+    world.settle()
+    world.answers_with, world.finds, world.accepts = {"smoke": YES, "alarm": NO}, {PRE: GOOD, POST: GOOD}, True
+    retries(world)
+    world.settle()
+    assert (world.held, world.stages) == ((), "v1L v2A")
