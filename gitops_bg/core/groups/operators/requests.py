@@ -106,11 +106,12 @@ def _abort(world: GroupWorld, request: Request) -> GroupWorld:
 def answer_retry(world: GroupWorld) -> GroupWorld:
     """Follow a retry in group.yaml: lift the hold on what it names, and have all checks of that begin anew.
 
-    Once main shows it; while the group is suspended, nothing is tried again. A retry whose author did not know of the
-    hold is no answer to it.
+    Once main shows it; while the group is suspended, nothing is tried again, and a way back is finished first: what is
+    tried again goes through every gate. A retry whose author did not know of the hold is no answer to it.
     """
-    retry, operator = world.spec.retry, world.record.operator
-    if retry is None or retry.number <= operator.retry or is_suspended(world):
+    retry, operator, moving = world.spec.retry, world.record.operator, world.record.transition
+    is_on_way_back = world.record.override is not None and moving is not None
+    if retry is None or retry.number <= operator.retry or is_suspended(world) or is_on_way_back:
         return world
     before = world.with_record(operator=replace(operator, retry=retry.number))
     hold = before.record.held(retry.digest)

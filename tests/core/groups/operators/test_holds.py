@@ -263,6 +263,39 @@ def test_a_failed_retry_of_what_main_refused_to_leave_is_tried_again_as_it_is() 
     assert (world.stages, world.record.override) == ("v1L v2A", None)
 
 
+@pytest.mark.parametrize("is_broken_off", [False, True])
+def test_a_retry_on_the_way_back_waits_until_that_is_done_and_goes_through_every_gate(is_broken_off: bool) -> None:
+    """Requests have begun to leave v2: a gate that has shut since stands before what is tried again."""
+    world = at_rest(before=ONCE, after_it=ONCE, finds={PRE: GOOD})
+    world.active = "v2"
+    world.settle()
+    world.finds, world.takes_commits = {PRE: BAD, POST: BAD}, False
+    world.stop_once("cart", "cart-v1")
+    assert world.record.transition is not None
+    assert world.record.transition.step is TransitionStep.SWITCH
+    world.finds = {PRE: BAD}
+    retries(world)
+    if is_broken_off:
+        world.settle_with_crashes(1)
+    world.settle()
+    world.after(60).settle()
+    assert (world.ask("/cart"), world.stages, world.held) == ("cart-v1", "v1A v2C", ("v2-1",))
+    assert [each.event for each in world.written].count(Event.RETRIED) == 1
+    assert world.record.holds[0].cause is Cause.ANALYSIS_FAILED
+
+
+def test_a_retry_of_what_serves_until_the_way_back_finds_pods_is_answered_at_once() -> None:
+    """v1 is gone, and requests are with v2 all along."""
+    world = judged()
+    world.gone, world.finds[POST], world.takes_commits = {"cart-v1"}, BAD, False
+    world.settle()
+    assert (world.stages, world.record.transition) == ("v1L v2A", None)
+    world.finds[POST] = GOOD
+    retries(world)
+    world.settle()
+    assert (world.stages, world.record.override, world.held) == ("v1L v2A", None, ())
+
+
 # --- abort ---
 
 
