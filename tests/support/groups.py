@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from gitops_bg.cluster.groups.routes import read_route
+from gitops_bg.core.model.record import Event
 from tests.core.groups.gateway import DENIED, Request, answer
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.readings import entries_in
@@ -110,6 +111,7 @@ class Store:
 
     def wait_for_ledger(self, event: str, times: int = 1) -> None:
         """Wait until Git has an event so many times, and the record has nothing more to say."""
+        Event(event)  # Raises for a word that no event has, and that would be waited for in vain.
         told = lambda: self.ledger().count(event) == times and not self.status()["record"].get("ledger")  # noqa: E731
         eventually(told, what=f"{event} is in the ledger")
 

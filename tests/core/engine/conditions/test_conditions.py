@@ -143,7 +143,7 @@ CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
     ),
     "OnHold: another version is": (
         world(active(1), legacy(2), wants=1, record=HELD),
-        (False, "NoHold", "the target is not on hold"),
+        (False, "NoHold", "what is asked for is not on hold"),
     ),
     "Suspended: by whom and why": (world(active(1), spec=SUSPENDED), (True, "Suspended", "ada: incident")),
     "Suspended: by nobody in particular": (
@@ -419,7 +419,7 @@ CALM = [
     ("AnalysisPassed", False, "NoAnalysis", "nothing was analysed"),
     ("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way"),
     ("Restarting", False, "NoRestart", "no restart is asked for"),
-    ("OnHold", False, "NoHold", "the target is not on hold"),
+    ("OnHold", False, "NoHold", "what is asked for is not on hold"),
     ("Suspended", False, "NotSuspended", "the app is not suspended"),
     ("InvalidSpec", False, "Valid", "every file of the app is valid"),
     ("Conflict", False, "NoConflict", "no object is foreign"),

@@ -193,7 +193,7 @@ def test_of_a_group_a_rewind_rolls_nothing_back_until_it_is_accepted(world: Scen
     _polls(world, 5)
     store.wait("v1L v2A", "Degraded")
     assert "accept-history" in store.status()["message"]
-    _polls_until(world, lambda: "HistoryRewritten" in store.ledger(), "the ledger says HistoryRewritten")
+    _polls_until(world, lambda: "history-rewritten" in store.ledger(), "the ledger says history-rewritten")
 
     world.restart()
     store.delete_routes()
@@ -206,7 +206,7 @@ def test_of_a_group_a_rewind_rolls_nothing_back_until_it_is_accepted(world: Scen
     world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
     store.wait("v1A v2C")
     assert store.condition("HistoryRewritten")["status"] == "False"
-    store.wait_for_ledger("HistoryAccepted")
+    store.wait_for_ledger("history-accepted")
 
 
 def _take_out_a_secret(web: App) -> None:

@@ -28,7 +28,7 @@ def test_an_abort_takes_requests_back_and_tells_git_and_main_has_it_tried_again(
 
     assert (told["group"], told["stopped"], told["live"], told["byAgent"]) == (name, ["v2"], "v1", True)
     store.wait("v1A v2C")
-    store.wait_for_ledger("Aborted")
+    store.wait_for_ledger("aborted")
     assert 'active: "v1"' in (store.world.remote.show("main", f"{store.folder}/group.yaml") or "")
     assert store.ask("/cart") == "cart-v1"
     said = cli("abort", name, code=1)
@@ -52,7 +52,7 @@ def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: 
     assert "store: retry v2" in store.world.remote.log()[0].subject
     store.world.wake()
     store.wait("v1L v2A")
-    store.wait_for_ledger("Retried")
+    store.wait_for_ledger("retried")
 
 
 def test_abort_all_stops_groups_too(cli: Cli, store: Store, measured: Measured, name: str) -> None:
