@@ -103,6 +103,10 @@ class TookTooLong(InternalError):
     reason = "TookTooLong"
 
 
+LASTING = (InvalidInput, Refused, InternalError)
+"""What an app or a group may meet at every look until somebody acts: the others do not wait for it meanwhile."""
+
+
 @contextmanager
 def guarded(what: str) -> Iterator[None]:
     """A boundary: turn an unexpected exception into an `InternalError` that names ``what`` was being done, or into

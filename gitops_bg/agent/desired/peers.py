@@ -113,8 +113,8 @@ class PeerBoard:
         self.wake(woken)
 
     def failed(self, who: AppOrGroup) -> None:
-        """Note that nobody can look at an app or a group, for want of a right or for a bug: the others do not wait for
-        it.
+        """Note that nobody can look at an app or a group, for want of a right, for a bug or for a record that
+        somebody damaged: the others do not wait for it.
 
         Nothing of it moves meanwhile, because the agent is who moves it. Where it was seen to move, it keeps its place.
         """

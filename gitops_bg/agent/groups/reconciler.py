@@ -24,7 +24,7 @@ from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.delivery.ledger import news, publication
-from gitops_bg.core.errors import GitopsBgError, InternalError, Refused
+from gitops_bg.core.errors import LASTING, GitopsBgError
 from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import GroupAction, GroupDecision
 from gitops_bg.core.groups.leaving import decide_left
@@ -164,7 +164,7 @@ class GroupReconciler:
     def failed(self, group: GroupKey, error: GitopsBgError) -> frozenset[AppKey]:
         """Note that a look at a group failed; return the members whose state may have changed."""
         self._metrics.failed(group, error.reason)
-        if isinstance(error, Refused | InternalError):
+        if isinstance(error, LASTING):
             self._catalog.board.failed(group)
         if group in self._records or group in self._unread:
             return frozenset()

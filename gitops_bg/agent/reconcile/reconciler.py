@@ -28,7 +28,7 @@ from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.delivery.ledger import news
-from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, guarded
+from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import Notice
@@ -98,7 +98,7 @@ class Reconciler:
         try:
             with guarded(f"a look at {app}"):
                 is_done = any(not self._pass(app) for _ in range(MOST_PASSES))
-        except Refused:
+        except (InvalidInput, Refused):
             self._catalog.board.failed(app)
             raise
         except InternalError as error:

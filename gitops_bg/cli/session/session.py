@@ -27,7 +27,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import LASTING, GitopsBgError, guarded
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
@@ -197,12 +197,18 @@ class Session(LiveSession):
         return knowing_one_another(catalog.board, known, self.now, self.cluster.since)[0]
 
     def note_groups(self, catalog: Catalog) -> None:
-        """Note the state of each release group for those whose policies ask about it."""
+        """Note the state of each release group for those whose policies ask about it; as in the agent, nobody waits for
+        one that nobody can look at.
+        """
         gatherer, reading = GroupGatherer(catalog, self.cluster, GroupCluster(self.cluster.client, {})), catalog.reading
         for group in reading.groups:
-            facts = gatherer.gather(reading, group)
-            if facts is not None:
-                catalog.board.note(facts.peer_after(facts.decide(self.now), self.now, reading))
+            try:
+                with guarded(f"a look at the group {group}"):
+                    facts = gatherer.gather(reading, group)
+                    if facts is not None:
+                        catalog.board.note(facts.peer_after(facts.decide(self.now), self.now, reading))
+            except LASTING:
+                catalog.board.failed(group)
 
     def nudge(self, app: AppKey) -> None:
         """Make the agent look at Git now instead of at its next poll, if we may; the change is in Git either way."""

@@ -243,3 +243,14 @@ def test_who_has_the_turn_is_named_to_apps_and_groups_alike(cli: Cli, store: Sto
     said = "turns: 1 of 1 are on the move"
     assert shut("group", "explain", name(store)) == [f"cart-v2: {said}: {web.key}; place 1 in the queue"]
     assert shut("explain", str(web.key)) == [f"{said}: group {name(store)}; place 1 in the queue"]
+
+
+def test_a_group_that_nobody_can_look_at_keeps_nobody_from_the_sight_of_others(cli: Cli, store: Store) -> None:
+    """Whose policy asks about all of them."""
+    store.world.remote.write("policies/turns.yaml", policy("turns", "- concurrency: {max: 1}"))
+    store.begin()
+    web = store.world.app().deploy("v1")
+    store.world.stop()
+    store.damage_record()
+    for verb in ("explain", "plan"):
+        assert "has no record" not in cli(verb, str(web.key))

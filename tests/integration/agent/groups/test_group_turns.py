@@ -90,3 +90,11 @@ def test_an_app_waits_for_a_group_and_a_group_for_an_app(store: Store, web: App,
 
     judge.good = {"web", "store"}
     store.wait("v1L v2A")
+
+
+def test_a_group_that_nobody_can_look_at_keeps_nobody_waiting(store: Store, web: App) -> None:
+    store.world.stop()
+    store.damage_record()
+    store.world.start()
+    web.push_image("v2")
+    web.wait_live("v2")
