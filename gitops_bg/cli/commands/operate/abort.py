@@ -4,9 +4,10 @@ The core decides what to stop and where traffic goes (`aborting`).
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,6 @@ from gitops_bg.cli.clone.user_git import who
 from gitops_bg.cli.commands.group.abort import abort_group, goes, planned_of
 from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
-from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _Planned = Aborting | AbortingGroup
 
 _AT_A_TIME = 8
-"""How many apps are aborted in parallel."""
+"""How many are aborted in parallel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def abort(
 ) -> int:
     """Abort rollouts: put the candidate on hold, and take traffic back from a version that is not proven yet.
 
-    Traffic returns to the last proven version. This works without Git, and is written to Git afterwards. An app that
+    Traffic returns to the last proven version. This works without Git, and is written to Git afterwards. What
     cannot be aborted does not stop the others. --all first shows what it would stop, and asks.
 
     Example: gitops-bg abort shop/web --reason 'errors on the preview'
@@ -94,8 +94,7 @@ def abort(
     if emergency.every:
         return _all(asked, sure=emergency.yes)
     found, unknown = each_of(apps or [], lambda name: _key(at, name), for_programs=asked.output.json)
-    keys = {str(key): key for key in found}  # one app may have two names here: with and without its namespace
-    done, code = each_of(keys, lambda name: _one(asked, keys[name]), for_programs=asked.output.json)
+    done, code = each_of(found, lambda key: _one(asked, key), for_programs=asked.output.json)
     asked.output.each(done)
     return unknown or code
 
@@ -168,31 +167,42 @@ def _planned(facts: Facts) -> Aborting:
 
 
 def _all(asked: _Asked, *, sure: bool) -> int:
-    """Abort every app that has something to stop, in parallel, after a confirmation."""
-    planned = dict(_something_to_stop(asked))
+    """Abort everything that can be stopped, in parallel, after a confirmation."""
+    planned, unseen = _something_to_stop(asked)
     if not planned:
-        asked.output.both({"apps": []}, "nothing is on its way in any app")
-        return OK
+        other = "other " if unseen else ""
+        asked.output.both({"apps": []}, f"nothing is on its way in any {other}app or release group")
+        return unseen
     if not sure and not asked.output.dry_run:
         _ask(planned)
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        names = {str(key): pool.submit(_one, asked, key, found) for key, found in planned.items()}
-        done, code = each_of(names, lambda name: names[name].result(), for_programs=asked.output.json)
+        aborts = {key: pool.submit(_one, asked, key, found) for key, found in planned.items()}
+        done, code = each_of(aborts, lambda key: aborts[key].result(), for_programs=asked.output.json)
     asked.output.each(done)
-    return code
+    return unseen or code
 
 
-def _something_to_stop(asked: _Asked) -> Iterator[tuple[AppOrGroup, _Planned]]:
+def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
+    """What an abort of all would stop, and the exit code: what nobody can look at is reported, and keeps no other from
+    being stopped.
+    """
     with Session(kube=asked.at.kube, place=asked.at.place) as session:
-        for key in sorted(session.cluster.apps()):
-            facts = facts_without_git(session.cluster, key)
-            if facts and (found := _planned(facts)):
-                yield key, found
-        groups = GroupCluster(session.client, {})
+        cluster, groups = session.cluster, GroupCluster(session.client, {})
         namespaces = (asked.at.place.namespace,) if asked.at.place.namespace else ()
-        for group in sorted(groups.live(namespaces)):
-            if planned := planned_of(groups.seen(group)):
-                yield group, planned
+
+        def look(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:
+            if isinstance(key, GroupKey):
+                return key, planned_of(groups.seen(key))
+            facts = facts_without_git(cluster, key)
+            return key, _planned(facts) if facts else None
+
+        lists: tuple[Callable[[], Iterable[AppOrGroup]], ...] = (
+            lambda: sorted(cluster.apps()),
+            lambda: sorted(groups.live(namespaces)),
+        )
+        listed, unlisted = each_of(lists, lambda list_: list_(), for_programs=asked.output.json)
+        looked, unseen = each_of(chain.from_iterable(listed), look, for_programs=asked.output.json)
+    return {key: found for key, found in looked if found}, unlisted or unseen
 
 
 def _says(key: AppOrGroup, found: _Planned) -> str:
@@ -208,7 +218,7 @@ def _ask(planned: dict[AppOrGroup, _Planned]) -> None:
         typer.echo(_says(key, found), err=True)
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to ask; --yes aborts them without asking")
-    many = f"these {len(planned)} apps" if len(planned) > 1 else "this app"
+    many = f"these {len(planned)} rollouts" if len(planned) > 1 else "this rollout"
     if not typer.confirm(f"Abort {many}?", err=True):
         raise CommandFailed("nothing was aborted")
 

@@ -63,3 +63,15 @@ def test_abort_all_stops_groups_too(cli: Cli, store: Store, measured: Measured, 
     assert [each["stopped"] for each in told if each.get("group") == name] == [["v2"]]
     store.wait("v1A v2C", "Held")
     assert store.condition("OnHold")["message"].startswith("aborted by hand")
+
+
+def test_abort_all_stops_what_it_can_beside_a_group_that_nobody_can_read(cli: Cli, store: Store, name: str) -> None:
+    web, place = store.world.app().deploy("v1"), store.world.namespace
+    web.push_image("v2")
+    web.wait_offered("v2")
+    store.damage_record()
+    said = cli("abort", "--all", "--yes", "-n", place, code=1)
+    assert "ReleaseGroup store: has no record" in said
+    assert f"{web.key}: aborted v2" in said
+    web.wait_phase("Held")
+    assert "nothing is on its way in any other app or release group" in cli("abort", "--all", "-n", place, code=1)

@@ -165,7 +165,7 @@ def test_abort_all_shows_what_it_stops_asks_and_leaves_apps_at_rest_in_peace(cli
     world.start()
     apps = {name: world.app(name).deploy("v1") for name in ("api", "mail", "web")}
     where = ("-n", world.namespace)
-    assert "nothing is on its way in any app" in cli("abort", "--all", *where)
+    assert "nothing is on its way in any app or release group" in cli("abort", "--all", *where)
     for name in ("api", "web"):
         apps[name].push_image("v2")
         apps[name].wait_offered("v2")
