@@ -21,7 +21,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.observed import FormerGroup, ObservedGroup
-from gitops_bg.core.groups.peer import peer_of
+from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import MainRead
@@ -79,7 +79,7 @@ class GroupFacts:
     def peer_after(self, decision: GroupDecision, now: datetime, reading: Reading) -> Peer:
         """Return the state of the group after a decision, for the policies of others."""
         if self.desired.spec is None:
-            return Peer(self.group)
+            return peer_on_record(self.group, decision.record, reading.labels)
         world = GroupWorld(self.group, self.desired.spec, self.desired, self.observed, decision.record, now)
         return peer_of(world, reading.labels)
 

@@ -4,38 +4,45 @@ Computed after a decision, and only if some policy asks about others.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from gitops_bg.core.checks.policies.peer import waits_for_turn
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.gating.policies import of_promotion, place_of, verdicts
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.subject import GroupSubject, run_after, version_of
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.subject import run_of_active, version_of
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.policies.facts import Labels, Peer
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 
 def peer_of(world: GroupWorld, labels: Callable[[AppKey], Labels]) -> Peer:
     """Return the group after a decision; ``labels`` gives those of its services."""
-    moves_to = moving_to(world)
-    return Peer(
-        world.key,
-        moving=bool(moves_to),
-        queued=None if moves_to else _queued(world),
-        services=tuple((app, labels(app)) for app in _brought(world, moves_to or world.wanted)),
-    )
+    seen = peer_on_record(world.key, world.record, labels, world.spec.active)
+    return seen if seen.moving else replace(seen, queued=_queued(world))
 
 
-def moving_to(world: GroupWorld) -> str:
+def peer_on_record(key: GroupKey, record: GroupRecord, labels: Callable[[AppKey], Labels], asked_for: str = "") -> Peer:
+    """Return the group as its record has it: all that is known where nobody can use its folder, and so what it is
+    ``asked_for``. It waits for no turn then, and keeps the one that it has.
+    """
+    wanted = record.wanted(asked_for)
+    moves_to = _moving_to(record, wanted)
+    services = tuple((app, labels(app)) for app in _brought(key, record, moves_to or wanted))
+    return Peer(key, moving=bool(moves_to), services=services)
+
+
+def _moving_to(record: GroupRecord, wanted: str) -> str:
     """Return the version that requests are about to move forward to, or have moved to while its analysis is not done;
     empty where there is none: a way back keeps nobody waiting.
     """
-    moving, run = world.record.transition, run_after(world)
+    moving, run = record.transition, run_of_active(record)
     if moving is not None:
         return "" if moving.goes_back else moving.target
-    judged = run is not None and run.open and not GroupSubject(world).goes_back()
-    return version_of(run) if run is not None and judged else ""
+    is_judged = run is not None and run.open and record.state.stage(wanted) is not VersionStage.LEGACY
+    return version_of(run) if run is not None and is_judged else ""
 
 
 def _queued(world: GroupWorld) -> tuple[int, str] | None:
@@ -51,8 +58,8 @@ def _gates(world: GroupWorld, version: str) -> Iterator[GateResult]:
     return (gate for gate in gates_of(world, version) if gate.kind != GateKind.POLICY)
 
 
-def _brought(world: GroupWorld, version: str) -> Iterator[AppKey]:
+def _brought(key: GroupKey, record: GroupRecord, version: str) -> Iterator[AppKey]:
     """The services that move with a version: those that it inherits stay where they are."""
-    for place in world.record.state.endpoints:
+    for place in record.state.endpoints:
         if place.version == place.initial_version == version:
-            yield AppKey(world.key.namespace, member_name(place.service, version))
+            yield AppKey(key.namespace, member_name(place.service, version))

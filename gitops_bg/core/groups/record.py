@@ -139,6 +139,10 @@ class GroupRecord:
     history: str = ""
     """The rewritten history that the ledger already knows of."""
 
+    def wanted(self, asked_for: str) -> str:
+        """The version that shall be active: what Git asks for, or, where that was left, the one before."""
+        return version_in(self.override.to_digest) if self.override is not None else asked_for
+
     def next_of(self, asked_for: str) -> str:
         """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the
         one before.

@@ -7,6 +7,7 @@ from gitops_bg.core.delivery.subject import Round
 from gitops_bg.core.groups.gating.members import members_healthy
 from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
@@ -34,8 +35,13 @@ def run_before(world: GroupWorld, version: str) -> AnalysisRun | None:
 
 def run_after(world: GroupWorld) -> AnalysisRun | None:
     """The analysis after the promotion of the version that serves."""
-    run = world.record.analyses.run(POST)
-    is_active = run is not None and world.record.state.stage(version_of(run)) is VersionStage.ACTIVE
+    return run_of_active(world.record)
+
+
+def run_of_active(record: GroupRecord) -> AnalysisRun | None:
+    """The same, of a group of which only the record is known."""
+    run = record.analyses.run(POST)
+    is_active = run is not None and record.state.stage(version_of(run)) is VersionStage.ACTIVE
     return run if is_active else None
 
 

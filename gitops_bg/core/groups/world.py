@@ -98,8 +98,7 @@ class GroupWorld:
 
         An override that is still remembered has not been answered (`operators.holds.lift_answered`).
         """
-        override = self.record.override
-        return version_in(override.to_digest) if override is not None else self.spec.active
+        return self.record.wanted(self.spec.active)
 
     @property
     def fallback(self) -> str:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.peer import peer_of
+from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.policies.facts import Others, Peer, Policing
@@ -239,3 +239,25 @@ def test_a_policy_counts_a_group_only_where_it_is_for_one_of_its_services() -> N
     world.policing["cart-v2"] = replace(world.policing["cart-v2"], policing=replace(policing, policies=(mine,)))
     world.settle()
     assert world.stages == "v1L v2A"
+
+
+def test_a_file_that_breaks_frees_no_turn_of_who_moves_or_is_judged() -> None:
+    """And takes none: nobody knows what such a group is asked for."""
+    world = waiting(BUSY)
+    world.settle()
+    assert (on_record(world).moving, on_record(world).queued) == (False, None)
+    world = waiting()
+    world.accepts = None
+    world.step()
+    before = seen(world)
+    assert before.moving
+    assert on_record(world) == before
+    world = waiting()
+    world.after_it = ONCE
+    world.settle()
+    assert seen(world).moving
+    assert on_record(world) == seen(world)
+
+
+def on_record(world: World) -> Peer:
+    return peer_on_record(world.key, world.decide().record, lambda app: (("name", app.name),))
