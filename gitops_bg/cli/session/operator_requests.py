@@ -17,6 +17,7 @@ from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import PatienceOptions
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import OperatorState, Record
@@ -173,7 +174,8 @@ def _not_done(subject: Subject, patience: PatienceOptions) -> CommandFailed:
 def _has_arrived(record: Record | GroupRecord) -> bool:
     """Return whether no shift of traffic is under way."""
     if isinstance(record, GroupRecord):
-        return record.transition is None
+        active = record.state.only(VersionStage.ACTIVE)
+        return record.transition is None and active == record.wanted(active)
     return record.routing.switch is None and (
         record.routing.override is None or record.routing.traffic == record.routing.override.to_digest
     )

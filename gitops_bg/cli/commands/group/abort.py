@@ -50,7 +50,7 @@ def abort_group(
             output.note(said)
         request = new_request(OperatorCommand.ABORT, by, reason, about=planned.stops, live=planned.live)
         after = carry_out(asked, request, patience, output).after
-    return _told(key, planned, after)
+    return told(key, planned, after)
 
 
 def goes(planned: Aborting) -> str:
@@ -69,22 +69,27 @@ def _shown(key: GroupKey, planned: Aborting) -> "AbortedGroupJson":
     }
 
 
-def _told(key: GroupKey, planned: Aborting, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
+def told(key: GroupKey, planned: Aborting, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
     """The result in both formats. Raises `CommandFailed` where nothing was stopped."""
     held = [each.digest for each in after.holds if version_in(each.digest) in planned.stops]
     live = after.state.only(VersionStage.ACTIVE)
-    names = ", ".join(planned.stops)
-    if not held and live in planned.stops:
-        raise CommandFailed(f"{key}: too late to abort {names}; live traffic is with {live}")
+    # Once Git has followed the way back, no hold is left of it.
+    is_left = live == planned.goes_to != planned.live
+    stopped = planned.stops if is_left else [each for each in planned.stops if each in map(version_in, held)]
+    if not stopped:
+        names, now = ", ".join(planned.stops), live or "nothing"
+        raise CommandFailed(
+            f"{key}: too late to abort {names}; live traffic is with {now}; see `gitops-bg group history {key}`"
+        )
     where = f"went back to {live}" if live != planned.live else f"stays with {live or 'nothing'}"
     return (
         {
             "group": str(key),
             "held": held,
-            "stopped": list(planned.stops),
+            "stopped": list(stopped),
             "live": live or None,
             "byAgent": True,
             "dryRun": False,
         },
-        f"{key}: aborted {names}; live traffic {where}",
+        f"{key}: aborted {', '.join(stopped)}; live traffic {where}",
     )
