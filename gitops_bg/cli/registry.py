@@ -271,6 +271,19 @@ GROUP_VERBS = (
         "group.change",
         "Delete a version of a group that is not active: one commit that removes its folder.",
     ),
+    Verb(
+        "abort",
+        "group.abort",
+        "Abort what is on its way in a group, and take requests back from a version that is not proven yet.",
+    ),
+    Verb(
+        "retry",
+        "group.change",
+        "Try the version that main names again, with fresh checks, whatever held or paused it; as of an app.",
+    ),
+    Verb("open-gate", "group.gate:open_", "Open a manual gate of a group."),
+    Verb("close-gate", "group.gate:close", "Close a manual gate of a group."),
+    Verb("gates", "group.gate:status", "Show the manual gates of a group."),
 )
 
 GROUPS = (

@@ -32,7 +32,7 @@ _VERBS: dict[str, Any] = {
     "rollback": changes.ProposalJson | changes.OfflineJson,
     "undo": changes.UndoneJson,
     "abort": changes.AbortedJson,
-    "retry": changes.RetriedJson | groups.GroupChangeJson,
+    "retry": changes.RetriedJson,
     "restart": changes.RestartedJson,
     "resume": changes.ResumedJson,
     "suspend": changes.SuspendedJson,
@@ -58,12 +58,17 @@ _VERBS: dict[str, Any] = {
     "group promote": groups.GroupChangeJson,
     "group rollback": groups.GroupChangeJson,
     "group delete": groups.GroupChangeJson,
+    "group abort": changes.AbortedJson,
+    "group retry": groups.GroupChangeJson,
+    "group open-gate": groups.SetGroupGateJson,
+    "group close-gate": groups.SetGroupGateJson,
+    "group gates": groups.GroupGatesJson,
 }
 """Every object that a verb prints on stdout is of its shape; with ``-w`` each line is one."""
 DRY_RUNS = (
     "set-image", "promote", "rollback", "undo", "retry", "restart", "resume", "suspend", "pause", "release",
     "freeze", "unfreeze", "accept-history", "gate open", "gate close", "group promote",
-    "group rollback", "group delete",
+    "group rollback", "group delete", "group retry", "group open-gate", "group close-gate",
 )  # fmt: skip
 """The verbs that print one shape with ``--dry-run``; `abort`, `move` and `adopt` have shapes of their own."""
 _VERBS |= {verb: _VERBS[verb] | changes.DryRunJson for verb in DRY_RUNS}

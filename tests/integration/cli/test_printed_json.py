@@ -36,6 +36,8 @@ GROUPS = {
     f"group {verb}"
     for verb in ["get", "tree", "explain", "plan", "diff", "history", "promote", "rollback", "delete", "new"]
 }
+ASKED_OF_GROUPS = {f"group {verb}" for verb in ["abort", "retry", "open-gate", "close-gate", "gates"]}
+"""tests/integration/cli/operate/test_group_holds.py, and of gates as the plain verbs."""
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
 """Of real helm and kustomize: tests/integration/cli/onboarding/test_render.py."""
@@ -59,7 +61,8 @@ def verbs_with_json(command: Any, name: str = "") -> Iterator[str]:
 def test_every_verb_that_prints_json_has_a_schema_and_a_test_here() -> None:
     verbs = set(verbs_with_json(typer.main.get_command(command_line)))
     assert set(PRINTED) - {ERROR, NOTE} == verbs
-    assert verbs == FILES | APPS | CHANGES | MORE_CHANGES | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED
+    decided = CHANGES | MORE_CHANGES | ASKED_OF_GROUPS
+    assert verbs == FILES | APPS | decided | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED
 
 
 @pytest.mark.parametrize("verb", PRINTED)

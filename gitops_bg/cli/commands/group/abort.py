@@ -2,9 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from gitops_bg.cli.clone.user_git import who
+from gitops_bg.cli.commands.group.arguments import Group
+from gitops_bg.cli.commands.group.live import live_group
+from gitops_bg.cli.commands.operate.gate import Reason
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.options.options import LiveOptions, PatienceOptions
+from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
 from gitops_bg.cli.session.live.asked_group import asked_group
+from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.session.operator_requests import carry_out, new_request
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
@@ -16,6 +21,25 @@ from gitops_bg.core.model.version import GroupKey
 
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.changes import AbortedGroupJson
+
+
+def abort(
+    group: Group,
+    at: LiveOptions,
+    person: AuthorOptions,
+    patience: PatienceOptions,
+    reason: Reason = "aborted by hand",
+) -> None:
+    """Abort what is on its way in a group, and take requests back from a version that is not proven yet.
+
+    The same as `gitops-bg abort`, also where an app has the name.
+
+    Example: gitops-bg group abort shop/store --reason 'errors in the log'
+    """
+    output = Output(at.out, dry_run=person.dry_run)
+    with LiveSession(at.kube, at.place) as session:
+        key = live_group(session.client, at.place.namespace, group)
+    output.each([abort_group(key, None, at, who(person.author), reason, patience, output)])
 
 
 def planned_of(seen: SeenGroup) -> Aborting:

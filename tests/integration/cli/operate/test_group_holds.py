@@ -75,3 +75,18 @@ def test_abort_all_stops_what_it_can_beside_a_group_that_nobody_can_read(cli: Cl
     assert f"{web.key}: aborted v2" in said
     web.wait_phase("Held")
     assert "nothing is on its way in any other app or release group" in cli("abort", "--all", "-n", place, code=1)
+
+
+def test_where_an_app_has_the_name_the_verbs_of_groups_are_about_the_group(
+    cli: Cli, store: Store, measured: Measured, name: str
+) -> None:
+    store.world.app("store").deploy("v1")
+    measured.finds = {}
+    store.activate("v2")
+    store.wait("v1A v2C", "Progressing")
+    assert f"{name}: there was nothing to abort" in cli("abort", name, code=1), "the app"
+    (told,) = cli.json("group", "abort", name)["apps"]
+    assert (told["group"], told["stopped"]) == (name, ["v2"])
+    store.wait("v1A v2C", "Held")
+    assert cli.json("group", "retry", name)["changed"] is True
+    assert cli.json("group", "gates", name)["gates"] == []
