@@ -54,7 +54,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     if moving is not None and moving.withdrawn:
         return _taken_up(world, moving) if wanted == moving.target else _passed_by(world, moving)
     if moving is not None:
-        return _withdrawn(world, moving, f"group.yaml asks for {wanted}") if wanted != moving.target else world
+        return _withdrawn(world, moving, _why_other(world)) if wanted != moving.target else world
     stage = state.stage(wanted)
     if stage is VersionStage.ACTIVE or not state.only(VersionStage.ACTIVE):
         return world
@@ -69,6 +69,14 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
     world = world.telling(_STARTED[kind], f"{kind.lower()} from {source} to {wanted}")
     return world.with_record(transition=begun)
+
+
+def _why_other(world: GroupWorld) -> str:
+    """Why a move to another version than the one that is wanted is taken back."""
+    override = world.record.override
+    if override is None:
+        return f"group.yaml asks for {world.wanted}"
+    return f"requests go back from {version_in(override.from_digest)} to {world.wanted}: {override.reason}"
 
 
 def _taken_up(world: GroupWorld, moving: Transition) -> GroupWorld:

@@ -102,8 +102,11 @@ def _moving(group: _Group) -> Outlook | None:
         return Outlook(f"requests go back from {moving.source} to {moving.target} now, whatever the Gateway says")
     advice = (Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}"),)
     if moving.step is TransitionStep.PREPARE:
-        said = "once the Gateway has taken the rules with the version's header, all other requests move"
-        return Outlook(f"{said} from {moving.source} to {moving.target}", advice)
+        shut = [gate for gate in group.decision.gates if not gate.open]
+        gated = " and every gate is open" if shut else ""
+        said = f"once the Gateway has taken the rules with the version's header{gated}, all other requests move"
+        mends = dict.fromkeys(Advice(gate.remedy) for gate in shut if gate.remedy)
+        return Outlook(f"{said} from {moving.source} to {moving.target}", (*mends, *advice))
     return Outlook(f"once the Gateway has taken its routes, {moving.target} is active", advice)
 
 
@@ -152,7 +155,9 @@ def _gated(group: _Group) -> Outlook | None:
     advice = (Advice(gate.remedy) for gate in shut if gate.remedy)
     waits_for_pods = any(gate.kind == GateKind.AVAILABILITY for gate in shut)
     ill = _of_ill(group, wanted) if waits_for_pods else ()
-    said = f"{group.serves_on}; requests begin to move to {wanted} by themselves once every gate is open"
+    by_itself = f"requests begin to move to {wanted} by themselves once every gate is open"
+    is_held = any(gate.kind is GateKind.HOLD for gate in shut)  # It opens for nobody who only waits.
+    said = f"{group.serves_on}; {f'{wanted} waits until somebody has it tried again' if is_held else by_itself}"
     return Outlook(said, tuple(dict.fromkeys((*ill, *advice))))
 
 

@@ -11,7 +11,7 @@ from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.gating.analyses import PASSED, judged, live_verdict, pre_promotion
 from gitops_bg.core.groups.gating.members import brought_by
 from gitops_bg.core.groups.gating.suspension import is_suspended
-from gitops_bg.core.groups.model import VersionStage, version_in
+from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import first_of_others
@@ -47,7 +47,11 @@ def _moves(world: GroupWorld) -> str:
     if moving is None:
         return ""
     way = f"back to {moving.source}" if moving.withdrawn else f"from {moving.source} to {moving.target}"
-    return f"{moving.kind.lower()} {way}: {moving.step.lower()}; {waits_for(world) or 'routes are being written'}"
+    # A gate that has shut since it began: before requests move, every gate is asked again.
+    is_ready = moving.step is TransitionStep.PREPARE and not moving.goes_back and is_in_place(world)
+    shut = next(iter(_shut(world)), "") if is_ready else ""
+    waits = waits_for(world) or shut or "routes are being written"
+    return f"{moving.kind.lower()} {way}: {moving.step.lower()}; {waits}"
 
 
 def _goes_back(world: GroupWorld) -> str:

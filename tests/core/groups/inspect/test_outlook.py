@@ -61,6 +61,31 @@ def test_a_promotion_that_waits_names_the_service_to_look_at() -> None:
     assert said(world) == (waits, ["gitops-bg explain shop/cart-v2"])
 
 
+def test_a_version_on_hold_moves_by_nobody_but_a_person() -> None:
+    world = store(before=Plan((Metric("smoke", "web", count=1, failure_limit=0),)))
+    world.settle()
+    world.active, world.finds = "v2", {AnalysisStage.PRE: AnalysisPhase.FAILED}
+    world.settle()
+    found, (todo, *_) = said(world)
+    assert found == "v1 serves on; v2 waits until somebody has it tried again"
+    assert todo.startswith("gitops-bg retry shop/store, ")
+
+
+def test_a_gate_that_shuts_before_requests_move_is_named() -> None:
+    world = store(accepts=False)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.accepts, world.suspend = True, Suspension("a holiday")
+    decision = world.settle()
+    ready = {each.type: each for each in decision.conditions}["Ready"]
+    assert ready.message == "promotion from v1 to v2: prepare; suspended: a holiday"
+    found, (todo, *_) = said(world)
+    header = "once the Gateway has taken the rules with the version's header"
+    assert found == f"{header} and every gate is open, all other requests move from v1 to v2"
+    assert "suspend" in todo
+
+
 def test_a_promotion_that_the_cluster_has_no_routes_for_says_the_remedy() -> None:
     world = store()
     world.settle()
