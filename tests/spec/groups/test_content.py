@@ -93,6 +93,14 @@ def test_a_merge_names_a_version_and_the_size_of_the_archive() -> None:
     assert merged(after) == ("v2", 4, ["v1", "v2", "v3"])
 
 
+def test_a_merge_asks_for_a_version_once_more() -> None:
+    after = {**STORED, "group.yaml": group("v1", "  retry: {digest: v1-0123456789abcdef0123, number: 2}\n")}
+    found = as_merged(load_group(STORE, STORED, "c").desired, STORE, STORED, after)
+    assert found.spec is not None
+    assert found.spec.retry is not None
+    assert (found.spec.retry.digest, found.spec.retry.number) == ("v1-0123456789abcdef0123", 2)
+
+
 def test_a_merge_removes_the_folders_that_the_branch_removed_and_no_newer_one() -> None:
     after = {path: file for path, file in STORED.items() if not path.startswith("v3/")}
     newer = {**STORED, "v4/cart/service.yaml": SERVICE}

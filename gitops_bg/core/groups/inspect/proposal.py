@@ -12,6 +12,7 @@ from gitops_bg.core.groups.gates import gates_before_merge
 from gitops_bg.core.groups.inspect.forecast import Forecast, forecast
 from gitops_bg.core.groups.model import PromotionRejected, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.operators.requests import answer_retry
 from gitops_bg.core.groups.plan import after_of
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
@@ -71,8 +72,10 @@ def proposal_of(
 ) -> Proposal:
     """Return what becomes of a group by a merge: ``main`` is what its folder says, ``merged`` what it says then."""
     record = replace(record, transition=None)  # What is on its way by main alone ends before, or because of it.
-    ahead, live = forecast(key, merged, observed, record, now), record.state.only(VersionStage.ACTIVE)
-    named = main.spec.active if main.spec is not None else ""
+    live, named = record.state.only(VersionStage.ACTIVE), main.spec.active if main.spec is not None else ""
+    if merged.spec is not None:  # What it asks for once more is on hold no longer then.
+        record = answer_retry(GroupWorld(key, merged.spec, merged, observed, record, now)).record
+    ahead = forecast(key, merged, observed, record, now)
     if merged.spec is None:
         why = str(merged.problems[0]) if merged.problems else "nobody can read what it would say"
         return Proposal("", live, ahead, refused=why, named=named)

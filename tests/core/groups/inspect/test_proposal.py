@@ -12,7 +12,7 @@ from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Retry, Suspension
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.core.groups.test_policies import asked, frozen
 
@@ -68,6 +68,20 @@ def test_where_requests_went_back_already_main_is_to_say_so() -> None:
     found = proposed(world, "v1")
     assert (found.change, found.is_back, found.goes_back, found.gates) == ("back to v1", True, True, ())
     assert (found.live, found.named, found.version) == ("v1", "v2", "v1")
+
+
+def test_a_retry_is_proposed_without_the_hold_that_it_lifts() -> None:
+    """Else the check of its pull request would wait for what only its merge brings."""
+    world = settled(before=PLAN)
+    world.active, world.finds = "v2", {AnalysisStage.PRE: AnalysisPhase.FAILED}
+    world.settle()
+    assert shut(proposed(world)) == ["hold"]
+    spec = world.desired().spec
+    assert spec is not None
+    found = proposed(world, spec=replace(spec, retry=Retry("v2-1", 1, "ada", world.record.sequence)))
+    assert (shut(found), found.change, found.promotes) == ([], "v1 → v2", True)
+    older = proposed(world, spec=replace(spec, retry=Retry("v2-1", 1, "ada", world.record.sequence - 1)))
+    assert shut(older) == ["hold"], "its author did not know of it"
 
 
 def test_folders_that_are_removed_are_named_and_nothing_moves() -> None:
