@@ -8,7 +8,7 @@ from gitops_bg.core.groups.gating.hooks import hook_gates
 from gitops_bg.core.groups.gating.members import members_available, members_healthy
 from gitops_bg.core.groups.gating.policies import policies
 from gitops_bg.core.groups.gating.suspension import not_suspended
-from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.routes.rivals import first_of_others
 from gitops_bg.core.groups.subject import asked_anew, digest_of
@@ -23,8 +23,14 @@ Gate = Callable[[GroupWorld, str], GateResult | None]
 
 
 def not_on_hold(world: GroupWorld, version: str) -> GateResult:
-    """Nothing holds the version with what its folder says: what failed would fail again, what was aborted waits."""
-    hold = world.record.held(digest_of(world, version))
+    """Nothing holds the version with what its folder says: what failed would fail again, what was aborted waits. Nor
+    did another one fail that served when main named it: nothing is promoted then until somebody says so.
+    """
+    hold, override = world.record.held(digest_of(world, version)), world.record.override
+    if hold is None and override is not None and override.baseline == version:
+        left, back = version_in(override.from_digest), version_in(override.to_digest)
+        remedy = f"gitops-bg retry {world.key}, or set active: {back} and back"
+        return GateResult(GateKind.HOLD, False, f"{left} was left for {back}: {override.reason}", remedy=remedy)
     if hold is None:
         return GateResult(GateKind.HOLD, open=True, reason=f"nothing holds {version}")
     first = "mend what the Gateway says, then " if hold.cause is Cause.LATE else ""

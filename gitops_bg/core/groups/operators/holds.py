@@ -70,8 +70,11 @@ def _end_override(world: GroupWorld) -> GroupWorld:
 
 
 def lift_hold(world: GroupWorld, digest: str) -> GroupWorld:
-    """Lift the hold on a version, and end the override that left it."""
+    """Lift the hold on a version, and end the override that left it; once requests are back, also where the version
+    is another one, which main names.
+    """
     holds = tuple(each for each in world.record.holds if each.digest != digest)
-    override = world.record.override
-    is_left = override is not None and override.from_digest == digest
-    return world.with_record(holds=holds, override=None if is_left else override)
+    override, asked_for = world.record.override, digest_of(world, world.spec.active)
+    is_back = override is not None and version_in(override.to_digest) == world.record.state.only(VersionStage.ACTIVE)
+    is_over = override is not None and (override.from_digest == digest or (is_back and digest == asked_for))
+    return world.with_record(holds=holds, override=None if is_over else override)

@@ -60,19 +60,20 @@ class Aborting:
 
 def aborting(record: GroupRecord, asked_for: str) -> Aborting:
     """What `abort` would stop: what is on its way, and what serves while it is judged still. A version that has proven
-    itself serves on, and a rollback under way is what an abort asks for.
+    itself serves on, and a way back, or a promotion that is taken back, is what an abort asks for.
 
     ``asked_for``: the version that group.yaml names.
     """
     state, moving = record.state, record.transition
-    live, coming = state.only(VersionStage.ACTIVE), moving.target if moving is not None else asked_for
+    live = state.only(VersionStage.ACTIVE)
     if record.override is not None or (moving is not None and moving.kind is TransitionKind.ROLLBACK):
         return Aborting((), live=live)
     held = {version_in(each.digest) for each in record.holds}
-    stops = (coming,) if state.stage(coming) is VersionStage.CANDIDATE and live and coming not in held else ()
-    if back := _fallback(record):
+    is_coming = state.stage(asked_for) is VersionStage.CANDIDATE and live and asked_for not in held
+    stops, back = (asked_for,) if is_coming else (), _fallback(record)
+    if back and back != asked_for:
         return Aborting((*stops, live), back, live)
-    has_moved = moving is not None and moving.step is TransitionStep.SWITCH
+    has_moved = moving is not None and (moving.moved or moving.step is TransitionStep.SWITCH)
     return Aborting(stops, live if stops and has_moved else "", live)
 
 

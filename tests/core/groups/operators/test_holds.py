@@ -87,6 +87,24 @@ def rolling_back() -> World:
     return world
 
 
+def named_away() -> World:
+    """v2 serves, and is measured; main names v1 again, which has no pods."""
+    world = judged()
+    world.gone, world.active = {"cart-v1"}, "v1"
+    world.settle()
+    return world
+
+
+def taken_back() -> World:
+    """Requests had begun to move to v2; main names v1 again, which has no pods."""
+    world = switching()
+    world.gone, world.active = {"cart-v1"}, "v1"
+    world.settle()
+    assert world.record.transition is not None
+    assert world.record.transition.moved
+    return world
+
+
 # --- who puts a hold ---
 
 
@@ -296,6 +314,51 @@ def test_a_retry_of_what_serves_until_the_way_back_finds_pods_is_answered_at_onc
     assert (world.stages, world.record.override, world.held) == ("v1L v2A", None, ())
 
 
+def left_for_another() -> World:
+    """v2 failed when main named v3 already, and main does not take the way back to v1."""
+    world = judged()
+    world.versions["v3"], world.active, world.takes_commits = version(cart="/cart"), "v3", False
+    world.settle()
+    world.finds[POST] = BAD
+    world.settle()
+    world.versions["v3"] = version("2", cart="/cart")
+    world.finds[POST] = GOOD
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C v3C", "v3")
+    return world
+
+
+def test_what_main_named_when_another_failed_waits_with_a_gate_that_says_so_and_a_retry_promotes_it() -> None:
+    world = left_for_another()
+    decision = world.after(3600).settle()
+    (gate,) = [each for each in decision.gates if not each.open]
+    assert gate.reason.startswith("v2 was left for v1: post-promotion analysis failed")
+    assert gate.remedy == "gitops-bg retry shop/store, or set active: v1 and back"
+    world.retry = Retry("v3-2", 1, "ada", world.record.sequence)
+    world.settle()
+    assert (world.stages[-3:], world.record.override, world.held) == ("v3A", None, ())
+
+
+def test_a_promotion_that_a_way_back_takes_back_says_why() -> None:
+    """Not that main asks for it."""
+    world = judged()
+    world.versions["v3"], world.active = version(cart="/cart"), "v3"
+    world.finds[POST], world.accepts, world.takes_commits = UNCLEAR, False, False
+    world.settle()
+    world.ask_for(OperatorCommand.ABORT, about=("v2",), live="v2", reason="errors")
+    world.settle()
+    assert [reason for event, reason in world.told if event is Event.WITHDRAWN] == [
+        "requests go back from v2 to v1: errors"
+    ]
+
+
+def test_a_retry_of_another_version_than_main_names_ends_no_way_back() -> None:
+    world = left_for_another()
+    world.retry = Retry("v4-1", 1, "ada", world.record.sequence)
+    world.settle()
+    assert (world.stages, bool(world.record.override)) == ("v1A v2C v3C", True)
+
+
 # --- abort ---
 
 
@@ -308,6 +371,8 @@ def test_a_retry_of_what_serves_until_the_way_back_finds_pods_is_answered_at_onc
         (judged, Aborting(("v2",), "v1", "v2"), "v1A v2C", "v1"),
         (proven, Aborting((), live="v2"), "v1L v2A", "v2"),
         (rolling_back, Aborting((), live="v2"), "v1L v2A", "v1"),
+        (named_away, Aborting((), live="v2"), "v1L v2A", "v1"),
+        (taken_back, Aborting((), live="v1"), "v1A v2C", "v1"),
     ],
 )
 def test_an_abort_stops_what_is_on_its_way_and_leaves_what_has_not_proven_itself(
