@@ -43,8 +43,10 @@ def follow_primary(world: World) -> World:
     if not primary:  # Absent: the app goes on serving. Unreadable, or not read yet: the last content holds.
         return world
     before, named, asked = world.record.git.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
-    world = _ensure_version(_end_override(world, named, is_changed=bool(asked)), primary, named)
-    if named != before:
+    overridden, world = world.record.routing.override, _end_override(world, named, is_changed=bool(asked))
+    is_answered = overridden is not None and world.record.routing.override is None
+    world = _ensure_version(world, primary, named)
+    if named != before or is_answered:
         reason, by = "primary.yaml names it again", primary.changed_by.author
         world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
     passed = world.desired.passed if asked else ()

@@ -245,6 +245,7 @@ def test_who_drops_a_policy_and_edits_group_yaml_again_is_judged_by_what_held_at
     eventually(lambda: store.world.agent is not None and store.world.agent.groups.idle, what="groups are idle")
     assert shut()
     store.activate("v1")
+    eventually(lambda: not shut(), what="main names v1, and the agent has seen it")
     store.activate("v2")
     store.wait("v1L v2A")
 
