@@ -62,6 +62,7 @@ COMMITS = {
     "release": ("IT",),
     "group promote": ("IT", "v2"),
     "group rollback": ("IT", "v1"),
+    "group retry": ("IT",),
     "group delete": ("IT", "v2"),
     **ABOUT_ALL,
 }
