@@ -174,8 +174,8 @@ APP_FAULTS = (
     ),
     Fault(
         "entries are forgotten before Git has them",
-        "transitions.record.restore",
-        "entry.sequence > git.ledger_sequence",
+        "delivery.ledger",
+        "entry.sequence > sequence",
         "False",
         "v2 candidate ready",
         3,
