@@ -23,7 +23,7 @@ SURE_TO_END = {
     "gitops_bg/agent/runtime/workqueue.py: self._changed.wait()": "on the threads of workers; `stop` ends it",
     "gitops_bg/analysis/pool.py: self._changed.wait()": "on threads that measure; `stop` ends it",
     "gitops_bg/analysis/bounded.py: deadline.join()": "a timer that was cancelled",
-    "gitops_bg/cli/commands/operate/abort.py: names[name].result()": "each ends by --timeout",
+    "gitops_bg/cli/commands/operate/abort.py: aborts[key].result()": "each ends by --timeout",
     "gitops_bg/cli/demo/gitea.py: server.wait()": "a process that was killed",
     "gitops_bg/cli/demo/traffic.py: client.join()": "a client ends after one request, which has a time limit",
     "gitops_bg/repo/git/objects.py: process.wait()": "a process that was killed",
