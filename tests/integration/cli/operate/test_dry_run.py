@@ -50,7 +50,7 @@ def test_every_verb_that_decides_has_it(verb: str) -> None:
 def test_every_dry_run_is_tried() -> None:
     """A verb with a dry run is in a table here, or in the test that it names."""
     tried = {
-        verb.removesuffix(" --offline") for verb in (*SAID, *OF_A_GROUP, *OF_A_GATE, "unfreeze")
+        verb.removesuffix(" --offline") for verb in (*SAID, *OF_A_GROUP, *OF_A_STOPPED_GROUP, *OF_A_GATE, "unfreeze")
     } | ELSEWHERE.keys()
     assert {verb for verb, options in OPTIONS.items() if "--dry-run" in options} == tried
     for verb, file in ELSEWHERE.items():
@@ -160,6 +160,33 @@ def test_a_group_stays_as_it_is(cli: Cli, world: Scenario, tmp_path: Path) -> No
     store.wait_for_ledger("promoted")
     world.wait_idle()
     try_dry_runs(cli, world, name, back)
+
+
+OF_A_STOPPED_GROUP = {
+    "group open-gate": (["IT"], "would open the gate release"),
+    "group close-gate": (["IT"], "would close the gate release"),
+    "group abort": (["IT"], "stops v2"),
+    "group retry": (["IT"], "+  retry:"),
+}
+
+
+def test_a_group_that_somebody_stops_stays_as_it_is(cli: Cli, world: Scenario, tmp_path: Path) -> None:
+    store, key = Store(world), str(make_key(tmp_path, "key").private)
+    store.spec["webhooks"] = [{"name": "release", "type": "confirm-promotion"}]
+    store.begin()
+    name = f"{world.namespace}/store"
+    said = signing_with(key, OF_A_STOPPED_GROUP)
+    world.wait_idle()
+    for verb, then in (("group open-gate", "open-gate"), ("group close-gate", "close-gate")):
+        try_dry_runs(cli, world, name, {verb: said[verb]})
+        cli("group", then, name)
+    store.activate("v2")
+    store.wait("v1A v2C", "Waiting")
+    try_dry_runs(cli, world, name, {"group abort": said["group abort"]})
+    cli("group", "abort", name)
+    store.wait_for_ledger("aborted")
+    world.wait_idle()
+    try_dry_runs(cli, world, name, {"group retry": said["group retry"]})
 
 
 def test_abort_says_before_it_moves_live_traffic(cli: Cli, web: App) -> None:
