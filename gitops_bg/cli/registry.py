@@ -201,7 +201,7 @@ GATE_VERBS = (
     Verb(
         "status",
         "operate.gate",
-        "Show the manual gates of an app: open or closed, by whom, since when and why.",
+        "Show the manual gates of an app, or a release group: open or closed, by whom, since when and why.",
         "group.gate",
     ),
 )

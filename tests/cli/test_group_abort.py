@@ -54,7 +54,7 @@ def test_it_is_not_done_as_long_as_requests_have_not_gone_back() -> None:
 class Answered:
     """A live group whose agent has answered, where nothing more happens."""
 
-    subject, acts_alone = STORE, False
+    subject, act = STORE, None
 
     def __init__(self, record: GroupRecord) -> None:
         self.record = record

@@ -79,11 +79,6 @@ class Offline:
     # --- what is known ----------------------------------------------------------------------------------------
 
     @property
-    def acts_alone(self) -> bool:
-        """Whether `act` does what no agent does: all that an app needs for it is in its live object."""
-        return True
-
-    @property
     def record(self) -> Record:
         """The present record in the cluster."""
         return self._cluster.record(self.subject)

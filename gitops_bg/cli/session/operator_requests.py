@@ -28,6 +28,14 @@ R = TypeVar("R", Record, GroupRecord)
 R_co = TypeVar("R_co", Record, GroupRecord, covariant=True)
 
 
+class Act(Protocol[R_co]):
+    """Does the work of an agent until a record fulfils a condition."""
+
+    def __call__(self, fulfilled: Callable[[R_co], bool], seconds: float, tell: Callable[[str], None]) -> bool:
+        """``tell`` gets every action. False where ``seconds`` passed first."""
+        ...
+
+
 class Asked(Protocol[R_co]):
     """A live app or release group that something is asked of."""
 
@@ -39,11 +47,6 @@ class Asked(Protocol[R_co]):
     @property
     def record(self) -> R_co:
         """Its present record in the cluster."""
-        ...
-
-    @property
-    def acts_alone(self) -> bool:
-        """Whether `act` does what no agent does."""
         ...
 
     def ask(self, request: Request) -> None:
@@ -62,8 +65,9 @@ class Asked(Protocol[R_co]):
         """Watch until the record fulfils the condition; False where ``seconds`` passed first."""
         ...
 
-    def act(self, fulfilled: Callable[[R_co], bool], seconds: float, tell: Callable[[str], None]) -> bool:
-        """Do the work of an agent until the record fulfils the condition; False where ``seconds`` passed first."""
+    @property
+    def act(self) -> "Act[R_co] | None":
+        """Does the work of an agent; None where only an agent can."""
         ...
 
 
@@ -113,20 +117,22 @@ def carry_out(asked: Asked[R], request: Request, patience: PatienceOptions, outp
     """
     output.writes()
     asked.ask(request)
+
+    def settled(record: R) -> bool:
+        return record.operator.has_answered(request.id) and _has_arrived(record)
+
     try:
-        by_agent = _is_answered_by_agent(asked, request, patience)
-        if not by_agent and not asked.acts_alone:
+        by_agent, act = _is_answered_by_agent(asked, request, patience), asked.act
+        if by_agent:
+            done = asked.wait(settled, patience.timeout)
+        elif act is not None:
+            output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
+            done = act(settled, patience.timeout, output.note)
+        else:
             raise CommandFailed(
                 f"{asked.subject}: no agent answered within {spoken(patience.grace)}; the request waits for one, for a "
                 "day: a release group is what its folders in Git say, and only an agent reads them"
             )
-        if not by_agent:
-            output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
-
-        def settled(record: R) -> bool:
-            return record.operator.has_answered(request.id) and _has_arrived(record)
-
-        done = asked.wait(settled, patience.timeout) if by_agent else asked.act(settled, patience.timeout, output.note)
     except KeyboardInterrupt:
         _withdraw(asked, request, output)
         raise

@@ -138,8 +138,7 @@ def advance(world: GroupWorld) -> GroupWorld:
     if waits or not _is_taken(world, moving):
         return world
     if moving.withdrawn:
-        asked = all(each.cause is Cause.ABORTED for each in world.record.holds)
-        said = moving.withdrawn
+        said, asked = moving.withdrawn, world.record.override is None and world.spec.active != moving.target
         world = world.noting(Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked)
         world = world.with_record(left_at=world.now, left=_left(world, moving.target)) if moving.moved else world
         return world.with_record(transition=None)

@@ -22,7 +22,7 @@ BOTH = APPS | GROUPS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRow:
-    """One event. In a sentence, {to} and {origin} are versions, and {app} is the app."""
+    """One event. In a sentence, {to} and {origin} are versions; in a remedy, {app} is the app."""
 
     kinds: frozenset[SubjectKind] = APPS
     """Of what it is told."""
@@ -214,8 +214,7 @@ EVENTS: Mapping[Event, EventRow] = {
         kinds=GROUPS,
         verb="took back",
         sentence="the move from {origin} to {to} was taken back, {origin} stays active",
-        severity=ERROR,
-        by_hand=WARN,
+        severity=WARN,  # What failed, or was aborted, has an entry of its own.
         reason="MoveWithdrawn",
     ),
     Event.VERSION_DELETED: EventRow(

@@ -25,9 +25,9 @@ class Cluster:
 
     to_come: list[str]
     subject: AppKey = WEB
-    acts_alone: bool = True
     record: Record = field(default_factory=Record)
     lost: bool = False
+    acts: bool = True
     done: list[str] = field(default_factory=list)
 
     def ask(self, request: Request) -> None:
@@ -42,7 +42,11 @@ class Cluster:
             self._show(self.to_come.pop(0))
         return fulfilled(self.record)
 
-    def act(self, fulfilled: Callable[[Record], bool], seconds: float, tell: object) -> bool:
+    @property
+    def act(self) -> Callable[..., bool] | None:
+        return self._act if self.acts else None
+
+    def _act(self, fulfilled: Callable[[Record], bool], seconds: float, tell: object) -> bool:
         self.done.append("acts")
         self._show(MINE)
         return fulfilled(self.record)
@@ -77,7 +81,7 @@ def test_a_command_is_done_where(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_request_that_only_an_agent_carries_out_waits_for_one() -> None:
-    cluster = Cluster([], acts_alone=False)
+    cluster = Cluster([], acts=False)
     with pytest.raises(CommandFailed, match="no agent answered within 3s; the request waits for one"):
         carry_out(cluster, _mine(), PatienceOptions(), Output(OutputOptions()))  # type: ignore[arg-type]
     assert cluster.done == ["asks"]

@@ -11,6 +11,7 @@ from gitops_bg.core.groups.reporting.history import acknowledge_ledger
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
@@ -74,7 +75,18 @@ def test_what_is_taken_back_says_which_version_stays() -> None:
     world.settle()
     last = world.written[-1]
     assert (last.event, last.from_version, last.to_version) == (Event.WITHDRAWN, 1, 2)
-    assert last.reason == "group.yaml asks for v1"
+    assert (last.reason, last.commit) == ("group.yaml asks for v1", "c" * 40)
+
+
+def test_what_an_abort_takes_back_no_commit_asked_for() -> None:
+    world = store()
+    world.settle()
+    world.active, world.accepts = "v2", False
+    world.settle()
+    world.ask_for(OperatorCommand.ABORT)
+    world.accepts = True
+    world.settle()
+    assert [(each.event, each.commit) for each in world.written[-2:]] == [(Event.ABORTED, ""), (Event.WITHDRAWN, "")]
 
 
 def test_progress_is_no_history() -> None:

@@ -67,7 +67,7 @@ def test_the_events_that_move_traffic_are_those_of_the_switches():
 def test_only_a_failure_is_less_grave_where_somebody_asked_for_it(event: Event):
     alone, asked = (severity_of(LedgerEntry(1, NOW, event, by=by)) for by in ("", "Ada <ada@example.com>"))
     assert alone is EVENTS[event].severity
-    failures = (Event.ABORTED, Event.ROLLED_BACK, Event.WITHDRAWN)
+    failures = (Event.ABORTED, Event.ROLLED_BACK)
     by_hand = (Severity.ERROR, Severity.WARN) if event in failures else (alone, alone)
     assert (alone, asked) == by_hand
 

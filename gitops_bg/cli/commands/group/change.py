@@ -110,6 +110,8 @@ def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
         if config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
         version, record = config.desired.spec.active, GroupCluster(session.client, {}).seen(key).record
+        if record.state.stage(version) is None:
+            _demand(_PROMOTE, key, config.desired, record, version)
         request = _retry(key, config.desired.spec, config.desired.versions[version].content, record, by)
         path = f"{group_folder(key)}/{GROUP_FILE}"
         edit = partial(_retrying, version, request, path)

@@ -97,7 +97,7 @@ def close(
 
 
 def status(app: AppOrGroup, at: LiveOptions) -> None:
-    """Show the manual gates of an app: open or closed, by whom, since when and why.
+    """Show the manual gates of an app, or a release group: open or closed, by whom, since when and why.
 
     Example: gitops-bg gate status shop/web
     """

@@ -29,11 +29,6 @@ class AskedGroup:
     next_change: Wait
 
     @property
-    def acts_alone(self) -> bool:
-        """Whether `act` does what no agent does."""
-        return False
-
-    @property
     def record(self) -> GroupRecord:
         """Its present record."""
         return self.seen.record
@@ -67,11 +62,10 @@ class AskedGroup:
         """Watch until the record fulfils the condition; False where ``seconds`` passed first."""
         return until(lambda: fulfilled(self.record), self.next_change, seconds)
 
-    def act(
-        self, fulfilled: Callable[[GroupRecord], bool], seconds: float, tell: Callable[[str], None]
-    ) -> bool:  # pragma: no cover - `acts_alone` says so
-        """Do nothing."""
-        raise NotImplementedError
+    @property
+    def act(self) -> None:
+        """None: only an agent can."""
+        return None
 
 
 @contextmanager
