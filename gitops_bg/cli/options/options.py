@@ -323,7 +323,7 @@ class PatienceOptions:
             parser=seconds,
             metavar="DURATION",
             show_default="3s",
-            help="How long the agent has to answer, before this process acts itself.",
+            help="How long the agent has to answer; then this process acts itself, if it can.",
         ),
     ] = 3.0
     timeout: Annotated[

@@ -17,6 +17,7 @@ from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.clone.user_git import who
 from gitops_bg.cli.commands.group.abort import abort_group, goes, planned_of
 from gitops_bg.cli.commands.group.live import live_group
+from gitops_bg.cli.commands.operate.gate import Reason
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.app_names import an_app
@@ -77,9 +78,7 @@ def abort(
             help="NAME or NAMESPACE/NAME, of an app or a release group.",
         ),
     ] = None,
-    reason: Annotated[
-        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")
-    ] = "aborted by hand",
+    reason: Reason = "aborted by hand",
 ) -> int:
     """Abort rollouts: put the candidate on hold, and take traffic back from a version that is not proven yet.
 

@@ -23,15 +23,22 @@ from gitops_bg.core.model.record import HookState
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.changes import GateJson
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="GATE",
-        help="Its name in app.yaml, or group.yaml; not needed where there is only one.",
-        autocompletion=completion.gates,
-    ),
-]
 Reason = Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """Which gate, and why."""
+
+    gate: Annotated[
+        str,
+        typer.Argument(
+            metavar="GATE",
+            help="Its name in app.yaml, or group.yaml; not needed where there is only one.",
+            autocompletion=completion.gates,
+        ),
+    ] = ""
+    reason: Reason = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +72,25 @@ def _app(at: LiveOptions, name: str) -> Iterator[Gated]:
 
 
 def open_(
-    app: AppOrGroup,
-    at: LiveOptions,
-    person: AuthorOptions,
-    patience: PatienceOptions,
-    gate: Name = "",
-    reason: Reason = "",
+    app: AppOrGroup, gate: GateOptions, at: LiveOptions, person: AuthorOptions, patience: PatienceOptions
 ) -> None:
     """Open a manual gate. It stays open, also for later versions and across restarts, until somebody closes it.
 
     Example: gitops-bg gate open shop/web release --reason 'tested by QA'
     """
     with _app(at, app) as found:
-        set_gate(found, OperatorCommand.OPEN_GATE, gate, reason, at.out, person, patience)
+        set_gate(found, OperatorCommand.OPEN_GATE, gate, at.out, person, patience)
 
 
 def close(
-    app: AppOrGroup,
-    at: LiveOptions,
-    person: AuthorOptions,
-    patience: PatienceOptions,
-    gate: Name = "",
-    reason: Reason = "",
+    app: AppOrGroup, gate: GateOptions, at: LiveOptions, person: AuthorOptions, patience: PatienceOptions
 ) -> None:
     """Close a manual gate. What it has let through is not taken back; `gitops-bg abort` does that.
 
     Example: gitops-bg gate close shop/web release --reason 'change freeze'
     """
     with _app(at, app) as found:
-        set_gate(found, OperatorCommand.CLOSE_GATE, gate, reason, at.out, person, patience)
+        set_gate(found, OperatorCommand.CLOSE_GATE, gate, at.out, person, patience)
 
 
 def status(app: AppOrGroup, at: LiveOptions) -> None:
@@ -121,22 +118,21 @@ def show_gates(found: Gated, out: OutputOptions) -> None:
 def set_gate(
     found: Gated,
     verb: OperatorCommand,
-    gate: str,
-    reason: str,
+    gate: GateOptions,
     out: OutputOptions,
     person: AuthorOptions,
     patience: PatienceOptions,
 ) -> None:
     """Open or close a manual gate of an app or a release group, and print what became of it."""
     output = Output(out, dry_run=person.dry_run)
-    hook, key, by = _named(found, gate), str(found), who(person.author)
+    hook, key, by = _named(found, gate.gate), str(found), who(person.author)
     if (verb is OperatorCommand.OPEN_GATE) == (found.state.gate(hook.name) is not None):
         described = _described(hook, found.state)
         output.both({found.kind: key, **described, "changed": False}, f"{key}: {_sentence(described, ' already')}")
         return
     verb_said = "open" if verb is OperatorCommand.OPEN_GATE else "close"
     output.would(f"{key}: would {verb_said} the gate {hook.name}")
-    answered = carry_out(found.asked, new_gate_request(verb, by, reason, hook.name), patience, output)
+    answered = carry_out(found.asked, new_gate_request(verb, by, gate.reason, hook.name), patience, output)
     described = _described(hook, answered.after.hook_state)
     result = {found.kind: key, **described, "changed": True, "byAgent": answered.by_agent}
     output.both(result, f"{key}: {_sentence(described)}")
