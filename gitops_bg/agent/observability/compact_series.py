@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from gitops_bg.core.model.version import AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppOrGroup
 
 SUBJECT = ("kind", "namespace", "name")
 """The labels of every series about an app or a release group."""
@@ -20,7 +20,7 @@ SUBJECT = ("kind", "namespace", "name")
 
 def labels_of(who: AppOrGroup) -> tuple[str, str, str]:
     """The values of these labels."""
-    return "group" if isinstance(who, GroupKey) else "app", who.namespace, who.name
+    return who.kind.value, who.namespace, who.name
 
 
 class SubjectGauges(Collector):
