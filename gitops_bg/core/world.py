@@ -196,8 +196,7 @@ class World:
     @cached_property
     def resumed_at(self) -> datetime | None:
         """When the last suspension ended; None where there was none, or while the first one lasts."""
-        operator = self.record.operator
-        return self.now if operator.suspended and not self.suspended else operator.resumed_at
+        return self.record.operator.resumed_by(self.now, suspended=self.suspended)
 
     def waits_since(self, moment: datetime) -> datetime:
         """When a wait with a deadline began, as it counts: anew with the end of a suspension.

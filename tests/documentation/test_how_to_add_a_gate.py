@@ -8,7 +8,12 @@ from types import ModuleType
 import pytest
 
 from gitops_bg.core.checks import gates
-from gitops_bg.core.checks.gating import analyses, hooks, people, pods, policies, routes, standing
+from gitops_bg.core.checks.gating import hooks, people, pods, policies, standing
+from gitops_bg.core.delivery import gates as alike
+from gitops_bg.core.delivery import policies as policies_alike
+from gitops_bg.core.groups import gates as of_groups
+from gitops_bg.core.groups.gating import hooks as hooks_of_groups
+from gitops_bg.core.groups.gating import members
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import SwitchKind
@@ -71,14 +76,26 @@ def test_new_gate_is_shown_waited_for_and_woken_up_at(name: str, monkeypatch: py
     assert decision.wake_at == END
 
 
-def gates_of(module: ModuleType) -> set[str]:
-    """The public functions of a module that are gates."""
-    named = inspect.getmembers(module, inspect.isfunction)
-    own = [(name, found) for name, found in named if found.__module__ == module.__name__ and not name.startswith("_")]
-    return {name for name, found in own if "digest" not in inspect.signature(found).parameters}
+CHAINS = (gates.FIRST_DEPLOYMENT, gates.BEFORE_COMMIT, gates.SHOWN_BEFORE_COMMIT, gates.SWITCH_BEGUN, gates.AT_REST)
+OF_APPS = {gate.__name__ for chain in (*CHAINS, *gates.BEFORE_SWITCH.values()) for gate in chain}
+OF_GROUPS = {gate.__name__ for chain in (of_groups.BEFORE_PROMOTION, of_groups.BEFORE_ROLLBACK) for gate in chain}
+
+
+def gates_of(*modules: ModuleType) -> set[str]:
+    """The public functions of these modules that are asked about a world and a version, and answer as gates do."""
+    named = ((module, each) for module in modules for _, each in inspect.getmembers(module, inspect.isfunction))
+    own = {each for module, each in named if each.__module__ == module.__name__ and not each.__name__.startswith("_")}
+    signed = ((each.__name__, inspect.signature(each)) for each in own)
+    return {name for name, of in signed if len(of.parameters) == 2 and "GateResult" in str(of.return_annotation)}
 
 
 def test_every_gate_stands_in_a_chain() -> None:
-    chains = (gates.FIRST_DEPLOYMENT, gates.BEFORE_COMMIT, gates.SHOWN_BEFORE_COMMIT, gates.SWITCH_BEGUN, gates.AT_REST)
-    listed = {gate.__name__ for chain in (*chains, *gates.BEFORE_SWITCH.values()) for gate in chain}
-    assert set().union(*map(gates_of, (analyses, hooks, people, pods, policies, routes, standing))) == listed
+    common = gates_of(alike, policies_alike)
+    assert common | gates_of(hooks, people, pods, policies, standing) == OF_APPS
+    of_the_groups_file = gates_of(of_groups) - {"gates_of", "gates_before_merge"}
+    assert of_the_groups_file | gates_of(hooks_of_groups, members) | common & OF_GROUPS == OF_GROUPS
+
+
+def test_what_apps_and_groups_have_alike_stands_in_the_chains_of_both() -> None:
+    of_apps_alone = {"live_verdict", "live_version_judged"}  # Who names another version of a group has seen a pause.
+    assert gates_of(alike, policies_alike) - of_apps_alone <= OF_APPS & OF_GROUPS

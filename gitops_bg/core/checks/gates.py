@@ -1,61 +1,66 @@
 """The chains of gates: what must be open before traffic moves, in the order in which it is checked (DESIGN §4).
 
 A gate is a function ``(world, version) -> GateResult``. It says whether it is open, why, until when if that is known,
-and what a person can do about it; None where the app asks for nothing. The gates are in `checks.gating`; the chains
-below say which of them count when, and why. A new gate is one function there, and one line here.
+and what a person can do about it; None where the app asks for nothing. The gates are in `checks.gating`, and those that
+release groups have, too, in `core.delivery.gates`; the chains below say which of them count when, and why. A new gate
+is one function there, and one line here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TypeVar
 
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
-from gitops_bg.core.checks.gating.analyses import (
-    live_verdict,
-    live_version_judged,
-    live_version_not_being_measured,
-    pre_promotion,
-)
 from gitops_bg.core.checks.gating.hooks import confirm_promotion, confirm_rollout, confirm_switch, pods_checked
 from gitops_bg.core.checks.gating.people import approval, countdown
 from gitops_bg.core.checks.gating.pods import candidate_available, endpoints_ready, enough_available
-from gitops_bg.core.checks.gating.policies import offered_alone, policies, policies_of_first
-from gitops_bg.core.checks.gating.routes import requests_ours
-from gitops_bg.core.checks.gating.standing import (
+from gitops_bg.core.checks.gating.policies import offered_alone, policies_of_first
+from gitops_bg.core.checks.gating.standing import folder_in_main, main_looked_at
+from gitops_bg.core.checks.subject import round_of
+from gitops_bg.core.delivery.gates import (
+    AlikeGate,
+    Answer,
+    alike,
+    all_open,
     files_valid,
-    folder_in_main,
+    flat,
     history_kept,
-    hold,
-    hold_on,
-    main_looked_at,
-    suspension,
+    live_verdict,
+    live_version_judged,
+    live_version_not_being_measured,
+    not_on_hold,
+    not_suspended,
+    pre_promotion,
+    requests_ours,
+    results,
 )
+from gitops_bg.core.delivery.policies import policies
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
-Answer = GateResult | tuple[GateResult, ...] | None
-"""One result; several where the author of the app wrote several hooks; None where the app asks for nothing."""
-
 Gate = Callable[[World, Version], Answer]
 Chain = tuple[Gate, ...]
 AppGate = Callable[[World, Version | None], Answer]
 """A gate of the app as a whole: it is checked even where there is no version."""
 
-V = TypeVar("V")
+
+def _of_app(gate: AlikeGate) -> AppGate:
+    """A gate that a release group has, too, about a version of the app."""
+    return alike(gate, round_of, lambda _, version: version.digest if version is not None else "")
+
 
 OF_THE_APP: tuple[AppGate, ...] = (
-    suspension,  # somebody wants nothing to move
+    _of_app(not_suspended),  # somebody wants nothing to move
     main_looked_at,  # before the first look at main, what it wants is unknown
-    files_valid,  # bad input is never partly applied
+    _of_app(files_valid),  # bad input is never partly applied
     folder_in_main,  # nor is an app moved that main no longer describes
-    history_kept,  # and a main that moved backwards moves nothing
+    _of_app(history_kept),  # and a main that moved backwards moves nothing
 )
 
 STANDING: Chain = (
-    hold,  # what was rolled back is not promoted again until somebody says so
+    _of_app(not_on_hold),  # what was rolled back is not promoted again until somebody says so
     *OF_THE_APP,
 )
 
@@ -67,18 +72,18 @@ FIRST_DEPLOYMENT: Chain = (
 
 BEFORE_COMMIT: Chain = (
     confirm_rollout,  # before the version has pods
-    requests_ours,  # traffic comes by the route of the app
+    _of_app(requests_ours),  # traffic comes by the route of the app
     candidate_available,  # there is something to check
     pods_checked,  # parallel to the analysis, and before it
-    pre_promotion,  # the measurements of its pods
-    live_version_judged,  # only one version at a time is on trial with live traffic
+    _of_app(pre_promotion),  # the measurements of its pods
+    _of_app(live_version_judged),  # only one version at a time is on trial with live traffic
     confirm_promotion,  # when all checks have passed, a person is asked
     countdown,  # and has time to object
     *STANDING,
 )
 
 BEFORE_OWN_COMMIT: Chain = (
-    policies,  # whether the agent may promote it now; an offer to people is made regardless
+    _of_app(policies),  # whether the agent may promote it now; an offer to people is made regardless
 )
 
 SHOWN_BEFORE_COMMIT: Chain = (
@@ -109,12 +114,12 @@ BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
     SwitchKind.PROMOTION: (
         enough_available,  # pods for all of the traffic (I1)
         endpoints_ready,  # and Kubernetes routes to them
-        requests_ours,
+        _of_app(requests_ours),
         confirm_rollout,  # a person may have written primary.yaml, so every check counts again, whoever wrote it
         pods_checked,
-        pre_promotion,
-        live_version_not_being_measured,  # but a person who merges may overrule a paused analysis
-        policies,  # time may have passed, and the policies of main may have changed
+        _of_app(pre_promotion),
+        _of_app(live_version_not_being_measured),  # but a person who merges may overrule a paused analysis
+        _of_app(policies),  # time may have passed, and the policies of main may have changed
         confirm_switch,  # asked once more: the commit may be old
         *STANDING,  # no pause: the author of primary.yaml has decided
     ),
@@ -128,7 +133,7 @@ SWITCH_BEGUN: Chain = (
 )
 
 AT_REST: tuple[AppGate, ...] = (
-    live_verdict,  # no version is next: show the verdict on the serving one
+    _of_app(live_verdict),  # no version is next: show the verdict on the serving one
 )
 
 HOOKS: tuple[Gate, ...] = (confirm_rollout, pods_checked, confirm_promotion, confirm_switch)
@@ -138,39 +143,40 @@ HOOKS: tuple[Gate, ...] = (confirm_rollout, pods_checked, confirm_promotion, con
 @answered_once
 def gates_before_commit(world: World, version: Version) -> tuple[GateResult, ...]:
     """What the agent waits for before it writes or offers the promotion of a candidate."""
-    return _results(BEFORE_COMMIT, world, version)
+    return results(BEFORE_COMMIT, world, version)
 
 
 def gates_before_own_commit(world: World, version: Version) -> tuple[GateResult, ...]:
     """What the agent waits for in addition before it commits a promotion by itself, without an offer to anybody."""
-    return _results(BEFORE_OWN_COMMIT, world, version)
+    return results(BEFORE_OWN_COMMIT, world, version)
 
 
 def gates_before_switch(world: World, version: Version) -> tuple[GateResult, ...]:
     """What must be open at the moment traffic would move to ``version``."""
-    return _results(BEFORE_SWITCH[world.switch_kind], world, version)
+    return results(BEFORE_SWITCH[world.switch_kind], world, version)
 
 
 def gates_of_begun_switch(world: World, version: Version) -> tuple[GateResult, ...]:
     """What must be open where some of several Services have already moved to ``version``."""
-    return _results(SWITCH_BEGUN, world, version)
+    return results(SWITCH_BEGUN, world, version)
 
 
 def gates_before_first(world: World, version: Version) -> tuple[GateResult, ...]:
     """What the first version waits for (DESIGN §4.6)."""
-    return _results(FIRST_DEPLOYMENT, world, version)
+    return results(FIRST_DEPLOYMENT, world, version)
 
 
 def shut_after_commit(world: World, version: Version) -> tuple[GateResult, ...]:
     """What still keeps traffic from moving after the commit: every gate but the countdown, which a commit
     cuts short.
     """
-    return _shut(_results((*_without(BEFORE_COMMIT, countdown), policies), world, version))
+    gates = results((*_without(BEFORE_COMMIT, countdown), *BEFORE_OWN_COMMIT), world, version)
+    return tuple(gate for gate in gates if not gate.open)
 
 
 def waits_only_for_hooks(world: World, version: Version) -> bool:
     """Whether only hooks keep traffic from moving to ``version``."""
-    return all_open(_results(_without(BEFORE_SWITCH[world.switch_kind], *HOOKS), world, version))
+    return all_open(results(_without(BEFORE_SWITCH[world.switch_kind], *HOOKS), world, version))
 
 
 @answered_once
@@ -184,37 +190,17 @@ def gates_to_show(world: World) -> tuple[GateResult, ...]:
         return standing_gates(world, wanted)  # It waits for nothing else: not for pods that nobody wants now.
     version = world.record.version(wanted)
     if version is None or wanted == world.record.routing.traffic:
-        return _results(AT_REST, world, None)
+        return results(AT_REST, world, None)
     if world.record.routing.traffic == "":
         return gates_before_first(world, version)
-    return (*gates_before_commit(world, version), *_results(SHOWN_BEFORE_COMMIT, world, version))
+    return (*gates_before_commit(world, version), *results(SHOWN_BEFORE_COMMIT, world, version))
 
 
 def standing_gates(world: World, digest: str) -> tuple[GateResult, ...]:
     """The gates that do not depend on pods, for a digest whose version may be forgotten."""
-    return tuple(_flat((hold_on(world, digest), *(gate(world, None) for gate in OF_THE_APP))))
-
-
-def all_open(gates: Iterable[GateResult]) -> bool:
-    """Whether no gate is shut."""
-    return all(gate.open for gate in gates)
-
-
-def _shut(gates: tuple[GateResult, ...]) -> tuple[GateResult, ...]:
-    return tuple(gate for gate in gates if not gate.open)
+    held = not_on_hold(round_of(world), digest)
+    return (*flat((held,)), *results(OF_THE_APP, world, None))
 
 
 def _without(chain: Chain, *gates: Gate) -> Chain:
     return tuple(gate for gate in chain if gate not in gates)
-
-
-def _results(chain: tuple[Callable[[World, V], Answer], ...], world: World, version: V) -> tuple[GateResult, ...]:
-    return tuple(_flat(gate(world, version) for gate in chain))
-
-
-def _flat(answers: Iterable[Answer]) -> Iterator[GateResult]:
-    for answer in answers:
-        if isinstance(answer, GateResult):
-            yield answer
-        elif answer:
-            yield from answer

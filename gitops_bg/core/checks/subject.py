@@ -4,22 +4,25 @@ only listens.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
+from gitops_bg.core.checks.own_requests import first_of_others
 from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
+from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdicts
 from gitops_bg.core.delivery import hooks
-from gitops_bg.core.delivery.subject import Round
+from gitops_bg.core.delivery.policies import LAST
+from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.record import Hold, SwitchKind
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
 LISTENING = (HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
-SKIPPED = "skipped by `promote --full`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class AppSubject:
 
     def has_arrived(self) -> bool:
         """Whether the endpoints have followed the Service."""
-        arrived = arrived_at(self.world)
+        arrived = self.arrival()
         return arrived is not None and arrived <= self.world.now
 
     def is_ready(self, digest: str) -> bool:
@@ -100,6 +103,55 @@ class AppSubject:
         """A retry has everything asked anew."""
         return f"`gitops-bg retry {self.world.spec.app}` asks anew"
 
+    def answer(self, _: AnalysisRun) -> str:
+        """A promotion has it measured anew."""
+        return f"`gitops-bg promote {self.world.spec.app}` measures anew"
+
+    def awaits_before(self, digest: str) -> str:
+        """It begins when a version is available, and alone in the preview."""
+        version = self.world.record.version(digest)
+        if version is None or version.available_since is None:
+            return "begins when its pods are available"
+        if self.is_in_preview(digest):
+            return "begins now"
+        return f"begins when Service {self.world.spec.strategy.preview_service} reaches exactly its pods"
+
+    def awaits_after(self) -> str:
+        """It begins when live traffic has arrived."""
+        return f"begins when the endpoints have followed Service {self.world.spec.strategy.active_service}"
+
+    def arrival(self) -> datetime | None:
+        """When live traffic has arrived, as far as is known now."""
+        return arrived_at(self.world)
+
+    def hold(self, digest: str) -> Hold | None:
+        """The hold on a version, which may be forgotten."""
+        return self.world.record.held(digest)
+
+    def lift(self, _: Hold) -> str:
+        """Another version is another digest."""
+        return f"push a new version, or lift it: gitops-bg resume {self.world.spec.app}"
+
+    def resume(self) -> str:
+        """The verb that ends a suspension."""
+        return f"gitops-bg resume {self.world.spec.app}"
+
+    def rival(self) -> str:
+        """Which route of somebody else gets requests before that of the app."""
+        return first_of_others(self.world)
+
+    def judged(self, digest: str) -> tuple[Judged, ...]:
+        """What policies say about the app itself; nothing where none is for it."""
+        version = self.world.record.version(digest)
+        if version is None or self.world.desired.policing is None:
+            return ()
+        return (Judged("", tuple(said_by_commit(self.world, version)), verdicts(self.world, version)),)
+
+    def place(self, digest: str) -> tuple[int, str]:
+        """The place of a version in the queue."""
+        version = self.world.record.version(digest)
+        return place_of(self.world, version) if version is not None else (LAST, str(self.world.spec.app))
+
 
 A = TypeVar("A", bound=AppSubject)
 
@@ -119,7 +171,7 @@ def round_as(app: A, world: World) -> Round[A]:
         now=world.now,
         epoch=record.epoch,
         serving=app.name(record.routing.traffic),
-        suspended=world.suspended,
+        suspension=world.spec.suspend if world.suspended else None,
         frozen=world.frozen,
         resumed_at=world.resumed_at,
         hooks=strategy.hooks,
@@ -128,6 +180,9 @@ def round_as(app: A, world: World) -> Round[A]:
         after=strategy.post_promotion_analysis,
         analyses=record.analyses,
         open_gates=record.hook_state.open_gates,
+        problems=world.desired.problems,
+        main=world.desired.main,
+        lost=record.git.lost,
         incoming=world.incoming.digest if world.incoming else "",
         in_full=record.operator.promote_full,
     )

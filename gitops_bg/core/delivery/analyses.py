@@ -18,13 +18,11 @@ from gitops_bg.core.model.analysis.runs import (
     MeasurementResult,
     anew,
     begin,
-    ends_at,
     take,
     why,
 )
 from gitops_bg.core.model.analysis.runs import due as due_of
 from gitops_bg.core.model.analysis.runs import moments as moments_of
-from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import HookType
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
@@ -52,7 +50,7 @@ def _is_stale(asked: Round[Subject], run: AnalysisRun) -> bool:
         return True
     if not run.open:
         return False
-    is_there = _serves(asked, run) if run.stage is POST else _goes_forward(asked, run.digest)
+    is_there = serves(asked, run) if run.stage is POST else _goes_forward(asked, run.digest)
     return not is_there or asked.plan(run.stage) is None
 
 
@@ -70,11 +68,12 @@ def _begins_anew(asked: Round[Subject], run: AnalysisRun) -> bool:
 
 
 def _is_overruled(asked: Round[Subject], run: AnalysisRun) -> bool:
-    is_live = run.bad and _serves(asked, run) and not asked.of.goes_back()
+    is_live = run.bad and serves(asked, run) and not asked.of.goes_back()
     return is_live and asked.of.is_overruled(run)
 
 
-def _serves(asked: Round[Subject], run: AnalysisRun) -> bool:
+def serves(asked: Round[Subject], run: AnalysisRun) -> bool:
+    """Whether the version that a run is about serves."""
     return asked.of.name(run.digest) == asked.serving
 
 
@@ -162,18 +161,6 @@ def _taken(asked: Round[Subject], run: AnalysisRun, results: Iterable[Measuremen
     for result in results:
         run = take(run, asked.epoch, result)
     return run
-
-
-# --- what they say ---
-
-
-def verdict_of(run: AnalysisRun, when_paused: str, remedy: str = "") -> GateResult:
-    """The gate of a run that has begun; ``when_paused`` says how a person answers one that could not tell."""
-    if run.running:
-        return GateResult(GateKind.ANALYSIS, False, f"{run.stage.called}: {run}", ends_at(run))
-    if run.paused:
-        return GateResult(GateKind.ANALYSIS, False, f"{found(run)}; {when_paused}", remedy=remedy)
-    return GateResult(GateKind.ANALYSIS, not run.bad, found(run), remedy=remedy)
 
 
 def found(run: AnalysisRun) -> str:

@@ -10,7 +10,25 @@ from typing import Generic, Protocol, TypeVar
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook, HookRun, OpenGate
+from gitops_bg.core.model.policies.facts import Verdict
+from gitops_bg.core.model.record import Hold
+from gitops_bg.core.model.spec import Suspension
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is said of a promotion about one app that moves with it."""
+
+    service: str
+    """Its name, where the promotion is that of a group; else empty."""
+    commit: tuple[GateResult, ...]
+    """What the promotion's own commit says against it."""
+    verdicts: tuple[Verdict, ...]
+    """What policies say."""
 
 
 class Subject(Protocol):
@@ -68,6 +86,46 @@ class Subject(Protocol):
         """What has hooks asked anew about a version, in words."""
         ...
 
+    def answer(self, run: AnalysisRun, /) -> str:
+        """What a person does about an analysis that could not tell, or that found a version bad, in words."""
+        ...
+
+    def awaits_before(self, digest: str, /) -> str:
+        """When the analysis before the promotion of a version begins, in words."""
+        ...
+
+    def awaits_after(self) -> str:
+        """When the analysis after a promotion begins, in words."""
+        ...
+
+    def arrival(self) -> datetime | None:
+        """When it begins at the latest, as far as that is known."""
+        ...
+
+    def hold(self, digest: str, /) -> Hold | None:
+        """The hold on a version; None where nothing holds it."""
+        ...
+
+    def lift(self, hold: Hold, /) -> str:
+        """What lifts a hold, in words."""
+        ...
+
+    def resume(self) -> str:
+        """What ends a suspension, in words."""
+        ...
+
+    def rival(self) -> str:
+        """Who else has its requests first, in a sentence; empty where nobody has."""
+        ...
+
+    def judged(self, digest: str, /) -> tuple[Judged, ...]:
+        """What policies say about a version, for each app that they are for."""
+        ...
+
+    def place(self, digest: str, /) -> tuple[int, str]:
+        """The place of a version in the queue of those that wait for their turn."""
+        ...
+
 
 class AskingSubject(Subject, Protocol):
     """The same while its hooks begin to be asked."""
@@ -96,7 +154,8 @@ class Round(Generic[S_co]):
     """What tells its calls and measurements from those of a record that was lost."""
     serving: str
     """The version that serves, as metrics call it; empty where none does."""
-    suspended: bool
+    suspension: Suspension | None
+    """The one that is in force now."""
     frozen: bool
     """Nothing that leads forward begins, as during a suspension."""
     resumed_at: datetime | None
@@ -112,12 +171,22 @@ class Round(Generic[S_co]):
     analyses: Analyses
     open_gates: tuple[OpenGate, ...] = ()
     """The manual gates that somebody opened."""
+    problems: tuple[Problem, ...] = ()
+    """The mistakes in its files."""
+    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    lost: str = ""
+    """What its record says that main has lost."""
     incoming: str = ""
     """The version that Git names and live traffic has not reached: `confirm-promotion` hooks are asked once more, at
     the switch. Empty where nobody is asked twice.
     """
     in_full: str = ""
     """The version that somebody promoted by `promote --full`, without its checks."""
+
+    @property
+    def suspended(self) -> bool:
+        """Whether it is suspended now."""
+        return self.suspension is not None
 
     def plan(self, stage: AnalysisStage) -> Plan | None:
         """What is measured in a stage."""

@@ -4,20 +4,20 @@ In the manner of `core.engine`: steps bring the record up to date, then the acti
 what is live. The record is saved before the actions are carried out, so any of them may be the last that happens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.delivery import analyses, hooks
+from gitops_bg.core.delivery import analyses, hooks, policies
 from gitops_bg.core.groups.asking import begin_hooks, begin_runs, calls_due, take_hook_answers, take_measurements
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.gating.policies import moments as policy_moments
 from gitops_bg.core.groups.gating.suspension import note_suspension
 from gitops_bg.core.groups.lost_record import why_unknown
+from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.operators.holds import lift_answered
@@ -43,7 +43,7 @@ from gitops_bg.core.groups.reporting.status import (
 from gitops_bg.core.groups.routes.attaching import attach
 from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
-from gitops_bg.core.groups.subject import latest_start, round_of
+from gitops_bg.core.groups.subject import digest_of, latest_start, round_of
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
@@ -146,13 +146,20 @@ def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
     return (suspend.until,) if suspend is not None and suspend.until is not None else ()
 
 
+def _policies(world: GroupWorld) -> Iterable[datetime]:
+    """When a policy says something else about the version that group.yaml names, and that is to be promoted."""
+    if world.record.state.stage(world.spec.active) is not VersionStage.CANDIDATE:
+        return ()
+    return policies.moments(round_of(world), digest_of(world, world.spec.active))
+
+
 def _wake_at(world: GroupWorld) -> datetime | None:
     """When a deadline passes, a measurement is due, a policy opens or shuts, a repair waits no longer, a silent Gateway
     counts as one that never says anything, or one that is not silent may have answered.
     """
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
-    moments = [*policy_moments(world), *_end_of_suspension(world), *contest_moments(world)]
+    moments = [*_policies(world), *_end_of_suspension(world), *contest_moments(world)]
     moments += (*analyses.moments(round_of(world)), *hooks.moments(round_of(world)))
     moments += attaching_moments(world)
     latest = latest_start(world)

@@ -4,24 +4,24 @@ Computed after a decision, and only if some policy asks about others.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from gitops_bg.core.checks.policies.peer import waits_for_turn
+from gitops_bg.core.delivery.policies import with_place
 from gitops_bg.core.groups.gates import gates_of
-from gitops_bg.core.groups.gating.policies import of_promotion, place_of, verdicts
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.subject import run_of_active, version_of
+from gitops_bg.core.groups.subject import digest_of, round_of, run_of_active, version_of
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.policies.facts import Labels, Peer
 from gitops_bg.core.model.version import AppKey, GroupKey
 
 
 def peer_of(world: GroupWorld, labels: Callable[[AppKey], Labels]) -> Peer:
     """Return the group after a decision; ``labels`` gives those of its services."""
-    seen = peer_on_record(world.key, world.record, labels, world.spec.active)
-    return seen if seen.moving else replace(seen, queued=_queued(world))
+    seen, version = peer_on_record(world.key, world.record, labels, world.spec.active), world.wanted
+    is_next = world.record.transition is None and world.record.state.stage(version) is VersionStage.CANDIDATE
+    if seen.moving or not is_next:
+        return seen
+    return with_place(round_of(world), seen, digest_of(world, version), gates_of(world, version))
 
 
 def peer_on_record(key: GroupKey, record: GroupRecord, labels: Callable[[AppKey], Labels], asked_for: str = "") -> Peer:
@@ -43,19 +43,6 @@ def _moving_to(record: GroupRecord, wanted: str) -> str:
         return "" if moving.goes_back else moving.target
     is_judged = run is not None and run.open and record.state.stage(wanted) is not VersionStage.LEGACY
     return version_of(run) if run is not None and is_judged else ""
-
-
-def _queued(world: GroupWorld) -> tuple[int, str] | None:
-    """Return its place, if it waits only for its turn."""
-    version = world.wanted
-    if world.record.transition is not None or world.record.state.stage(version) is not VersionStage.CANDIDATE:
-        return None
-    others = (*_gates(world, version), *of_promotion(world, version))
-    return place_of(world, version) if waits_for_turn(others, verdicts(world, version)) else None
-
-
-def _gates(world: GroupWorld, version: str) -> Iterator[GateResult]:
-    return (gate for gate in gates_of(world, version) if gate.kind != GateKind.POLICY)
 
 
 def _brought(key: GroupKey, record: GroupRecord, version: str) -> Iterator[AppKey]:

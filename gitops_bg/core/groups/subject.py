@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitops_bg.core.delivery.subject import Round
+from gitops_bg.core.delivery.subject import Judged, Round
+from gitops_bg.core.groups.gating import policies
 from gitops_bg.core.groups.gating.members import members_healthy
-from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.routes.rivals import first_of_others
+from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import HookRun, HookType
+from gitops_bg.core.model.record import Cause, Hold
 from gitops_bg.core.questions import answered_once
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
@@ -147,6 +151,49 @@ class GroupSubject:
         """Another content is asked about anew, and the same one once somebody asked for another version."""
         return f"to ask anew, {asked_anew(self.world, version_in(digest))}"
 
+    def answer(self, run: AnalysisRun) -> str:
+        """Before a promotion, as for a hook; what serves is measured once."""
+        if run.stage is POST:
+            return f"set active: {run.fallback} to go back, promote another version, or remove postPromotionAnalysis"
+        return f"to measure anew, {asked_anew(self.world, version_of(run))}"
+
+    def awaits_before(self, _: str) -> str:
+        """A version of a group is measured under its own name."""
+        return "begins when every service is healthy, and nobody suspends the group"
+
+    def awaits_after(self) -> str:
+        """It begins when requests have moved."""
+        return "begins when the Gateway has taken the routes"
+
+    def arrival(self) -> datetime | None:
+        """A Gateway may refuse the routes for ever."""
+        return latest_start(self.world)
+
+    def hold(self, digest: str) -> Hold | None:
+        """What failed would fail again, what was aborted waits."""
+        return self.world.record.held(digest)
+
+    def lift(self, hold: Hold) -> str:
+        """What a Gateway was too late for, it may be too late for again."""
+        first = "mend what the Gateway says, then " if hold.cause is Cause.LATE else ""
+        return f"{first}{asked_anew(self.world, version_in(hold.digest))}"
+
+    def resume(self) -> str:
+        """No verb changes that line."""
+        return "remove suspend from group.yaml"
+
+    def rival(self) -> str:
+        """Which route of somebody else gets requests before those of the group, or which former name still does."""
+        return first_of_others(self.world, carrying_routes(self.world)) or left_behind(self.world)
+
+    def judged(self, digest: str) -> tuple[Judged, ...]:
+        """What policies say about each service that moves with a version."""
+        return policies.judged(self.world, version_in(digest))
+
+    def place(self, digest: str) -> tuple[int, str]:
+        """The place of a version in the queue."""
+        return policies.place(self.world, version_in(digest))
+
 
 def asked_anew(world: GroupWorld, version: str) -> str:
     """What a person does to have a version measured, or asked about, once more."""
@@ -157,20 +204,23 @@ def asked_anew(world: GroupWorld, version: str) -> str:
 @answered_once
 def round_of(world: GroupWorld) -> Round[GroupSubject]:
     """The hooks and analyses of a group, as they are."""
-    record, spec, suspended = world.record, world.spec, is_suspended(world)
+    record, spec = world.record, world.spec
     return Round(
         of=GroupSubject(world),
         key=str(world.key),
         now=world.now,
         epoch=record.epoch,
         serving=record.state.only(VersionStage.ACTIVE),
-        suspended=suspended,
-        frozen=suspended,
-        resumed_at=record.operator.resumed_at,
+        suspension=spec.suspend if world.suspended else None,
+        frozen=world.suspended,
+        resumed_at=world.resumed_at,
         hooks=spec.hooks,
         hook_runs=record.hook_state.runs,
         before=spec.pre_promotion_analysis,
         after=spec.post_promotion_analysis,
         analyses=record.analyses,
         open_gates=record.hook_state.open_gates,
+        problems=world.desired.problems,
+        main=world.desired.main,
+        lost=record.lost,
     )

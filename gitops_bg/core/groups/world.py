@@ -84,6 +84,17 @@ class GroupWorld:
         """What was answered about this world (`core.questions`)."""
         return {}
 
+    @cached_property
+    def suspended(self) -> bool:
+        """Whether ``suspend`` of group.yaml is in force now."""
+        suspend = self.spec.suspend
+        return suspend is not None and suspend.lasts(self.now)
+
+    @cached_property
+    def resumed_at(self) -> datetime | None:
+        """When the last suspension ended; None where there was none, or while the first one lasts."""
+        return self.record.operator.resumed_by(self.now, suspended=self.suspended)
+
     @property
     def gateway(self) -> GroupGateway | None:
         """How the routes that carry traffic are attached; None: nowhere.

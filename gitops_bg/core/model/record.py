@@ -418,6 +418,12 @@ class OperatorState:
     restarted: datetime | None = None
     """The last ``spec.restartAt`` that was carried out or cancelled."""
 
+    def resumed_by(self, now: datetime, *, suspended: bool) -> datetime | None:
+        """When the last suspension ended, where it is known whether one lasts ``now``; None where there was none, or
+        while the first one lasts.
+        """
+        return now if self.suspended and not suspended else self.resumed_at
+
     def has_answered(self, request: str) -> bool:
         """Whether the request of this id is answered: nobody carries it out again, wherever it comes from."""
         return request == self.request or request in self.requests_before

@@ -1,6 +1,6 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
-from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
+from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.git.offers import (
     follows_traffic_elsewhere,
     is_offered_here,
@@ -13,6 +13,7 @@ from gitops_bg.core.checks.pods.availability import is_expired
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.checks.versions import is_old_tag
+from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing

@@ -15,7 +15,6 @@ from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.contests import pauses
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
-from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.leaving import routes_first
@@ -26,10 +25,10 @@ from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_
 from gitops_bg.core.checks.pods.restart import recheck_at
 from gitops_bg.core.checks.pods.scheduling import late_at as pods_listed_at
 from gitops_bg.core.checks.pods.stabilization import stabilization_ends
-from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.route_moves import why_not_moved
 from gitops_bg.core.checks.subject import listeners, round_of
-from gitops_bg.core.delivery import analyses, hooks, outbox
+from gitops_bg.core.delivery import analyses, hooks, outbox, policies
+from gitops_bg.core.delivery.gates import live_verdict
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
@@ -166,7 +165,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield Deadline(gate.kind, behind, gate.reason, gate.until, shown=False)
     yield from _calls(world)
     yield from _measurements(world)
-    for moment in policy_moments(world):
+    coming = world.incoming or world.candidate
+    for moment in policies.moments(round_of(world), coming.digest) if coming is not None else ():
         yield _hidden(GateKind.POLICY, "a policy says something else", moment)
     for moment in moments_of_merges(world):
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
@@ -220,9 +220,11 @@ def _calls(world: World) -> Iterator[Deadline]:
 
 
 def _measurements(world: World) -> Iterator[Deadline]:
-    for moment in analyses.moments(round_of(world)) if world.record.analyses.runs else ():
+    if not world.record.analyses.runs:
+        return
+    for moment in analyses.moments(round_of(world)):
         yield _hidden(GateKind.ANALYSIS, "a measurement is due", moment)
-    verdict = live_verdict(world, None)
+    verdict = live_verdict(round_of(world))
     if verdict and verdict.until:
         yield _hidden(GateKind.ANALYSIS, verdict.reason, verdict.until)
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.gating.analyses import live_verdict
+from gitops_bg.core.delivery.gates import live_verdict
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.groups.subject import version_of
+from gitops_bg.core.groups.subject import round_of, version_of
 from gitops_bg.core.model.analysis.history import MOST_RUNS
 from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, GateResult, Phase
@@ -102,7 +102,8 @@ def test_a_group_that_does_not_pass_before_its_promotion_stays_and_says_why(
     assert world.settle().phase is phase
     assert (world.stages, world.answers()) == ("v1A v2C", before)
     assert (gate(world).open, gate(world).reason) == (False, said)
-    assert gate(world).remedy == "gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back"
+    anew = "gitops-bg retry shop/store, change a file in v2/, or set active: v1 and back"
+    assert gate(world).remedy == f"to measure anew, {anew}"
     answered = condition(world, "AnalysisPassed")
     assert answered[:2] == (False, found.value)
     assert answered[2].startswith("pre-promotion analysis of v2: smoke ✔0 ")
@@ -405,7 +406,7 @@ def test_a_version_that_is_wanted_again_before_requests_left_it_is_measured_anew
     world.settle()
     assert (world.stages, measured(world)) == ("v1L v2A", []), "requests are to leave it, once v1 has pods"
     if found is not BAD:
-        assert condition(world, "Ready")[2].startswith("post-promotion analysis: begins anew if the group stays")
+        assert condition(world, "Ready")[2].startswith("post-promotion analysis: begins anew if traffic does not")
     world.active = "v2"
     world.settle()
     run = world.record.analyses.run(POST)
@@ -572,7 +573,7 @@ def test_routes_that_the_gateway_refuses_after_the_switch_delay_the_analysis_and
     world.active = "v3"
     waits = f"of what serves now: post-promotion analysis: {begins}"
     assert (gate(world).open, gate(world).reason, gate(world).until) == (False, waits, latest)
-    verdict = live_verdict(world.decided())
+    verdict = live_verdict(round_of(world.decided()))
     assert verdict is not None
     assert not verdict.open
     world.after_it = Plan(unknown="analysis/smoke.yaml: is broken")

@@ -3,7 +3,8 @@
 None where nothing serves yet: the first deployment asks nobody. The reason of a manual gate says how to open it.
 """
 
-from gitops_bg.core.checks.subject import SKIPPED, AppSubject, round_of
+from gitops_bg.core.checks.subject import AppSubject, round_of
+from gitops_bg.core.delivery.gates import SKIPPED
 from gitops_bg.core.delivery.hooks import hook_gate, hooks_of, is_skipped, run_of
 from gitops_bg.core.delivery.subject import Round
 from gitops_bg.core.model.decision import GateKind, GateResult

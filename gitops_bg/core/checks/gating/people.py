@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gitops_bg.core.checks.pods.availability import expires_at, ready_since
-from gitops_bg.core.checks.subject import SKIPPED
 from gitops_bg.core.checks.versions import is_old_tag
+from gitops_bg.core.delivery.gates import SKIPPED
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.spec import OnExpire, PromoteVia

@@ -1,27 +1,24 @@
-"""The gates of promotion policies: one for each shut rule, and one for each open policy.
+"""The gates of promotion policies that only an app has (`core.delivery.policies`).
 
-They are judged before the agent commits, and again when traffic would move; never for a rollback (I6). An app that no
-policy matches has none.
+Policies are judged before the agent commits, and again when traffic would move; never for a rollback (I6).
 """
 
-from gitops_bg.core.checks.policies.facts import verdicts
-from gitops_bg.core.checks.policies.results import carries, of_promotion, of_verdicts
+from collections.abc import Iterable
+
+from gitops_bg.core.checks.subject import round_of
+from gitops_bg.core.delivery.policies import carries, policies
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 
 
-def policies(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What all policies say about the promotion of a version."""
-    return (*of_promotion(world, version), *of_verdicts(verdicts(world, version)))
-
-
-def policies_of_first(world: World, version: Version) -> tuple[GateResult, ...]:
+def policies_of_first(world: World, version: Version) -> Iterable[GateResult]:
     """What all policies say about the first deployment; nothing where a version serves and only its first commit is
     missing, nor where it is a release group that is promoted.
     """
-    return () if world.record.routing.traffic or world.desired.in_candidate else policies(world, version)
+    is_for_it = not world.record.routing.traffic and not world.desired.in_candidate
+    return policies(round_of(world), version.digest) if is_for_it else ()
 
 
 def offered_alone(world: World, version: Version) -> GateResult | None:

@@ -3,27 +3,26 @@
 The core requests facts only if a policy asks for them: an app without policies costs nothing.
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from gitops_bg.core.checks.policies.judge import judge_each
 from gitops_bg.core.checks.policies.match import asks_for_messages
 from gitops_bg.core.checks.policies.people import standing
+from gitops_bg.core.delivery.policies import PROMOTE_ALONE, of_commit, place_in_queue
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
 from gitops_bg.core.model.record import Cause, Record
 from gitops_bg.core.model.spec import OnExpire
-from gitops_bg.core.model.version import AppOrGroup, Source, Version
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World, resolve
 
 VERSION_LABEL = "app.kubernetes.io/version"
-LAST = 2**53
-"""The place in the queue of versions that are not merged yet: after all that are."""
 _WENT_BACK = (Cause.ROLLED_BACK, Cause.ABORTED, Cause.ANALYSIS_FAILED, Cause.HOOK_REFUSED, Cause.PODS_FAILED)
 _NOTHING = Policing()
 
@@ -63,12 +62,15 @@ def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
     return judge_each(policing.all_policies, lambda: facts_of(world, version), world.now)
 
 
-def moments(world: World) -> tuple[datetime, ...]:
-    """Return the moments at which time alone changes a verdict on the next version."""
-    version = world.incoming or world.candidate
-    if world.desired.policing is None or version is None:
-        return ()
-    return tuple(verdict.until for verdict in verdicts(world, version) if verdict.until)
+def said_by_commit(world: World, version: Version) -> Iterator[GateResult]:
+    """What the commit of the promotion says against it; and that the branch which was merged held more than the
+    promotion when it was seen last, however it was merged.
+    """
+    then = world.desired.policing.then if world.desired.policing else None
+    yield from of_commit(then)
+    if then is not None and not then.beside and world.record.git.beside == version.digest:
+        reason = f"its promotion branch held other files when {then.commit[:10]} promoted it"
+        yield GateResult(GateKind.POLICY, False, reason, remedy=PROMOTE_ALONE)
 
 
 @answered_once
@@ -112,13 +114,6 @@ def place_of(world: World, version: Version) -> tuple[int, str]:
     primary = world.desired.primary
     merge = primary.changed_by if primary and world.primary_digest == version.digest else None
     return place_in_queue(world.spec.app, merge, version.rollout_started_at)
-
-
-def place_in_queue(who: AppOrGroup, merge: Source | None, since: datetime) -> tuple[int, str]:
-    """Return the place of an app or a group that waits ``since``: the position of its merge in main; lower is first."""
-    if merge is not None and merge.landed is not None:
-        return merge.landed, str(who)
-    return LAST, f"{since.isoformat()} {who}"
 
 
 def _version(world: World, version: Version, commits: Mapping[str, CommitFacts]) -> VersionFacts:

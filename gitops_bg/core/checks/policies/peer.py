@@ -3,22 +3,20 @@
 Computed after a decision, and only if some policy asks about others.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_switch
-from gitops_bg.core.checks.policies.facts import facts_of, place_of, verdicts
-from gitops_bg.core.checks.policies.results import of_promotion
+from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_switch
+from gitops_bg.core.checks.policies.facts import facts_of
 from gitops_bg.core.checks.situations import phase_of
+from gitops_bg.core.checks.subject import round_of
+from gitops_bg.core.delivery.policies import with_place
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.decision import GateKind, GateResult, Phase
-from gitops_bg.core.model.policies.facts import Peer, Verdict
+from gitops_bg.core.model.decision import GateResult, Phase
+from gitops_bg.core.model.policies.facts import Peer
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
-
-CONCURRENCY = "concurrency"
 
 
 def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...], since: datetime | None) -> Peer:
@@ -26,16 +24,16 @@ def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...],
 
     ``since`` is when it became healthy, if known; otherwise it counts from now.
     """
-    phase, active = phase_of(world), world.active
-    moving = commits or is_moving(world)
+    phase, active, version = phase_of(world), world.active, _next(world)
     peer = Peer(
         who=world.spec.app,
         labels=labels,
         healthy_since=(since or world.now) if phase is Phase.HEALTHY else None,
         phase=phase.value,
-        moving=moving,
-        queued=None if moving else _queued(world),
+        moving=commits or is_moving(world),
     )
+    if version is not None and not peer.moving:
+        peer = with_place(round_of(world), peer, version.digest, _gates(world, version))
     if active is None:
         return peer
     serving = facts_of(world, active).to
@@ -56,26 +54,13 @@ def is_moving(world: World) -> bool:
     return (judged and world.switch_kind is not SwitchKind.ROLLBACK) or active.routed_at is None
 
 
-def _queued(world: World) -> tuple[int, str] | None:
-    """Return its place, if it waits only for its turn."""
+def _next(world: World) -> Version | None:
+    """The version that may wait for its turn."""
     version = world.incoming or world.candidate
-    if version is None or (world.switch_kind is SwitchKind.ROLLBACK and world.incoming):
-        return None
-    others = (*_gates(world, version), *of_promotion(world, version))
-    return place_of(world, version) if waits_for_turn(others, verdicts(world, version)) else None
+    return None if world.switch_kind is SwitchKind.ROLLBACK and world.incoming else version
 
 
-def waits_for_turn(gates: Iterable[GateResult], found: Iterable[Verdict]) -> bool:
-    """Return whether something waits for its turn, and for nothing else: what also waits for pods delays no other.
-
-    ``found`` is what policies say, ``gates`` all else.
-    """
-    return {verdict.rule for verdict in found if verdict.holds} == {CONCURRENCY} and all_open(gates)
-
-
-def _gates(world: World, version: Version) -> Iterator[GateResult]:
+def _gates(world: World, version: Version) -> tuple[GateResult, ...]:
     if world.incoming:
-        gates = gates_before_switch(world, version)
-    else:
-        gates = gates_before_commit(world, version) if world.active else gates_before_first(world, version)
-    return (gate for gate in gates if gate.kind != GateKind.POLICY)
+        return gates_before_switch(world, version)
+    return gates_before_commit(world, version) if world.active else gates_before_first(world, version)

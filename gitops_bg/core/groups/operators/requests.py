@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import is_too_late
 from gitops_bg.core.delivery.hooks import gates_after
-from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.operators.holds import go_back, lift_hold, put_hold
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
@@ -112,7 +111,7 @@ def answer_retry(world: GroupWorld) -> GroupWorld:
     """
     retry, operator, moving = world.spec.retry, world.record.operator, world.record.transition
     is_on_way_back = world.record.override is not None and moving is not None
-    if retry is None or retry.number <= operator.retry or is_suspended(world) or is_on_way_back:
+    if retry is None or retry.number <= operator.retry or world.suspended or is_on_way_back:
         return world
     before = world.with_record(operator=replace(operator, retry=retry.number))
     hold = before.record.held(retry.digest)

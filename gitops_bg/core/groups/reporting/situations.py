@@ -7,15 +7,16 @@ Nothing here decides anything.
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core.checks.git.history import why_rewritten
+from gitops_bg.core.delivery.analyses import found
+from gitops_bg.core.delivery.gates import live_verdict, pre_promotion
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.gating.analyses import PASSED, judged, live_verdict, pre_promotion
+from gitops_bg.core.groups.gating.analyses import PASSED, judged
 from gitops_bg.core.groups.gating.members import brought_by
-from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import first_of_others
-from gitops_bg.core.groups.subject import POST, digest_of
+from gitops_bg.core.groups.subject import POST, digest_of, round_of
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -120,18 +121,19 @@ def _judged(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[Group
     """What an analysis run says, of the version that serves or of the one to serve next; the first that ``holds``."""
 
     def says(world: GroupWorld) -> str:
-        found = next((run for run in judged(world) if holds(world, run)), None)
-        if found is None:
-            return ""
-        verdict = live_verdict(world) if found.stage is POST else pre_promotion(world, world.wanted)
-        return verdict.reason if verdict is not None else f"{found.stage.called}: {found}"
+        run = next((run for run in judged(world) if holds(world, run)), None)
+        if run is None or run.bad:
+            return found(run) if run is not None else ""
+        gate, asked = live_verdict if run.stage is POST else pre_promotion, round_of(world)
+        said = gate(asked, run.digest)
+        return said.reason if said is not None else f"{run.stage.called}: {run}"
 
     return says
 
 
 def _goes_on(world: GroupWorld, run: AnalysisRun) -> bool:
     """Whether an analysis goes on by itself."""
-    return run.running and not (is_suspended(world) and run.stage is AnalysisStage.PRE)
+    return run.running and not (world.suspended and run.stage is AnalysisStage.PRE)
 
 
 def _waits(world: GroupWorld) -> str:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
-from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.observed import LiveRoute
 from gitops_bg.core.groups.plan import carrying_routes, routes_beside
@@ -39,7 +38,7 @@ def attach(world: GroupWorld) -> GroupWorld:
         return world
     carries = world.record.gateway or attached_at(world.key, world.observed.routes.values(), world.spec.gateway)
     world = world.with_record(gateway=carries)
-    if _moves_otherwise(world) or is_suspended(world):
+    if _moves_otherwise(world) or world.suspended:
         return world.with_record(gateway=carries or world.spec.gateway, reattachment=None)
     wanted = world.spec.gateway
     if wanted is None:
@@ -57,7 +56,7 @@ def why_not_attached(world: GroupWorld) -> str:
     if carries is None or (wanted is not None and wanted.attachment == carries.attachment):
         return ""
     if beside is None:
-        why = "the group is suspended" if is_suspended(world) else ""
+        why = "the group is suspended" if world.suspended else ""
     else:
         said = (f"{name}: {live.reason}" for name, live in _live(world, routes_beside(world)) if live.reason)
         why = next(said, "") or first_of_others(world, routes_beside(world))

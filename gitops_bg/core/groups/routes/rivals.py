@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, given_up, rivalries
-from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes, is_written
 from gitops_bg.core.groups.routes.defaults import led_by_default
@@ -25,7 +24,7 @@ def to_take_over(world: GroupWorld) -> tuple[RivalRoute, ...]:
     go. A group that moves, or is suspended, takes nothing over.
     """
     own = carrying_routes(world)
-    if world.record.transition is not None or world.record.left_at is not None or is_suspended(world):
+    if world.record.transition is not None or world.record.left_at is not None or world.suspended:
         return ()
     if not own or not is_written(world) or not _answers(world, own):
         return ()

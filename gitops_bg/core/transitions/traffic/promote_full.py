@@ -7,7 +7,7 @@ version serves, or is no longer wanted (argo-rollouts.md §2.4).
 from dataclasses import replace
 
 from gitops_bg.core.checks.pods.availability import is_in_flight
-from gitops_bg.core.checks.subject import SKIPPED
+from gitops_bg.core.delivery.gates import SKIPPED
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.version import Version

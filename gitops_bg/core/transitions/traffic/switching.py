@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.release import moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import may_take_over
-from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
+from gitops_bg.core.checks.gates import gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.checks.versions import goes_back_still
+from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.policies.facts import Verdict

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.policies.facts import LAST
 from gitops_bg.core.checks.policies.peer import is_moving, peer_of
+from gitops_bg.core.delivery.policies import LAST
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.policies.facts import Others, Peer, Policing

@@ -121,7 +121,7 @@ def test_a_way_back_out_of_a_switch_without_pods_to_go_to_names_them_and_the_way
     assert said(world) == (goes_back, [ill, "gitops-bg group promote shop/store v2"])
     world.active, world.suspend = "v2", Suspension("a holiday")
     world.settle()
-    assert said(world) == (goes_back, [ill, "when it is over, remove suspend from group.yaml"])
+    assert said(world) == (goes_back, [ill, "when it is over: remove suspend from group.yaml"])
 
 
 def test_what_is_rejected_and_what_is_invalid_move_nothing() -> None:
