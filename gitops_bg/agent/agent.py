@@ -24,7 +24,6 @@ from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
-from gitops_bg.agent.groups.commits import CommitWiring, GroupCommits
 from gitops_bg.agent.groups.reconciler import Background as GroupBackground
 from gitops_bg.agent.groups.reconciler import GroupReconciler
 from gitops_bg.agent.groups.thread import GroupThread
@@ -139,7 +138,6 @@ class Agent:
             addresses=settings.addresses,
         )
         self.forge = self._forge_thread()
-        self.group_commits = self._group_commits()
         self.groups = self._group_thread()
         self.group_commands = self._group_commands()
         self.catalog.member_state_of = self.groups.member_state
@@ -198,7 +196,7 @@ class Agent:
         return commit_url(self.settings.repository.url, commit, kind=kind, address=address)
 
     def _group_thread(self) -> GroupThread:
-        beside = GroupBackground(self.measurements, self.hooks, self.group_commits, self.forge)
+        beside = GroupBackground(self.measurements, self.hooks, self.forge)
         return GroupThread(
             GroupReconciler(
                 self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock, self.git
@@ -207,19 +205,6 @@ class Agent:
             may_write=lambda: self.leadership.holds,
             clock=self._clock,
             backoff=Backoff(self._random.random, first=0.5, longest=60.0),
-            crashed=self._crashed,
-        )
-
-    def _group_commits(self) -> GroupCommits:
-        def may_write() -> bool:
-            """A decision made before must not build on the present main, as with the commits of apps."""
-            return self.leadership.holds and not (self.catalog.rewritten or self.catalog.held)
-
-        return GroupCommits(
-            self.repository,
-            CommitWiring(self.metrics, self.git.poll_soon, self._look_soon, may_write),
-            clock=self._steady,
-            backoff=Backoff(self._random.random, first=1.0, longest=300.0),
             crashed=self._crashed,
         )
 
@@ -270,7 +255,6 @@ class Agent:
         self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
         self.git.start()
         self.forge.start()
-        self.group_commits.start()
         self.groups.start()
         self._hanging.start()
         self.git.poll_soon()
@@ -308,7 +292,6 @@ class Agent:
         self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
         self.groups.stop(self._left(until))
-        self.group_commits.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -353,7 +336,7 @@ class Agent:
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
-        beside = self.measurements.idle and self.groups.idle and self.group_commits.idle
+        beside = self.measurements.idle and self.groups.idle
         return self.queue.idle and self.git.idle and beside and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
@@ -534,8 +517,6 @@ class Agent:
             reasons.append("the forge's thread ended")
         if not self.groups.alive:
             reasons.append("the thread of groups ended")
-        if not self.group_commits.alive:
-            reasons.append("the thread that commits for groups ended")
         if not self._clock_watch.alive:
             reasons.append("the thread that watches the clock ended")
         if not self._hanging.alive:

@@ -73,7 +73,7 @@ from gitops_bg.repo.write.commits import Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
 from gitops_bg.repo.write.own_signature import OwnKey
-from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
+from gitops_bg.repo.write.promotion import PrimaryChanges, PrimaryOutcome, Promotions
 from gitops_bg.repo.write.shared_branches import SharedBranches, Who
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.app.settings import default_settings, read_settings
@@ -574,8 +574,9 @@ class Repository:
 
     # What is written.
 
-    def commit_primaries(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
-        """Commit ``primary.yaml`` of apps to main: one commit for each app, one push, compare-and-swap.
+    def commit_primaries(self, changes: PrimaryChanges) -> Mapping[AppOrGroup, PrimaryOutcome]:
+        """Commit ``primary.yaml`` of apps and ``group.yaml`` of groups to main: a commit for each, one push,
+        compare-and-swap.
 
         Raises ``PushRefused`` (protected main), ``RemoteMoved``, ``RemoteUnreachable``; then none was committed, except
         possibly after ``RemoteTimedOut``: the next poll shows it.
@@ -595,9 +596,9 @@ class Repository:
         with self._guarded():
             return self._edits.changed(edits, self._poller.head())
 
-    def offer(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
-        """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``, and
-        ``BranchMoved`` for those that somebody moved since the head that the change was decided from.
+    def offer(self, changes: PrimaryChanges) -> Mapping[AppOrGroup, PrimaryOutcome]:
+        """Put ``primary.yaml`` and ``group.yaml`` on the promotion branches, in one push. Raises as
+        ``commit_primaries``, and ``BranchMoved`` for those with another head than the change was decided from.
         """
         with self._guarded(), self._writing():
             return self._promotions.offer(changes)
@@ -633,16 +634,9 @@ class Repository:
             return self._group_branches.head(group)
 
     def offered_folder(self, group: GroupKey) -> OfferedFolder | None:
-        """What the branch of a group asks for, as last fetched; None where there is none, or main says the same."""
+        """What the branch of a group asks for, as last fetched; None where there is none."""
         with self._guarded():
             return self._group_branches.offered(group)
-
-    def withdraw_merged(self, group: GroupKey) -> None:
-        """Delete the branch of a group where main says the same. Raises as ``withdraw``."""
-        with self._guarded():
-            if self._group_branches.is_merged(group):
-                with self._writing():
-                    self._branches.withdraw({group: None})
 
     # The ledger.
 

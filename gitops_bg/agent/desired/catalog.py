@@ -314,6 +314,11 @@ class Catalog:
         memory = (self._repository.memory(group) if lost else None) or LedgerMemory()
         return LedgerPosition(at.epoch, at.sequence, memory.serving, memory.legacy), doubt
 
+    def refused(self, group: GroupKey) -> str:
+        """Why main takes no commit about a group, nor, where that is refused as well, its branch; or empty."""
+        offer = self._trouble_with(promotion_branch(group)) if self.main_refused else ""
+        return "; ".join(filter(None, (self.main_refused, offer)))
+
     def _trouble_with(self, branch: str) -> str:
         """Why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""
         return self._repository.unread_branch(branch) or self.refusal_of(branch)

@@ -10,15 +10,15 @@ from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog, Refresh
 from gitops_bg.agent.desired.closed_refs import ClosedRefs
-from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult, branch_of, only_ledger, write
+from gitops_bg.agent.desired.git_writes import AnyGitAction, GitChange, GitWriteResult, branch_of, only_ledger, write
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.agent.runtime.gathering import Gathering
-from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
-from gitops_bg.core.model.actions import GitAction, PublishLedger
+from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, WorldChanged, guarded
+from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
@@ -75,7 +75,7 @@ class GitLoop(BackgroundThread):
         self._changes_waiting: dict[AppOrGroup, GitChange] = {}
         self._left_behind: set[AppOrGroup] = set()
         """Those of which what waits is the history that their last batch left behind, and no newer decision."""
-        self._asked: dict[AppOrGroup, tuple[GitAction, ...]] = {}
+        self._asked: dict[AppOrGroup, tuple[AnyGitAction, ...]] = {}
         self._gathering = Gathering()
         self._poll_due = False
         self._policies_due, self._policies_trouble = True, ""
@@ -83,7 +83,7 @@ class GitLoop(BackgroundThread):
         self._told_of_signatures: list[str] = []
         self._told_of_ledger: list[str] = []
         self._refused_at: datetime | None = None
-        self._broken: dict[AppOrGroup, InternalError] = {}
+        self._broken: dict[AppOrGroup, InternalError | InvalidInput] = {}
 
     def stand_by(self) -> None:
         """Drop what waits to be written, because this agent no longer leads. Reading goes on."""
@@ -99,8 +99,10 @@ class GitLoop(BackgroundThread):
             ready = any(self._split(app, change)[0] for app, change in self._changes_waiting.items())
             return not (ready or self._poll_due or self._busy)
 
-    def trouble(self, app: AppOrGroup) -> InternalError | None:
-        """The bug that kept the last change of an app from being written; the write is retried with backoff."""
+    def trouble(self, app: AppOrGroup) -> InternalError | InvalidInput | None:
+        """The bug, or the mistake in a file, that kept the last change of an app from being written; the write is
+        retried with backoff.
+        """
         return self._broken.get(app)
 
     def poll_soon(self) -> None:
@@ -203,7 +205,7 @@ class GitLoop(BackgroundThread):
                 taken[app] = replace(change, actions=now)
         return taken
 
-    def _split(self, app: AppOrGroup, change: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
+    def _split(self, app: AppOrGroup, change: GitChange) -> tuple[tuple[AnyGitAction, ...], tuple[AnyGitAction, ...]]:
         """The actions that may be carried out now, and those whose branch was refused lately."""
         later = tuple(each for each in change.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
         return tuple(each for each in change.actions if each not in later), later
@@ -345,9 +347,11 @@ class GitLoop(BackgroundThread):
             self._backoff.succeeded("incomplete")
 
     def _note_bugs(self, changes: Container[AppOrGroup], written: GitWriteResult) -> None:
-        """Keep the bug that hit an app, so that its next pass, which comes soon, reports it."""
+        """Keep what hit an app and does not pass, so that its next pass, which comes soon, reports it."""
         before = self._broken
-        struck = {app: each for app, each in written.incomplete.items() if isinstance(each, InternalError)}
+        struck = {
+            app: each for app, each in written.incomplete.items() if isinstance(each, InternalError | InvalidInput)
+        }
         self._broken = {app: each for app, each in before.items() if app not in changes} | struck
         self._listener.wake(
             {app for app in before.keys() | struck.keys() if str(before.get(app)) != str(self._broken.get(app))}

@@ -9,11 +9,14 @@ from time import monotonic
 from typing import assert_never
 
 from gitops_bg.agent.reconcile.configuration_content import completed
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
+from gitops_bg.core.groups.decision import CommitActive
+from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
-from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, AppOrGroup, Source, Version
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.record import Event, Record
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
@@ -22,18 +25,24 @@ from gitops_bg.repo.write.messages import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.primary import read_primary, render_primary
+from gitops_bg.spec.groups.content import active_in
+from gitops_bg.spec.groups.layout import group_file
 from gitops_bg.spec.manifests.configuration import Configuration
+from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one
+
+AnyGitAction = GitAction | CommitActive
+"""What an app or a release group may want of Git."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitChange:
     """Everything that one decision wants of Git, with what it was derived from."""
 
-    actions: tuple[GitAction, ...]
+    actions: tuple[AnyGitAction, ...]
     record: Record | GroupRecord
     decided_from: str = ""
-    """The commit of main that the change was derived from: if the app's files changed since, nothing is written."""
+    """The commit of main that the change was derived from: if the files changed since, nothing is written."""
     contents: tuple[Configuration, ...] = ()
     """The content of the ConfigMaps and Secrets that the named versions use, as far as it is known."""
     seen: str | None = None
@@ -71,9 +80,9 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class GitWriteResult:
-    """The result of a batch. ``touched``: apps whose branches may have changed; look at the remote again."""
+    """The result of a batch. ``touched``: those whose branches may have changed; look at the remote again."""
 
-    touched: frozenset[AppKey] = frozenset()
+    touched: frozenset[AppOrGroup] = frozenset()
     refused: str = ""
     """Why main refused the commits, or empty."""
     taken: frozenset[str] = frozenset()
@@ -81,7 +90,7 @@ class GitWriteResult:
     failed: Mapping[str, GitopsBgError] = field(default_factory=dict)
     """The error of each other branch; main is among them only where a retry may help."""
     incomplete: Mapping[AppOrGroup, GitopsBgError] = field(default_factory=dict)
-    """The error of each app whose change lacks a part."""
+    """The error of each app or group whose change lacks a part."""
     pushed: tuple[Pushed, ...] = ()
 
     @property
@@ -90,12 +99,12 @@ class GitWriteResult:
         return tuple(dict.fromkeys((*self.failed.values(), *self.incomplete.values())))
 
 
-def branch_of(repository: Repository, subject: AppOrGroup, action: GitAction) -> str:
+def branch_of(repository: Repository, subject: AppOrGroup, action: AnyGitAction) -> str:
     """The branch that an action writes."""
     match action:
-        case CommitPrimary():
+        case CommitPrimary() | CommitActive(offered=False):
             return repository.settings.branch
-        case OfferPromotion() | WithdrawPromotion():
+        case OfferPromotion() | CommitActive() | WithdrawPromotion():
             return promotion_branch(subject)
         case PublishLedger():
             return repository.settings.state_branch
@@ -132,9 +141,9 @@ def _together(
     repository: Repository, changes: Mapping[AppOrGroup, GitChange], clock: Callable[[], float]
 ) -> GitWriteResult:
     incomplete: dict[AppOrGroup, GitopsBgError] = {}
-    commits = list(_changes(repository, changes, CommitPrimary, incomplete))
-    offers = list(_changes(repository, changes, OfferPromotion, incomplete))
-    withdrawn = {app: changes[app].seen for app in _apps(changes, WithdrawPromotion)}
+    commits = list(_changes(repository, changes, incomplete, offered=False))
+    offers = list(_changes(repository, changes, incomplete, offered=True))
+    withdrawn = {who: changes[who].seen for who in _withdrawing(changes)}
     batch = dict(_ledger(changes))
     main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
     parts: tuple[tuple[str, object, set[str], Callable[[], int]], ...] = (
@@ -142,7 +151,7 @@ def _together(
         (
             "offer",
             offers,
-            {promotion_branch(change.app) for change in offers},
+            {promotion_branch(change.subject) for change in offers},
             lambda: _committed(repository.offer(offers)),
         ),
         ("offer", withdrawn, set(map(promotion_branch, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
@@ -161,7 +170,7 @@ def _together(
                 pushed.append(Pushed(kind, commits_made, clock() - started))
     refusal = failed.get(repository.settings.branch)
     refused = failed.pop(repository.settings.branch) if isinstance(refusal, PushRefused) else None
-    touched = {change.app for change in (*commits, *offers)} | withdrawn.keys()
+    touched = {change.subject for change in (*commits, *offers)} | withdrawn.keys()
     taken = tried - failed.keys() - (main if refused else set())
     return GitWriteResult(frozenset(touched), str(refused or ""), frozenset(taken), failed, incomplete, tuple(pushed))
 
@@ -178,11 +187,11 @@ def _carried_out(branches: set[str], part: Callable[[], int]) -> tuple[int, dict
         return 0, dict.fromkeys(branches, error)
 
 
-def _committed(outcomes: Mapping[AppKey, PrimaryOutcome]) -> int:
+def _committed(outcomes: Mapping[AppOrGroup, PrimaryOutcome]) -> int:
     return sum(outcome.result is PrimaryResult.COMMITTED for outcome in outcomes.values())
 
 
-def _withdrawn(repository: Repository, heads: Mapping[AppKey, str | None]) -> int:
+def _withdrawn(repository: Repository, heads: Mapping[AppOrGroup, str | None]) -> int:
     repository.withdraw(heads)
     return 0
 
@@ -190,22 +199,53 @@ def _withdrawn(repository: Repository, heads: Mapping[AppKey, str | None]) -> in
 def _changes(
     repository: Repository,
     changes: Mapping[AppOrGroup, GitChange],
-    kind: type[CommitPrimary] | type[OfferPromotion],
     incomplete: dict[AppOrGroup, GitopsBgError],
-) -> Iterator[PrimaryChange]:
-    """The changes of all apps; a change that cannot be written whole is left out, and is in ``incomplete``."""
-    for app, change in _of_apps(changes):
+    *,
+    offered: bool,
+) -> Iterator[PrimaryChange[AppOrGroup]]:
+    """The changes of main, or those ``offered`` on branches; one that cannot be written whole is left out, and is in
+    ``incomplete``.
+    """
+    for subject, change in changes.items():
         for action in change.actions:
-            if isinstance(action, kind):
-                try:
-                    yield _change(repository, app, action, change)
-                except GitopsBgError as error:
-                    incomplete[app] = error
+            try:
+                match subject, action:
+                    case AppKey(), CommitPrimary() | OfferPromotion():
+                        if isinstance(action, OfferPromotion) is offered:
+                            yield _of_app(repository, subject, action, change)
+                    case GroupKey(), CommitActive() if action.offered is offered:
+                        yield _of_group(repository, subject, action, change)
+            except GitopsBgError as error:
+                incomplete[subject] = error
 
 
-def _change(
+def _of_group(
+    repository: Repository, group: GroupKey, action: CommitActive, change: GitChange
+) -> PrimaryChange[GroupKey]:
+    """Raises ``InvalidInput`` where the file names another version in a folder with a mistake, or cannot be edited."""
+    path = group_file(group)
+    content = repository.text_file(path, change.decided_from)
+    if isinstance(content, Problem):
+        raise InvalidInput(content)
+    named = active_in(content or b"")
+    if content is None or named != action.named:
+        said = f"names {named or 'no version'}, and the group has a mistake: nobody knows what was meant"
+        raise InvalidInput(Problem(path, said, remedy="mend it"))
+    movement = Movement(
+        subject=group,
+        event=Event.ROLLED_BACK,
+        from_version=version_number(named) or None,
+        to_version=version_number(action.version) or None,
+        by=action.by,
+        reason=action.reason,
+    )
+    edited = set_field(content, ("spec", "active"), action.version, path)
+    return PrimaryChange(edited, change.decided_from, movement, change.seen)
+
+
+def _of_app(
     repository: Repository, app: AppKey, action: CommitPrimary | OfferPromotion, change: GitChange
-) -> PrimaryChange:
+) -> PrimaryChange[AppKey]:
     version = _with_source(repository, app, action.version)
     movement = Movement(
         subject=app,
@@ -243,12 +283,10 @@ def _promoted_from(repository: Repository, app: AppKey, digest: str) -> Source |
     return None
 
 
-def _apps(changes: Mapping[AppOrGroup, GitChange], kind: type[GitAction]) -> set[AppKey]:
-    return {app for app, change in _of_apps(changes) if any(isinstance(action, kind) for action in change.actions)}
-
-
-def _of_apps(changes: Mapping[AppOrGroup, GitChange]) -> Iterator[tuple[AppKey, GitChange]]:
-    return ((subject, change) for subject, change in changes.items() if isinstance(subject, AppKey))
+def _withdrawing(changes: Mapping[AppOrGroup, GitChange]) -> Iterator[AppOrGroup]:
+    for subject, change in changes.items():
+        if any(isinstance(action, WithdrawPromotion) for action in change.actions):
+            yield subject
 
 
 def _ledger(changes: Mapping[AppOrGroup, GitChange]) -> Iterator[tuple[AppOrGroup, LedgerBatch]]:

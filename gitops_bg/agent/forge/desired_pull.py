@@ -1,4 +1,4 @@
-"""What a finished look at an app wants of the forge: from facts and decision to plain data. Reads and writes nothing.
+"""What a finished look at an app or a group wants of the forge: from facts to plain data. Reads and writes nothing.
 
 Title, text and status follow the head of the branch. What people put there is theirs: it is described, with an id of
 its own, so that closing it refuses nothing that the agent offered before; the agent merges none of it.
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from gitops_bg.agent.groups.facts import GroupFacts
+from gitops_bg.agent.groups.offered import OfferedGroup
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.gating.policies import offered_alone
 from gitops_bg.core.checks.git.offers import is_way_back
@@ -15,6 +17,8 @@ from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in
 from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
+from gitops_bg.core.groups.inspect.proposal import proposal_of
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.git.pulls import PullState, offer_of, offer_of_branch
@@ -24,7 +28,7 @@ from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.forge.heard import Asks
-from gitops_bg.forge.offer import Content, DesiredPull, Offer, Side
+from gitops_bg.forge.offer import Content, DesiredPull, GroupOffer, Offer, Side
 from gitops_bg.spec.manifests.configuration import find
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes
 
@@ -40,6 +44,20 @@ def desired_pull_of(facts: Facts, decision: Decision, world: World, cluster: str
     if decision.silent or not facts.desired.seen or not world.main_counts:
         return None
     return replace(_desired(facts, decision, world, cluster, base), asks=_asks(world))
+
+
+def desired_pull_of_group(
+    facts: GroupFacts, record: GroupRecord, now: datetime, cluster: str, base: str
+) -> DesiredPull:
+    """Return the wish; ``record`` is the decided one, ``base`` the branch that promotions are merged into."""
+    wish, offered = DesiredPull(looks=facts.looks, asks=facts.asks), facts.offered
+    if not isinstance(offered, OfferedGroup):
+        return replace(wish, settled=offered is None)
+    asks = proposal_of(facts.group, facts.desired, offered.desired, facts.observed, record, now)
+    offer = GroupOffer(
+        facts.group, cluster, offered.id, offered.branch.name, base, offered.branch.commit, offered.since, asks
+    )
+    return replace(wish, offer=offer)
 
 
 def _asks(world: World) -> Asks:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.forge.desired_group_pull import desired_pull_of_group
-from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
+from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of, desired_pull_of_group
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts

@@ -26,7 +26,7 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.edits import as_seen, with_fields
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.groups.layout import group_file, group_folder
 from gitops_bg.spec.groups.load import GroupConfig
 
 
@@ -122,7 +122,7 @@ class GroupCommands:
             raise PromotionRejected(Rejection.IS_ACTIVE, f"main asks for {version}: promote another one first")
         folder = f"{group_folder(group)}/{version}/"
         found = self._repository.files_below(group_folder(group))
-        path = _group_file(group)
+        path = group_file(group)
         edits: dict[str, EditOrNew] = {path: partial(as_seen, active, path)}
         edits |= {path: _removed for path in found if path.startswith(folder)}
         return self._commit(seen, edits, f"delete {version}")
@@ -147,7 +147,7 @@ class GroupCommands:
 
     def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> Asked:
         """Commit fields of group.yaml, where main names the version that was seen."""
-        path = _group_file(seen.group)
+        path = group_file(seen.group)
         return self._commit(
             seen, {path: partial(with_fields, fields, seen.spec.active, path)}, subject, str(fields["active"])
         )
@@ -178,9 +178,9 @@ class GroupCommands:
 
         Raises `PromotionRejected` where one contradicts the other.
         """
-        group, path = seen.group, _group_file(seen.group)
+        group, path = seen.group, group_file(seen.group)
         standing = self._repository.offered_folder(group) if seen.offered else None
-        if standing is None or standing.commit != seen.offered or not standing.parent:
+        if standing is None or standing.is_merged or standing.commit != seen.offered or not standing.parent:
             return edits, ""
         before, after = (
             self._repository.files_below(group_folder(group), commit) for commit in (standing.parent, standing.commit)
@@ -207,10 +207,6 @@ def _demand_agreement(
 
 def _content(file: File | None) -> bytes:
     return file.content if file is not None and isinstance(file.content, bytes) else b""
-
-
-def _group_file(group: GroupKey) -> str:
-    return f"{group_folder(group)}/{GROUP_FILE}"
 
 
 def _removed(_: bytes) -> None:

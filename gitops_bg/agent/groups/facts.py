@@ -20,7 +20,7 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupState
-from gitops_bg.core.groups.observed import FormerGroup, ObservedGroup
+from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGroup
 from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
@@ -54,6 +54,16 @@ class GroupFacts:
     """Whether a forge is asked at all."""
     looks: Looks = NO_LOOKS
     """The look at main that it comes from."""
+
+    @property
+    def decided_from(self) -> str:
+        """The commit of main that the facts are of."""
+        return self.desired.main.at.commit
+
+    @property
+    def offered_head(self) -> str:
+        """The head of the group's branch; empty where there is none."""
+        return self.observed.branch.commit if self.observed.branch is not None else ""
 
     def decide(self, now: datetime) -> GroupDecision:
         """Return what the engine decides on these facts."""
@@ -120,7 +130,8 @@ class GroupGatherer:
         observed = replace(live, rivals=with_formers(live.rivals, *self._left_main(reading, group, live)))
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         desired = replace(config.desired, policing=policing.members, alerts=_alerts(reading, group))
-        offered = self._offered(reading, group, config.desired, seen.record.state)
+        offered, branch = self._offered(reading, group, config.desired, seen.record.state)
+        observed = replace(observed, branch=branch, main_refused=self._catalog.refused(group))
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
         return GroupFacts(
             group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
@@ -157,21 +168,24 @@ class GroupGatherer:
 
     def _offered(
         self, reading: Reading, group: GroupKey, main: DesiredGroup, state: GroupState
-    ) -> OfferedGroup | GitopsBgError | None:
-        """Return what the branch of the group asks for, with what policies ask about that; or why nobody can read it:
-        nothing else waits for that.
+    ) -> tuple[OfferedGroup | GitopsBgError | None, GroupBranch | None]:
+        """Return what the branch of the group asks for, with what policies ask about that, or why nobody can read it,
+        since nothing else waits for that; and the branch.
         """
         try:
             with guarded(f"reading the branch of {group}"):
                 found = self._branches.of(group, main)
-                if found is None or found.desired.spec is None:
-                    return found
+                if not isinstance(found, OfferedGroup):
+                    return None, found
+                if found.desired.spec is None:
+                    return found, found.branch
                 policing = self._policing.of(reading, group, found.desired, state, promoted=False)
         except GitopsBgError as error:
             if isinstance(error, InternalError):
                 log_bug(error)
-            return error
-        return replace(found, desired=replace(found.desired, policing=policing.members), asks=policing.asks)
+            return error, self._branches.unread(group)
+        offered = replace(found, desired=replace(found.desired, policing=policing.members), asks=policing.asks)
+        return offered, found.branch
 
 
 def _with_others(desired: DesiredGroup, others: Others) -> DesiredGroup:

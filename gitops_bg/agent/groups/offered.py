@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 
 from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.observed import GroupBranch
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.heard import NO_ASKS, Asks
+from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import as_merged
 
@@ -17,7 +20,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class OfferedGroup:
     """The branch, and what main would say of the group after its merge."""
 
-    head: str
+    branch: GroupBranch
     id: str
     """Equal ids ask for the same, on whichever main they were made."""
     since: datetime
@@ -34,15 +37,25 @@ class OfferedGroups:
         self._repository = repository
         self._folders = folders
 
-    def of(self, group: GroupKey, main: DesiredGroup) -> OfferedGroup | None:
-        """Return what the branch asks for; None where there is none, or main says the same. Raises the errors of
-        ``core.errors``.
+    def of(self, group: GroupKey, main: DesiredGroup) -> OfferedGroup | GroupBranch | None:
+        """Return what the branch asks for; only the branch where main says the same, None where there is none. Raises
+        the errors of ``core.errors``.
         """
-        found = self._repository.offered_folder(group)
+        found, name = self._repository.offered_folder(group), promotion_branch(group)
         if found is None:
             return None
+        if found.is_merged:
+            return GroupBranch(name, found.commit, is_merged=True)
         before = self._folders.files(group, found.parent) if found.parent else {}
         desired = as_merged(main, group, before, self._folders.files(group, found.commit))
         facts = self._repository.commit_facts([found.commit]).get(found.commit)
+        is_own = facts is not None and cluster_in(facts.message) == self._repository.settings.cluster
+        active = desired.spec.active if desired.spec is not None else ""
+        branch = GroupBranch(name, found.commit, active, is_own=is_own)
         since = (facts.at if facts is not None else None) or _LONG_AGO
-        return OfferedGroup(found.commit, found.folder, since, desired)
+        return OfferedGroup(branch, found.folder, since, desired)
+
+    def unread(self, group: GroupKey) -> GroupBranch | None:
+        """The branch of a group of which nobody can say now what it asks for; None where there is none."""
+        head = self._repository.group_branch_head(group)
+        return GroupBranch(promotion_branch(group), head) if head else None

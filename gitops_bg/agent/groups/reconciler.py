@@ -13,7 +13,6 @@ from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.forge.thread import ForgeThread
-from gitops_bg.agent.groups.commits import GroupCommits
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftGroups
 from gitops_bg.agent.groups.members import has_pods
@@ -58,7 +57,6 @@ class Background:
 
     measurements: MeasurementRunner
     hooks: HookCaller
-    commits: GroupCommits
     forge: ForgeThread
 
 
@@ -106,7 +104,6 @@ class GroupReconciler:
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
         groups = self._catalog.reading.groups
-        self._beside.commits.main_was_read(groups)
         self._beside.forge.keep_groups(groups)
         return dict.fromkeys((*groups, *list(self._records)))  # Those that left main are told so.
 
@@ -225,8 +222,7 @@ class GroupReconciler:
             group, facts.observed.uid, decision.record, decision.measurements, self._clock()
         )
         self._beside.hooks.take(group, decision.calls)
-        if facts.desired.main.counts:
-            self._beside.commits.submit(group, decision.commit)
+        self._submit(group, decision, facts.decided_from, facts.offered_head)
         if facts.desired.main.moves:
             self._beside.forge.take_group(facts, decision.record, now)
         self._know(group, decision.record)
@@ -311,6 +307,7 @@ class GroupReconciler:
         else:
             self._ending.discard(group)
         uid = str(seen.body["metadata"]["uid"])
+        self._submit(group, decision, decision.record.main.commit)
         self._tell_of(group, uid, seen.record, decision)
         self._carry_out(group, uid, {}, decision)
         return decision if left.policy is DeletionPolicy.DELETE else None
@@ -342,13 +339,12 @@ class GroupReconciler:
     def _with_answers(self, facts: GroupFacts, now: datetime) -> GroupFacts:
         """Return the facts with what those beside have found since the last look."""
         group, beside = facts.group, self._beside
-        trouble, shown = beside.commits.trouble(group), beside.forge.view(group)
+        shown, trouble = beside.forge.view(group), self._git.trouble(group)
         observed = replace(
             facts.observed,
             calls={called.id: called for called in beside.hooks.answers(group)},
             measurements=beside.measurements.results(group, facts.seen.record, now),
-            commit_trouble=trouble.reason,
-            commit_branch=trouble.branch,
+            main_refused=str(trouble) if trouble is not None else facts.observed.main_refused,
             contests=self._contests.of(group),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
@@ -362,10 +358,15 @@ class GroupReconciler:
             self._records.pop(group, None)
             self._unread.add(group)
 
+    def _submit(self, group: GroupKey, decision: GroupDecision, decided_from: str, seen: str | None = None) -> None:
+        """Hand what Git is to get to the Git thread."""
+        record = decision.record
+        entries = publication(record) if not decision.silent else ()
+        self._git.submit(group, GitChange((*entries, *decision.git), record, decided_from, seen=seen))
+
     def _tell_of(self, group: GroupKey, uid: str, before: GroupRecord, decision: GroupDecision) -> None:
-        """Say and count what a newly saved record adds to the former one, and have Git write it."""
+        """Say and count what a newly saved record adds to the former one."""
         after = decision.record
-        self._git.submit(group, GitChange(publication(after), after))
         for entry in news(before, after):
             grave = severity_of(entry) is not Severity.INFO
             self._tell(group, uid, EVENTS[entry.event].reason, entry_message(entry), warning=grave)

@@ -164,7 +164,9 @@ class Reconciler:
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
         """Add the condition of a bug that hit the app, in the Git thread or in the pass before, until all is done."""
-        error = self._catalog.reading.broken.get(app) or self._git.trouble(app) or self._bugs.get(app)
+        unwritten = self._git.trouble(app)
+        unwritten = unwritten if isinstance(unwritten, InternalError) else None
+        error = self._catalog.reading.broken.get(app) or unwritten or self._bugs.get(app)
         return decision if error is None else broken(decision, internal_error(app, error))
 
     def _with_answer(self, facts: Facts, decision: Decision) -> Decision:

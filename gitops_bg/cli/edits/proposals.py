@@ -17,7 +17,7 @@ from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import PushRefused
@@ -56,7 +56,7 @@ def change_to(  # noqa: PLR0913 - by keyword
     reason: str,
     content: bytes,
     overrides: tuple[str, ...] = (),
-) -> PrimaryChange:
+) -> PrimaryChange[AppKey]:
     """Return the change to primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before.
 
     ``overrides`` are the policies that the request overrides.
@@ -81,20 +81,20 @@ def change_to(  # noqa: PLR0913 - by keyword
     return PrimaryChange(content, facts.decided_from, movement, facts.offered_head)
 
 
-def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:
+def propose(session: Session, output: Output, change: PrimaryChange[AppKey]) -> Proposed:
     """Commit the change to main; if main refuses, put it on the promotion branch.
 
     Notify the agent and update the clone.
     """
     output.writes()
     proposed = _pushed(session, change)
-    session.nudge(change.app)
+    session.nudge(change.subject)
     follow_push(session, output, proposed.commit if proposed.changed and not proposed.branch else "")
     return proposed
 
 
-def _pushed(session: Session, change: PrimaryChange) -> Proposed:
-    app, repository = change.app, session.repository
+def _pushed(session: Session, change: PrimaryChange[AppKey]) -> Proposed:
+    app, repository = change.subject, session.repository
     try:
         outcome = repository.commit_primaries([change])[app]
     except PushRefused as error:
@@ -105,23 +105,23 @@ def _pushed(session: Session, change: PrimaryChange) -> Proposed:
     return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED)
 
 
-def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
+def _demand_current(result: PrimaryResult, change: PrimaryChange[AppKey]) -> None:
     if result is PrimaryResult.SUPERSEDED:
-        raise WorldChanged(f"{change.app}: somebody touched its files in main meanwhile; look, and run it again")
+        raise WorldChanged(f"{change.subject}: somebody touched its files in main meanwhile; look, and run it again")
 
 
-def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange, ...]:
+def changed_by(facts: Facts, change: PrimaryChange[AppKey]) -> tuple[ConfigurationChange, ...]:
     """Return how the change's ConfigMaps and Secrets differ from those in main's primary.yaml."""
     primary = facts.desired.primary
     refs = primary.snapshot.configuration if primary else ()
     before = [each for each in facts.config.configuration if each.ref in refs]
-    return configuration_changes(before, configuration_in(change.content, change.app))
+    return configuration_changes(before, configuration_in(change.content, change.subject))
 
 
 def report_proposal(
     output: Output,
     proposed: Proposed,
-    change: PrimaryChange,
+    change: PrimaryChange[AppKey],
     branch: str,
     asked: str = "",
     waits: Sequence[str] = (),
@@ -140,7 +140,7 @@ def report_proposal(
     else:
         shown = label(movement.to_version, movement.to_digest)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
-        output.line(f"{change.app}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
+        output.line(f"{change.subject}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
         for wait in waits:
             output.line(f"traffic waits: {wait}", "yellow")
     for each in changes if proposed.changed else ():
@@ -154,10 +154,10 @@ def tell_where_it_is_offered(output: Output, proposed: Proposed, branch: str) ->
     output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
 
 
-def _json(proposed: Proposed, change: PrimaryChange) -> dict[str, Any]:
+def _json(proposed: Proposed, change: PrimaryChange[AppKey]) -> dict[str, Any]:
     movement = change.movement
     return {
-        "app": str(change.app),
+        "app": str(change.subject),
         "event": movement.event,
         "from": movement.from_version,
         "to": movement.to_version,

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.events import Notice
@@ -108,16 +109,23 @@ class DeleteGroup:
 
 @dataclass(frozen=True, slots=True)
 class CommitActive:
-    """Have main name the version that serves, unless it names another than ``named`` by now: somebody else decided.
-
-    It says so until main does; who writes to Git does it once.
-    """
+    """Have main name the version that serves instead of the one that was left: Git did not ask for that."""
 
     named: str
+    """The version that group.yaml names."""
     version: str
     reason: str
+    by: str = ""
+    offered: bool = False
+    """Main refuses the agent's commits: put it on the branch of the group, for somebody to merge."""
+
+    def __str__(self) -> str:
+        said = f"active: {self.version} in group.yaml"
+        where = f"offer {said} on the branch of the group" if self.offered else f"commit {said} to main"
+        return f"{where}: {self.named} was left: {self.reason}"
 
 
+GroupGitAction = CommitActive | WithdrawPromotion
 GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService | TakeOver | DeleteGroup
 
 
@@ -133,8 +141,8 @@ class GroupDecision:
     """Those of the version that group.yaml asks for, while it is not active."""
     wake_at: datetime | None = None
     """When time alone changes the decision."""
-    commit: CommitActive | None = None
-    """What Git is to say; no action, because the cluster never waits for Git."""
+    git: tuple[GroupGitAction, ...] = ()
+    """What main, or the branch of the group, is to say; apart, because the cluster never waits for Git."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""
     notices: tuple[tuple[Notice, str], ...] = ()

@@ -22,7 +22,7 @@ from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.operators.holds import lift_answered
 from gitops_bg.core.groups.operators.requests import answer_requests, answer_retry
-from gitops_bg.core.groups.plan import actions_of, commit_of
+from gitops_bg.core.groups.plan import actions_of, write_to_git
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import (
     drop_removed,
@@ -134,7 +134,7 @@ def _decided(
         conditions=conditions_of(world),
         gates=gates_to_show(world),
         wake_at=_wake_at(world),
-        commit=commit_of(world),
+        git=write_to_git(world),
         measurements=analyses.due(round_of(world)),
         notices=world.notices,
         calls=calls_due(world),

@@ -97,6 +97,21 @@ class LedgerPosition:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupBranch:
+    """The branch of a group, which asks people for a merge, as it was fetched last."""
+
+    name: str
+    commit: str
+    """Its head."""
+    active: str = ""
+    """The version that main names after its merge; empty where nobody can read that."""
+    is_own: bool = False
+    """Whether its commit says that an agent of this cluster made it."""
+    is_merged: bool = False
+    """Whether main says all of it, however it was merged."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedGroup:
     """All of it at one moment."""
 
@@ -124,10 +139,10 @@ class ObservedGroup:
     """The repairs of late, of what others changed; as far as this process made them."""
     measurements: tuple[MeasurementResult, ...] = ()
     """The results that no saved record contains."""
-    commit_trouble: str = ""
-    """Why the agent's last commit of this group is not in main; empty where it is, or where there was none."""
-    commit_branch: str = ""
-    """The branch that has the commit which main refuses; empty where none has."""
+    main_refused: str = ""
+    """Why main takes no commit from the agent, or none of this group; empty where nothing is in its way."""
+    branch: GroupBranch | None = None
+    """The branch of the group; None where there is none."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
     verification: SourceVerification | None = None
@@ -141,10 +156,17 @@ class ObservedGroup:
     pull: PullRequest | None = None
     """The pull request of the group's branch, as a forge last showed it; None where there is none."""
 
-    @property
-    def to_merge(self) -> str:
-        """What people are to merge for the commit that main refuses: the pull request, else the branch; empty where
-        there is neither.
+    def to_merge(self, version: str) -> str:
+        """What people are to merge to have main name a version: the pull request, else the branch; empty where there is
+        neither.
         """
-        is_open = self.pull is not None and self.pull.state is PullState.OPEN and self.commit_branch
-        return self.pull.url if is_open and self.pull is not None else self.commit_branch
+        if self.branch is None or self.branch.active != version:
+            return ""
+        return self.pull.url if self.pull is not None and self.pull.state is PullState.OPEN else self.branch.name
+
+    def in_the_way(self, version: str) -> str:
+        """Why the agent cannot have main name a version; empty where nothing is in its way."""
+        branch = self.branch
+        if not self.main_refused or branch is None or branch.is_own or branch.active == version:
+            return self.main_refused
+        return f"{self.main_refused}; and {branch.name} has what somebody else asked for: merge it, or delete it"

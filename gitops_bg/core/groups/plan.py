@@ -4,7 +4,9 @@ The group never touches a pod: it writes HTTPRoutes, and the Services with the s
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
+from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
@@ -14,13 +16,16 @@ from gitops_bg.core.groups.decision import (
     DeleteService,
     FollowMember,
     GroupAction,
+    GroupGitAction,
     Move,
 )
+from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of
 from gitops_bg.core.questions import answered_once
 
@@ -182,8 +187,34 @@ def foreign_service(world: GroupWorld) -> str:
     return ""
 
 
-def commit_of(world: GroupWorld) -> CommitActive | None:
-    """What Git is to say once traffic is back from a version that failed (DESIGN §1): it still names that one.
+def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
+    """What main, or the group's branch, is to say; nothing while the remote is unreachable, or main does not count.
+
+    What somebody else asks for on the branch stays there. Where main has it, it goes, whoever asked for it.
+    """
+    if away(world.observed) or not world.desired.main.counts:
+        return ()
+    wanted, branch = _return_of_override(world), world.observed.branch
+    if branch is not None and branch.is_merged:
+        return (WithdrawPromotion("main has it"),)  # First: what takes its place would be in its way.
+    if wanted is None:
+        return _stale_branch(world)
+    if not world.observed.main_refused:
+        return (wanted,)
+    may_offer = branch is None or (branch.is_own and branch.active != wanted.version)
+    return (replace(wanted, offered=True),) if may_offer else ()
+
+
+def _stale_branch(world: GroupWorld) -> tuple[GroupGitAction, ...]:
+    """Delete the agent's own branch once nothing asks for it, as of an app."""
+    branch = world.observed.branch
+    if branch is None or not branch.is_own or is_suspended(world) or world.desired.problems:
+        return ()
+    return (WithdrawPromotion("its version is not wanted any more"),)
+
+
+def _return_of_override(world: GroupWorld) -> CommitActive | None:
+    """The commit that tells Git that traffic is back from a version that failed (DESIGN §1): main still names that one.
 
     A version whose folder left main cannot be named.
     """
@@ -192,7 +223,7 @@ def commit_of(world: GroupWorld) -> CommitActive | None:
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
     if override is None or is_moving or not is_back or to not in world.desired.versions:
         return None
-    return CommitActive(override.baseline, to, override.reason)
+    return CommitActive(override.baseline, to, override.reason, override.by)
 
 
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:

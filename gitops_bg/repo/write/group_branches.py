@@ -25,6 +25,8 @@ class OfferedFolder:
     """The main that it was made on; empty where it has no parent."""
     folder: str
     """The object id of the group's folder there: equal ids are equal wishes."""
+    is_merged: bool
+    """Whether it asks for nothing that main does not say, however it was merged."""
 
 
 class GroupBranches:
@@ -71,22 +73,17 @@ class GroupBranches:
         self._branches.write(self._branches.seen({group: seen}), wanted)
         return offered
 
-    def is_merged(self, group: GroupKey) -> bool:
-        """Whether the branch of a group asks for nothing that main does not say, however it was merged."""
+    def offered(self, group: GroupKey) -> OfferedFolder | None:
+        """What the branch of a group asks for; None where there is none."""
         tracked = self._mirror.tracked()
         standing, main = tracked.get(promotion_branch(group)), tracked.get(self._mirror.settings.branch)
-        if standing is None or main is None:
-            return False
-        return self._folder(group, standing) == self._folder(group, main) or self._mirror.is_ancestor(standing, main)
-
-    def offered(self, group: GroupKey) -> OfferedFolder | None:
-        """What the branch of a group asks for; None where there is none, or main says the same."""
-        standing = self._mirror.tracked().get(promotion_branch(group))
-        if standing is None or self.is_merged(group):
+        if standing is None:
             return None
-        found = self._mirror.commits([standing]).get(standing)
+        found, folder = self._mirror.commits([standing]).get(standing), self._folder(group, standing)
         parents = found.parents if found is not None else ()
-        return OfferedFolder(standing, parents[0] if parents else "", self._folder(group, standing))
+        is_same = main is not None and folder == self._folder(group, main)
+        is_merged = is_same or (main is not None and self._mirror.is_ancestor(standing, main))
+        return OfferedFolder(standing, parents[0] if parents else "", folder, is_merged)
 
     def _folder(self, group: GroupKey, commit: str) -> str:
         path = group_folder(group)

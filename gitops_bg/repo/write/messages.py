@@ -11,17 +11,17 @@ from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import Subject, SubjectKind
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.printable import one_line
 
 Of = TypeVar("Of", bound=Subject)
+About_co = TypeVar("About_co", bound=Subject, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Movement(Generic[Of]):
+class Movement(Generic[About_co]):
     """One event of an app or a release group, or a request for one, as commits describe it."""
 
-    subject: Of
+    subject: About_co
     event: Event
     from_version: int | None = None
     from_digest: str = ""
@@ -73,8 +73,8 @@ def of_entry(subject: Of, entry: LedgerEntry) -> Movement[Of]:
     )
 
 
-def asking(movement: Movement[AppKey], cluster: str, changes: Sequence[object] = ()) -> str:
-    """The message of a commit that changes ``primary.yaml``: it asks, traffic follows.
+def asking(movement: Movement[Of], cluster: str, changes: Sequence[object] = ()) -> str:
+    """The message of a commit that changes ``primary.yaml`` or ``group.yaml``: it asks, traffic follows.
 
     ``changes`` of configuration get a line each.
     """
@@ -116,6 +116,7 @@ def _many(movements: Sequence[Movement[Of]]) -> str:
 def title_of_batch(events: int, subjects: Sequence[Subject]) -> str:
     """How many events, and of which apps or groups: as many names as fit in a title, at least one.
 
+    >>> from gitops_bg.core.model.version import AppKey
     >>> title_of_batch(3, [AppKey("shop", "web"), AppKey("shop", "api")])
     '3 events of web, api'
     """

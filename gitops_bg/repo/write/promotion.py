@@ -1,50 +1,59 @@
-"""Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
+"""Changes of what names the version that serves, ``primary.yaml`` of an app and ``group.yaml`` of a release group:
+commits on main, and the one promotion branch of each (DESIGN §3, §4).
 
 Each change names the commit of main that it was decided from. Where a commit since then touched the app's folder, the
 change is superseded and decided again, even if the files have changed back: somebody promoted and reverted, and that is
-a decision. Nothing is ever rebased or merged (gitops.md §0.2). So a change that lands after another commit for the app
-was decided with knowledge of it: the order in main is the order of decisions (decision 18).
+a decision. Of a group's folder, only what it says now counts. Nothing is ever rebased or merged (gitops.md §0.2). So a
+change that lands after another commit for the app was decided with knowledge of it: the order in main is the order of
+decisions (decision 18).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import repeat
+from typing import Generic, TypeVar
 
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
-from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.files import Entry, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.touched import touched_between
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.promotion_branches import PromotionBranches
-from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft, blob_id
 from gitops_bg.repo.write.messages import Movement, asking
 from gitops_bg.repo.write.shared_branches import Heads, SharedBranches
 from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_file, group_folder
 from gitops_bg.spec.manifests.configuration_changes import configuration_changes, configuration_in
+
+Who_co = TypeVar("Who_co", bound=AppOrGroup, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class PrimaryChange:
-    """``primary.yaml`` of an app should have ``content``; ``movement`` says why."""
+class PrimaryChange(Generic[Who_co]):
+    """``primary.yaml`` of an app, or ``group.yaml``, should have ``content``; ``movement`` says why."""
 
     content: bytes
     decided_from: str
     """The commit of main that the change was decided from; empty where main's files of the app were not read."""
-    movement: Movement[AppKey]
+    movement: Movement[Who_co]
     seen: str | None = None
     """The head of the promotion branch that the change was decided from, empty for no branch; None: the one that was
     fetched when the change is offered.
     """
 
     @property
-    def app(self) -> AppKey:
-        """The app of the change."""
+    def subject(self) -> Who_co:
+        """The app or the group of the change."""
         return self.movement.subject
+
+
+PrimaryChanges = Sequence[PrimaryChange[AppOrGroup]]
 
 
 class PrimaryResult(StrEnum):
@@ -54,7 +63,7 @@ class PrimaryResult(StrEnum):
     UNCHANGED = "unchanged"
     """The content was there already: no commit."""
     SUPERSEDED = "superseded"
-    """Somebody else changed the app's files, or removed the app: decide again."""
+    """Somebody else changed the files, or removed the app or the group: decide again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class PrimaryOutcome:
 
 
 class Promotions:
-    """Writes ``primary.yaml``."""
+    """Writes ``primary.yaml`` and ``group.yaml``."""
 
     def __init__(
         self,
@@ -88,8 +97,8 @@ class Promotions:
         self._offers = offers
         self._trunk = MainBranch(mirror)
 
-    def commit(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
-        """Commit the changes to main, one commit for each app, in one push.
+    def commit(self, changes: PrimaryChanges) -> dict[AppOrGroup, PrimaryOutcome]:
+        """Commit the changes to main, one commit for each app or group, in one push.
 
         Raises ``PushRefused`` where main refuses the push, ``RemoteMoved`` where it keeps moving or was rewritten, and
         the errors of an unreachable remote; then nothing was committed, unless the push timed out.
@@ -106,89 +115,122 @@ class Promotions:
             answer = self._pusher.push([Update(branch, base, commits[-1])])
             if answer.verdicts[branch] is Verdict.TAKEN:
                 done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
-                return outcomes | dict(zip((change.app for change in pending), done, strict=True))
+                return outcomes | dict(zip((change.subject for change in pending), done, strict=True))
             attempts.judge(answer)
             base = self._trunk.again(base)
         raise attempts.given_up()
 
-    def offer(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
-        """Put each change on the promotion branch of its app: one commit on top of main, updated in place.
+    def offer(self, changes: PrimaryChanges) -> dict[AppOrGroup, PrimaryOutcome]:
+        """Put each change on its promotion branch: one commit on top of main, updated in place.
 
         A branch that already offers this content in place of this primary stays unchanged. Raises as ``commit``, and
         ``BranchMoved`` where a branch has another head than the change was decided from: people share it. All others
         are written then.
         """
-        done: dict[AppKey, PrimaryOutcome] = {}
-        left = {promotion_branch(change.app): change for change in changes}
+        done: dict[AppOrGroup, PrimaryOutcome] = {}
+        left = {promotion_branch(change.subject): change for change in changes}
 
         def wanted() -> Heads:
             base = self._trunk.base()
             outcomes, pending = self._derived([*left.values()], base)
             standing = self._standing(pending, base)
             done.update({**outcomes, **standing})
-            fresh = [change for change in pending if change.app not in standing]
+            fresh = [change for change in pending if change.subject not in standing]
             commits = self._committer.build(self._drafts(fresh, base, repeat(base)))
-            return {promotion_branch(change.app): commit for change, commit in zip(fresh, commits, strict=True)}
+            return {promotion_branch(change.subject): commit for change, commit in zip(fresh, commits, strict=True)}
 
         def took(name: str, commit: str | None) -> None:
-            done[left.pop(name).app] = PrimaryOutcome(PrimaryResult.COMMITTED, commit or "")
+            done[left.pop(name).subject] = PrimaryOutcome(PrimaryResult.COMMITTED, commit or "")
 
-        self._branches.write(self._branches.seen({change.app: change.seen for change in changes}), wanted, took)
+        self._branches.write(self._branches.seen({change.subject: change.seen for change in changes}), wanted, took)
         return done
 
     def _derived(
-        self, changes: Sequence[PrimaryChange], base: str
-    ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
+        self, changes: PrimaryChanges, base: str
+    ) -> tuple[dict[AppOrGroup, PrimaryOutcome], list[PrimaryChange[AppOrGroup]]]:
         """The outcomes known at this base, and the changes still to commit."""
         outcomes, pending = {}, []
-        entries = self._files.entries((change.app for change in changes), base)
+        entries = self._entries(changes, base)
         stale = self._stale(changes, base)
         for change in changes:
-            files = entries[change.app]
-            if PRIMARY_FILE in files and files[PRIMARY_FILE].blob == blob_id(change.content, base):
-                outcomes[change.app] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
-            elif not files or change.app in stale:
-                outcomes[change.app] = PrimaryOutcome(PrimaryResult.SUPERSEDED)
+            files, name = entries[change.subject], _file_of(change.subject)
+            if name in files and files[name].blob == blob_id(change.content, base):
+                outcomes[change.subject] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
+            elif not files or change.subject in stale:
+                outcomes[change.subject] = PrimaryOutcome(PrimaryResult.SUPERSEDED)
             else:
                 pending.append(change)
         return outcomes, pending
 
-    def _stale(self, changes: Sequence[PrimaryChange], base: str) -> set[AppKey]:
-        """The apps whose change was decided from files touched since, or from no main of this history."""
-        stale: set[AppKey] = set()
+    def _entries(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, Entry]]:
+        """The files of the folders of apps at a commit, and the ``group.yaml`` of groups."""
+        subjects = [change.subject for change in changes]
+        apps = self._files.entries((each for each in subjects if isinstance(each, AppKey)), commit)
+        found: dict[AppOrGroup, dict[str, Entry]] = dict(apps.items())
+        paths = {each: group_file(each) for each in subjects if isinstance(each, GroupKey)}
+        nodes = self._trees.at(commit, paths.values())
+        for group, path in paths.items():
+            node = nodes.get(path, NOTHING)
+            found[group] = {GROUP_FILE: Entry(path, node.mode, node.id)} if node.id else {}
+        return found
+
+    def _stale(self, changes: PrimaryChanges, base: str) -> set[AppOrGroup]:
+        """Those whose change was decided from files touched since, or from no main of this history."""
+        stale: set[AppOrGroup] = set()
         for commit in {change.decided_from for change in changes} - {base}:
-            apps = {change.app for change in changes if change.decided_from == commit}
+            subjects = {change.subject for change in changes if change.decided_from == commit}
             touched = touched_between(self._mirror, self._trees, commit, base)
-            stale |= apps if touched is None else apps & touched
+            groups = {each for each in subjects if isinstance(each, GroupKey)}
+            differ = {each for each in groups if self._folder(each, commit) != self._folder(each, base)}
+            stale |= subjects if touched is None else (subjects & touched) | differ
         return stale
 
-    def _before(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, str | None]:
-        """The blobs of ``primary.yaml`` at a commit; None where there is none."""
-        entries = self._files.entries((change.app for change in changes), base)
-        found = {app: names.get(PRIMARY_FILE) for app, names in entries.items()}
-        return {app: entry.blob if entry else None for app, entry in found.items()}
+    def _folder(self, group: GroupKey, commit: str) -> str:
+        path = group_folder(group)
+        return self._trees.at(commit, [path]).get(path, NOTHING).folder
 
-    def _drafts(self, changes: Sequence[PrimaryChange], base: str, parents: Iterable[str | int]) -> list[Draft]:
+    def _before(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, str | None]:
+        """The blobs of the files at a commit; None where there is none."""
+        found = {who: names.get(_file_of(who)) for who, names in self._entries(changes, base).items()}
+        return {who: entry.blob if entry else None for who, entry in found.items()}
+
+    def _drafts(self, changes: PrimaryChanges, base: str, parents: Iterable[str | int]) -> list[Draft]:
         blobs = self._before(changes, base)
         before = self._files.contents(blob for blob in blobs.values() if blob)
         return [
-            self._draft(change, before.get(blobs[change.app] or "") or b"", parent)
+            self._draft(change, before.get(blobs[change.subject] or "") or b"", parent)
             for change, parent in zip(changes, parents, strict=False)
         ]
 
-    def _draft(self, change: PrimaryChange, before: bytes, parent: str | int) -> Draft:
-        old, new = (configuration_in(content, change.app) for content in (before, change.content))
-        message = asking(change.movement, self._mirror.settings.named_cluster, configuration_changes(old, new))
-        return Draft(parent, {self._index.places.file(change.app, PRIMARY_FILE): change.content}, message)
+    def _draft(self, change: PrimaryChange[AppOrGroup], before: bytes, parent: str | int) -> Draft:
+        subject, cluster = change.subject, self._mirror.settings.named_cluster
+        if isinstance(subject, GroupKey):
+            return Draft(parent, {group_file(subject): change.content}, asking(change.movement, cluster))
+        old, new = (configuration_in(content, subject) for content in (before, change.content))
+        message = asking(change.movement, cluster, configuration_changes(old, new))
+        return Draft(parent, {self._index.places.file(subject, PRIMARY_FILE): change.content}, message)
 
-    def _standing(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, PrimaryOutcome]:
+    def _standing(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""
-        offered, before = self._offers.blobs(), self._before(changes, base)
-        return {
-            change.app: PrimaryOutcome(PrimaryResult.UNCHANGED, offer.commit)
-            for change in changes
-            if (offer := offered.get(change.app)) is not None
-            and offer.base_blob == before[change.app]
-            and offer.blob == blob_id(change.content, offer.commit)
-            and self._offers.stands_on_main(offer)
-        }
+        before, standing = self._before(changes, base), {}
+        for change in changes:
+            head = self._offered_at(change, before[change.subject])
+            if head:
+                standing[change.subject] = PrimaryOutcome(PrimaryResult.UNCHANGED, head)
+        return standing
+
+    def _offered_at(self, change: PrimaryChange[AppOrGroup], before: str | None) -> str:
+        """The head of the promotion branch that offers a change already; empty where none does."""
+        subject = change.subject
+        if isinstance(subject, GroupKey):
+            head, path = self._mirror.tracked().get(promotion_branch(subject), ""), group_file(subject)
+            blob = self._trees.at(head, [path]).get(path, NOTHING).id if head else ""
+            return head if head and blob == blob_id(change.content, head) else ""
+        offer = self._offers.blobs().get(subject)
+        if offer is None or offer.base_blob != before or offer.blob != blob_id(change.content, offer.commit):
+            return ""
+        return offer.commit if self._offers.stands_on_main(offer) else ""
+
+
+def _file_of(subject: AppOrGroup) -> str:
+    return GROUP_FILE if isinstance(subject, GroupKey) else PRIMARY_FILE

@@ -20,6 +20,15 @@ def group_folder(group: GroupKey) -> str:
     return f"{GROUPS_FOLDER}/{group.namespace}/{group.name}"
 
 
+def group_file(group: GroupKey) -> str:
+    """The path of ``group.yaml``.
+
+    >>> group_file(GroupKey("shop", "store"))
+    'groups/shop/store/group.yaml'
+    """
+    return f"{group_folder(group)}/{GROUP_FILE}"
+
+
 def group_of(path: str) -> tuple[GroupKey, str] | None:
     """The group that a path belongs to, and the rest of the path; None for a path that belongs to none.
 

@@ -22,6 +22,7 @@ from gitops_bg.core.groups.decision import (
     FollowMember,
     GroupAction,
     GroupDecision,
+    GroupGitAction,
     TakeOver,
 )
 from gitops_bg.core.groups.desired import (
@@ -36,6 +37,7 @@ from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import (
     FormerGroup,
+    GroupBranch,
     LedgerPosition,
     LiveRoute,
     Member,
@@ -177,7 +179,7 @@ class World:
     takes_commits: bool = True
     """Whether main takes the agent's commits."""
     branch: str = ""
-    """The branch that has what main does not take."""
+    """The branch that asks for v1, which main does not take from the agent."""
     pull: PullRequest | None = None
     """The pull request of that branch."""
     commits: list[CommitActive] = field(default_factory=list)
@@ -246,8 +248,8 @@ class World:
             contests=self.contests,
             calls=self.calls,
             measurements=tuple(self._measured()),
-            commit_trouble=trouble,
-            commit_branch=self.branch,
+            main_refused=trouble,
+            branch=GroupBranch(self.branch, "b" * 40, "v1", is_own=True) if self.branch else None,
             pull=self.pull,
             ledger=self._ledger() if self.reads_ledger else None,
             requests=tuple(self.requests),
@@ -360,7 +362,7 @@ class World:
             self._carry_out(action)
             writes += 1
             self.trail.append(self.answers())
-        return writes > 0 or is_new or self._answered(decision.calls) or self._committed(decision.commit)
+        return writes > 0 or is_new or self._answered(decision.calls) or self._committed(decision.git)
 
     def _published(self) -> int:
         """Have the ledger take what the saved record has for it; whether there was anything."""
@@ -383,13 +385,14 @@ class World:
         self.called += new
         return bool(new)
 
-    def _committed(self, commit: CommitActive | None) -> bool:
+    def _committed(self, wanted: tuple[GroupGitAction, ...]) -> bool:
         """Whether main has taken a commit that names what serves: only where it still names what failed."""
-        if commit is None or not self.takes_commits or self.active != commit.named:
-            return False
-        self.active = commit.version
-        self.commits.append(commit)
-        return True
+        for commit in wanted:
+            if isinstance(commit, CommitActive) and self.takes_commits and self.active == commit.named:
+                self.active = commit.version
+                self.commits.append(commit)
+                return True
+        return False
 
     def settle(self) -> GroupDecision:
         """Work until nothing is left to do at once."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from gitops_bg.core.groups.decision import CommitActive, GroupAction
+from gitops_bg.core.groups.decision import CommitActive, GroupAction, GroupGitAction
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.operators.requests import aborting
@@ -275,7 +275,16 @@ class Life(Resting[State]):
         git = self.git(state)
         at, memory = git.ledger.position, git.ledger.memory
         ledger = (at.epoch, at.sequence, memory.serving, memory.legacy)
-        return self.with_agent(state, who, self.agent(state, who)._replace(main=git.main, ledger=ledger))
+        return self.with_agent(
+            state,
+            who,
+            self.agent(state, who)._replace(
+                main=git.main,
+                ledger=ledger,
+                branch=git.branch.version if git.branch is not None else "",
+                refused=self.agent(state, who).refused and git.protected,  # Until then it is tried again now and then.
+            ),
+        )
 
     def _outcome(self, state: State, who: str, said: Said = NOTHING) -> Outcome:
         outcome = self.passes.outcome(self.agent(state, who), state.cluster, state.record, said)
@@ -325,10 +334,9 @@ class Life(Resting[State]):
         batch = LedgerBatch(record.epoch, record.ledger, state_of(record))
         agent = agent._replace(
             batch=batch if batch.entries and self.cluster(state).exists else None,
-            commit=outcome.commit,
+            git=outcome.git,
             measures=outcome.measures,
             calls=outcome.calls,
-            refused=agent.refused and outcome.commit is not None,
         )
         return self.with_agent(state, who, agent)
 
@@ -368,27 +376,33 @@ class Life(Resting[State]):
     def put(self, state: State, who: str, answered: bool = True) -> State | None:
         """The Git thread writes what the last pass wants; not ``answered``: the process dies before it hears."""
         agent = self.agent(state, who)
-        if agent.batch is None and agent.commit is None:
+        if agent.batch is None and not agent.git:
             return None
         if agent.batch is not None:
             ledger, fresh = self.git(state).ledger.taking(agent.batch)
             promises.told(self.git(state).ledger, agent.batch, fresh)
             state = self.with_git(state, ledger=as_decided_from(ledger))
-        if agent.commit is not None:
-            state = self._put_commit(state, who, agent.commit)
-        agent = self.agent(state, who)._replace(batch=None, commit=None)
+        for action in agent.git:
+            state = self._put_action(state, who, action)
+        agent = self.agent(state, who)._replace(batch=None, git=())
         if not answered:
             return self.with_agent(state, who, Agent())
         return self.fetch(self.with_agent(state, who, agent), who)
 
-    def _put_commit(self, state: State, who: str, commit: CommitActive) -> State:
-        head = self.head(state)
-        if head.active != commit.named or commit.version not in head.names or head.broken:
+    def _put_action(self, state: State, who: str, action: GroupGitAction) -> State:
+        head, git, agent = self.head(state), self.git(state), self.agent(state, who)
+        is_on_main = isinstance(action, CommitActive) and not action.offered
+        if not is_on_main and agent.branch != (git.branch.version if git.branch is not None else ""):
+            return state  # Somebody else has moved the branch.
+        if not isinstance(action, CommitActive):
+            return self.with_git(state, branch=None)
+        if head != self.head_of(state, who) or head.broken or head.active != action.named:
             return state  # Somebody else decided.
-        if self.git(state).protected:
-            refused = self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
-            return self.with_git(refused, branch=commit)
-        return self.commit(state, active=commit.version, by_agent=True)
+        if action.offered:
+            return self.with_git(state, branch=action)
+        if git.protected:
+            return self.with_agent(state, who, agent._replace(refused=True))
+        return self.commit(state, active=action.version, by_agent=True)
 
     # --- getting on with it ---------------------------------------------------------------------------------
 
@@ -464,7 +478,7 @@ class Life(Resting[State]):
         for when, then in (("at rest", state), ("a day later", self._after(state, 86_400.0))):
             for who in self._agents():
                 outcome = self._outcome(then, who)
-                if outcome.actions or outcome.record != then.record or outcome.commit:
+                if outcome.actions or outcome.record != then.record or outcome.git:
                     raise Violation(f"I5: {when} it still wants {[str(one) for one in outcome.actions]}")
 
     # --- all that can happen --------------------------------------------------------------------------------

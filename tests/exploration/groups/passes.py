@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gitops_bg.core.groups import decision as act
 from gitops_bg.core.groups import engine
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec
-from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.observed import GroupBranch, LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
     record: int
     actions: tuple[act.GroupAction, ...]
     wake: float | None
-    commit: act.CommitActive | None
+    git: tuple[act.GroupGitAction, ...] = ()
     measures: tuple[Any, ...] = ()
     calls: tuple[Any, ...] = ()
     look_again: bool = False
@@ -85,7 +85,7 @@ class Passes:
         """What the engine says where the agent sees this; ``pods``: the cluster whose pods its cache still shows."""
         head, main = self.pools.main[agent.main][-1], self._read(agent, record)
         asked = (agent.measures, agent.calls) if said is not NOTHING else ()
-        key = (head, main, agent.ledger, agent.refused, cluster, record, said, asked, pods)
+        key = (head, main, agent.ledger, agent.refused, agent.branch, cluster, record, said, asked, pods)
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = self._decide(agent, cluster, record, said, pods)
@@ -96,12 +96,12 @@ class Passes:
         try:
             answer = self.decision(agent, cluster, record, said, pods)
         except Exception as error:  # every exception is a finding
-            return Outcome(record, (), None, None, broken=f"{type(error).__name__}: {error}")
+            return Outcome(record, (), None, broken=f"{type(error).__name__}: {error}")
         wake = (answer.wake_at - NOW) / timedelta(seconds=1) if answer.wake_at else None
         is_saved = answer.record != before and not answer.silent
         after = self.pools.record.number(canonical(answer.record)) if is_saved else record
         again = answer.look_again
-        return Outcome(after, answer.actions, wake, answer.commit, answer.measurements, answer.calls, again)
+        return Outcome(after, answer.actions, wake, answer.git, answer.measurements, answer.calls, again)
 
     def decision(
         self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1
@@ -142,8 +142,8 @@ class Passes:
             routes={route.name: live_route(cluster, route) for route in sorted(cluster.routes, key=_name)},
             calls={one.id: one for one in answers},
             measurements=tuple(MeasurementResult(one.id, AnalysisPhase(said.verdict), NOW) for one in asked),
-            commit_trouble="main is protected" if agent.refused else "",
-            commit_branch="gitops-bg/store" if agent.refused else "",
+            main_refused="main is protected" if agent.refused else "",
+            branch=GroupBranch("gitops-bg/store", agent.branch, agent.branch, is_own=True) if agent.branch else None,
             ledger=LedgerPosition(*agent.ledger) if agent.ledger is not None else None,
             requests=cluster.requests,
         )

@@ -5,7 +5,7 @@ As `tests.exploration.world` for apps: equal parts are one number, and `now` is 
 
 from typing import NamedTuple
 
-from gitops_bg.core.groups.decision import CommitActive
+from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.hooks import HookCall
@@ -97,8 +97,10 @@ class Agent(NamedTuple):
     """How far the ledger is, as it has read it."""
     refused: bool = False
     """Main did not take its last commit."""
+    branch: str = ""
+    """The version that the branch asks for, as it has read that; empty: there was none."""
     batch: LedgerBatch | None = None
-    commit: CommitActive | None = None
+    git: tuple[GroupGitAction, ...] = ()
     measures: tuple[MeasurementRequest, ...] = ()
     calls: tuple[HookCall, ...] = ()
 

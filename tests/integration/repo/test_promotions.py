@@ -497,7 +497,7 @@ def test_all_branches_are_looked_at_as_often_for_two_apps_as_for_one(
         for act in (
             repository.offer,
             repository.offer,
-            lambda given: repository.withdraw({each.app: None for each in given}),
+            lambda given: repository.withdraw({each.subject: None for each in given}),
         ):
             before = looks[0]
             act(changes)

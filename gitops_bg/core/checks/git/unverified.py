@@ -3,8 +3,24 @@
 Nobody but the operators of the agent says which keys count, so no remedy here is a change of the repository's files.
 """
 
-from gitops_bg.core.model.git.verification import Doubt, UnverifiedCommit
-from gitops_bg.core.model.observed import GitView
+from typing import Protocol
+
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+
+
+class SeesMain(Protocol):
+    """What was seen of main, for an app or a release group."""
+
+    @property
+    def unreachable(self) -> str:
+        """Why it cannot be read; empty where it can."""
+        ...
+
+    @property
+    def verification(self) -> SourceVerification | None:
+        """What became of its commits, where they are verified."""
+        ...
+
 
 _WHY = {
     Doubt.NOT_SIGNED: "is not signed",
@@ -21,13 +37,13 @@ _WAITS = {
 _LISTED = "--verify-signers or --verify-gpg-keys"
 
 
-def held_since(git: GitView) -> str:
+def held_since(git: SeesMain) -> str:
     """Why the newest main is not read although the remote answers; empty where it is."""
     held = git.verification.held if git.verification else None
     return describe(held) if held else ""
 
 
-def away(git: GitView) -> str:
+def away(git: SeesMain) -> str:
     """Why nobody can change anything by Git now: the remote does not answer, or the newest main is not read."""
     return git.unreachable or held_since(git)
 

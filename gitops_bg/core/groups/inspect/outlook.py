@@ -130,9 +130,9 @@ def _left(group: _Group) -> Outlook | None:
     left, to = version_in(override.from_digest), version_in(override.to_digest)
     if group.active != to:
         return Outlook(f"requests go back from {left} to {to} as soon as that answers", tuple(_of_ill(group, to)))
-    if not group.observed.commit_trouble:
+    if not group.observed.main_refused:
         return Outlook(f"{group.serves_on}; the agent commits active: {to} to main")
-    branch = group.observed.to_merge
+    branch = group.observed.to_merge(to)
     by_hand = f"merge {branch}, which names {to}" if branch else f"name {to} in group.yaml"
     back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg group rollback {group.key} {to}")
     again = Advice("or have it tried again as it is", f"gitops-bg retry {group.key}")

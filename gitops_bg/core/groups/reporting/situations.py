@@ -81,7 +81,7 @@ def way_back(world: GroupWorld, override: Override) -> str:
     said = f"{to} serves again instead of {left}: {override.reason}"
     if to not in world.desired.versions:
         return f"{said}; put the folder {to}/ back, which left main: group.yaml cannot name it without"
-    trouble, branch = world.observed.commit_trouble, world.observed.to_merge
+    trouble, branch = world.observed.in_the_way(to), world.observed.to_merge(to)
     what = f"merge {branch}, which sets" if branch else "set"
     todo = f"; {what} active: {to} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
     return f"{said}{todo}"

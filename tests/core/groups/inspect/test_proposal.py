@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.inspect.proposal import Proposal, proposal_of
-from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
@@ -158,7 +158,8 @@ PULL = PullRequest(7, "https://forge/7")
 def test_people_are_to_merge_the_pull_request_or_else_the_branch(
     pull: PullRequest | None, branch: str, found: str
 ) -> None:
-    assert ObservedGroup(pull=pull, commit_branch=branch).to_merge == found
+    observed = ObservedGroup(pull=pull, branch=GroupBranch(branch, "c", "v1") if branch else None)
+    assert (observed.to_merge("v1"), observed.to_merge("v2")) == (found, "")
 
 
 def test_without_a_main_that_can_be_read_nothing_is_named() -> None:

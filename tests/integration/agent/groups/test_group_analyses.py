@@ -120,7 +120,7 @@ def test_a_group_that_fails_after_its_promotion_goes_back_and_git_says_so(store:
     written = yaml.safe_load((store.world.remote.clone / store.folder / "group.yaml").read_text())
     assert written["spec"]["active"] == "v1"
     message = store.world.remote.run("log", "-1", "--format=%B")
-    assert message.startswith("store: roll back to v1\n\nv2 was left: post-promotion analysis failed: ok ")
+    assert message.startswith("store: roll back v2 → v1 [test]\n\nReason: post-promotion analysis failed: ok ")
     assert store.world.remote.run("rev-parse", "HEAD~1").strip() == head, "one commit"
     move = store.status()["history"][0]
     assert (move["kind"], move["target"], move["reason"][:30]) == ("Rollback", "v1", "post-promotion analysis failed")

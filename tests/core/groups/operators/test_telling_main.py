@@ -1,0 +1,142 @@
+"""What Git is to say of a group that went back by itself, in the order of an app: main, or where main refuses, the
+branch; the branch goes once nothing asks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
+from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
+from gitops_bg.core.model.actions import WithdrawPromotion
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.main import Knowledge, MainRead
+from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.spec import Suspension
+from tests.core.groups.simulation import World, store
+from tests.core.groups.test_analysis import FAILED, ONCE
+
+WHY = f"post-promotion analysis failed: {FAILED}"
+COMMIT = CommitActive("v2", "v1", WHY)
+OFFER = replace(COMMIT, offered=True)
+MERGED, UNWANTED = WithdrawPromotion("main has it"), WithdrawPromotion("its version is not wanted any more")
+NAME = "gitops-bg/promote-groups/shop/store"
+OWN = GroupBranch(NAME, "c" * 40, "v1", is_own=True)
+OLDER = replace(OWN, active="v0")
+THEIRS = replace(OLDER, is_own=False, active="v7")
+THE_SAME = replace(OWN, is_own=False)
+NOBODY_CAN_READ = GroupBranch(NAME, "c" * 40)
+STALE = GroupBranch(NAME, "c" * 40, is_merged=True)
+REFUSED = "main is protected"
+HELD = SourceVerification(UnverifiedCommit("c" * 40, "eve", Doubt.NOT_SIGNED))
+
+
+def gone_back() -> World:
+    world = store(after_it=ONCE)
+    world.settle()
+    world.active, world.takes_commits = "v2", False
+    world.settle()
+    world.finds[AnalysisStage.POST] = AnalysisPhase.FAILED
+    world.settle()
+    assert world.stages == "v1A v2C"
+    return world
+
+
+def wanted(world: World, desired: DesiredGroup | None = None, **observed: object) -> tuple[GroupGitAction, ...]:
+    """What the group wants of Git where this is seen."""
+    seen: ObservedGroup = replace(world.observed(), main_refused="", branch=None)
+    seen = replace(seen, **observed)  # type: ignore[arg-type]
+    return decide_group(world.key, desired or world.desired(), seen, world.record, world.now).git
+
+
+@pytest.mark.parametrize(
+    ("branch", "refused", "found"),
+    [
+        (None, "", (COMMIT,)),
+        (OWN, "", (COMMIT,)),
+        (THEIRS, "", (COMMIT,)),
+        (None, REFUSED, (OFFER,)),
+        (OWN, REFUSED, ()),
+        (THE_SAME, REFUSED, ()),
+        (OLDER, REFUSED, (OFFER,)),
+        (THEIRS, REFUSED, ()),
+        (NOBODY_CAN_READ, REFUSED, ()),
+        (STALE, "", (MERGED,)),
+        (STALE, REFUSED, (MERGED,)),
+    ],
+)
+def test_a_way_back_is_committed_or_where_main_refuses_offered_once(
+    branch: GroupBranch | None, refused: str, found: tuple[GroupGitAction, ...]
+) -> None:
+    assert wanted(gone_back(), branch=branch, main_refused=refused) == found
+
+
+@pytest.mark.parametrize(
+    ("branch", "found"),
+    [(None, ()), (OWN, (UNWANTED,)), (THEIRS, ()), (THE_SAME, ()), (NOBODY_CAN_READ, ()), (STALE, (MERGED,))],
+)
+def test_of_a_group_that_wants_nothing_only_what_the_agent_offered_and_what_main_has_is_deleted(
+    branch: GroupBranch | None, found: tuple[GroupGitAction, ...]
+) -> None:
+    world = store()
+    world.settle()
+    assert wanted(world, branch=branch) == found
+
+
+def test_what_the_agent_offered_stays_while_the_group_is_suspended_or_has_a_mistake() -> None:
+    world = store()
+    world.settle()
+    main = world.desired()
+    assert main.spec is not None
+    suspended = replace(main, spec=replace(main.spec, suspend=Suspension("a holiday")))
+    broken = replace(main, problems=(Problem("group.yaml", "is no YAML"),))
+    assert [wanted(world, each, branch=OWN) for each in (suspended, broken)] == [(), ()]
+
+
+@pytest.mark.parametrize("seen", [{"unreachable": "the remote is away"}, {"verification": HELD}])
+def test_nothing_is_written_while_the_newest_main_cannot_be_read(seen: dict[str, object]) -> None:
+    assert wanted(gone_back(), **seen) == ()
+
+
+def test_nothing_is_written_to_a_main_that_does_not_count() -> None:
+    world = gone_back()
+    lost = replace(world.desired(), main=MainRead(knowledge=Knowledge.REWRITTEN, lost="c" * 40))
+    assert wanted(world, lost, branch=OWN) == ()
+
+
+def test_who_aborted_is_named() -> None:
+    world = gone_back()
+    override = world.record.override
+    assert override is not None
+    world.record = replace(world.record, override=replace(override, by="ada"))
+    assert wanted(world) == (replace(COMMIT, by="ada"),)
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (COMMIT, f"commit active: v1 in group.yaml to main: v2 was left: {WHY}"),
+        (OFFER, f"offer active: v1 in group.yaml on the branch of the group: v2 was left: {WHY}"),
+    ],
+)
+def test_each_action_says_itself(action: CommitActive, said: str) -> None:
+    assert str(action) == said
+
+
+@pytest.mark.parametrize(
+    ("branch", "trouble"),
+    [
+        (None, REFUSED),
+        (OWN, REFUSED),
+        (THE_SAME, REFUSED),
+        (THEIRS, f"{REFUSED}; and {NAME} has what somebody else asked for: merge it, or delete it"),
+    ],
+)
+def test_what_is_in_the_way_of_a_commit_is_said(branch: GroupBranch | None, trouble: str) -> None:
+    assert ObservedGroup(main_refused=REFUSED, branch=branch).in_the_way("v1") == trouble
+    assert ObservedGroup(branch=branch).in_the_way("v1") == ""
