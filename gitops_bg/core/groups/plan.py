@@ -19,7 +19,6 @@ from gitops_bg.core.groups.decision import (
     GroupGitAction,
     Move,
 )
-from gitops_bg.core.groups.gating.suspension import is_suspended
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
@@ -208,7 +207,7 @@ def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
 def _stale_branch(world: GroupWorld) -> tuple[GroupGitAction, ...]:
     """Delete the agent's own branch once nothing asks for it, as of an app."""
     branch = world.observed.branch
-    if branch is None or not branch.is_own or is_suspended(world) or world.desired.problems:
+    if branch is None or not branch.is_own or world.suspended or world.desired.problems:
         return ()
     return (WithdrawPromotion("its version is not wanted any more"),)
 
