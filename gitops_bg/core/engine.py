@@ -72,8 +72,8 @@ from gitops_bg.core.transitions.traffic.promote_full import end_full
 from gitops_bg.core.transitions.traffic.release import note_release
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
-from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs, forget_runs
-from gitops_bg.core.transitions.verdicts.hooks import begin_hooks, take_hook_answers
+from gitops_bg.core.transitions.verdicts.analysis import forget_runs
+from gitops_bg.core.transitions.verdicts.subject import step_of_app
 from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.transitions.versions.availability import note_availability
 from gitops_bg.core.transitions.versions.restart import note_restart
@@ -107,13 +107,13 @@ STEPS: tuple[Callable[[World], World], ...] = (
     lift_by_revert,  # somebody reverted that revert
     hear_pull_request,  # somebody closed the pull request, or reopened it
     hear_merges,  # who merged the version that serves, and who approved it
-    take_hook_answers,  # read the answers of hooks, act on them
-    advance_analyses,  # read measurements, act on the verdicts of analyses
+    step_of_app(hooks.take_hook_answers),  # read the answers of hooks, act on them
+    step_of_app(analyses.take_measurements),  # read measurements, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, retire
     end_full,  # promote --full has reached its aim
     note_availability,  # which versions are ready since when, and which take too long
-    begin_hooks,  # start the hooks of the version on its way
-    begin_runs,  # start the analyses of available versions, and of the one just promoted
+    step_of_app(hooks.begin_hooks),  # start the hooks of the version on its way
+    step_of_app(analyses.begin_runs),  # start the analyses of available versions, and of the one just promoted
     watch_active,  # pods that fail after the switch
     abort_late,  # progressDeadlineAbort
     abort_expired,  # expireAfterSeconds

@@ -124,7 +124,7 @@ TABLE = (
             "follow_target_revert",
             "answer_requests",
             "take_hook_answers",
-            "advance_analyses",
+            "take_measurements",
             "watch_active",
             "decide_switch",
         ),

@@ -78,13 +78,14 @@ def _steps() -> str:
     """The steps in their order, with the comments beside them in the code."""
     comments = _comments()
     rows = []
-    for number, step in enumerate(engine.STEPS, 1):
-        place = (inspect.getsourcefile(step) or "").rpartition("gitops_bg/")[2]
-        rows.append((str(number), f"`{step.__name__}`", comments[step.__name__], f"[{place}](../../gitops_bg/{place})"))
+    for number, (step, comment) in enumerate(zip(engine.STEPS, comments, strict=True), 1):
+        place = (inspect.getsourcefile(inspect.unwrap(step)) or "").rpartition("gitops_bg/")[2]
+        rows.append((str(number), f"`{step.__name__}`", comment, f"[{place}](../../gitops_bg/{place})"))
     return _table(("", "Step", "Is about", "In"), rows)
 
 
-def _comments() -> dict[str, str]:
+def _comments() -> list[str]:
+    """What the code says beside each step."""
     source = inspect.getsource(engine)
     lines = source.splitlines()
     assign = next(
@@ -93,7 +94,7 @@ def _comments() -> dict[str, str]:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "STEPS"
     )
     assert isinstance(assign.value, ast.Tuple)
-    return {ast.unparse(one): lines[one.lineno - 1].partition("# ")[2] for one in assign.value.elts}
+    return [lines[one.lineno - 1].partition("# ")[2] for one in assign.value.elts]
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

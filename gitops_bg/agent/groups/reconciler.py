@@ -342,7 +342,7 @@ class GroupReconciler:
         shown, trouble = beside.forge.view(group), self._git.trouble(group)
         observed = replace(
             facts.observed,
-            calls={called.id: called for called in beside.hooks.answers(group)},
+            calls=beside.hooks.answers(group),
             measurements=beside.measurements.results(group, facts.seen.record, now),
             main_refused=str(trouble) if trouble is not None else facts.observed.main_refused,
             contests=self._contests.of(group),

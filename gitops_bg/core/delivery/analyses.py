@@ -1,17 +1,18 @@
 """The analyses of a version, before its promotion and after it: which run begins, begins anew or is over, and what is
 measured (argo-rollouts.md §3).
 
-Nothing is measured here. What follows from a verdict is the caller's: an app aborts, holds and goes back, a group stays
-or goes back.
+Nothing is measured here. Failed, or too many errors: before the promotion the version is on hold, after it traffic goes
+back. Inconclusive: a pause, which a promotion or a retry answers with a new run.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.delivery import hooks
-from gitops_bg.core.delivery.subject import Round, Subject
+from gitops_bg.core.delivery.subject import Round, Rounds, Subject, W
 from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import (
     AnalysisRun,
     MeasurementRequest,
@@ -24,8 +25,88 @@ from gitops_bg.core.model.analysis.runs import (
 from gitops_bg.core.model.analysis.runs import due as due_of
 from gitops_bg.core.model.analysis.runs import moments as moments_of
 from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.record import Cause, Event
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
+
+
+# --- steps ---
+
+
+def take_measurements(world: W, rounds: Rounds[W]) -> W:
+    """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
+    world = _answer_pause(_without_stale(world, rounds), rounds)
+    asked = rounds(world)
+    for run in measured(asked, asked.measurements) if asked.measurements else ():
+        after = replace(run, named=not run.running and rounds(world).of.is_named(run.digest))
+        world = _conclude(_with_run(world, after, rounds), after, rounds)
+    return world
+
+
+def begin_runs(world: W, rounds: Rounds[W]) -> W:
+    """Begin the runs that are due, now that it is known which versions can be asked, and are on their way."""
+    world = _without_stale(world, rounds)
+    asked = rounds(world)
+    for run in begun(asked, asked.of.coming()) if asked.before or asked.after else ():
+        world = _with_run(world, run, rounds)
+    return world
+
+
+def await_verdict(world: W, digest: str, fallback: str, rounds: Rounds[W]) -> W:
+    """Await the verdict on a promotion once traffic has moved; nobody asks for one on a way back (I6). One on a former
+    try of the same version ends.
+    """
+    asked = rounds(world)
+    last = asked.analyses.run(POST)
+    if last is not None and last.digest == digest:
+        world = asked.of.with_part(asked.analyses.without_run(last, asked.now))
+        asked = rounds(world)
+    if asked.after is None or asked.in_full == digest:
+        return world
+    return _with_run(world, _first_run(asked, POST, digest, fallback), rounds)
+
+
+def _without_stale(world: W, rounds: Rounds[W]) -> W:
+    """Forget the runs that nobody needs any more, and begin those anew that say nothing any more. An unfinished one
+    after promotion was the reason to keep the former version.
+    """
+    asked = rounds(world)
+    if not asked.analyses.runs:
+        return world
+    run, world = asked.analyses.run(POST), asked.of.with_part(kept(asked))
+    asked = rounds(world)
+    return asked.of.release(run) if run is not None and run.open and asked.analyses.run(POST) is None else world
+
+
+def _answer_pause(world: W, rounds: Rounds[W]) -> W:
+    """Start a new run where Git names a version since its run before promotion was inconclusive."""
+    asked = rounds(world)
+    run = asked.analyses.run(PRE)
+    if run is None or not run.paused or run.named or not asked.of.is_named(run.digest):
+        return world
+    return _with_run(world, anew(run), rounds)
+
+
+def _with_run(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
+    asked = rounds(world)
+    return asked.of.with_part(asked.analyses.with_run(run, asked.now))
+
+
+def _conclude(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
+    """Act on the verdict of a run, if it has one."""
+    if run.running:
+        return world
+    of, reason = rounds(world).of, found(run)
+    if run.paused:
+        return of.noting(Event.PAUSED, run.digest, reason)
+    if run.phase is AnalysisPhase.SUCCESSFUL:
+        world = of.noting(Event.ANALYSED, run.digest, reason)
+        return rounds(world).of.release(run) if run.stage is POST else world
+    if run.stage is PRE:
+        return of.stop(run.digest, Cause.ANALYSIS_FAILED, reason)
+    if back := of.way_back(run):
+        return of.go_back(back, Cause.ANALYSIS_FAILED, reason)
+    return of.noting(Event.FAILED, run.digest, f"{reason}; there is nothing to go back to")
 
 
 # --- runs that are over, or begin anew ---
@@ -114,12 +195,6 @@ def _begun_after(asked: Round[Subject]) -> Iterator[AnalysisRun]:
         return
     if not asked.of.goes_back() and asked.of.has_arrived():
         yield _started(asked, run, plan, asked.of.name(run.fallback))
-
-
-def awaited(asked: Round[Subject], digest: str, fallback: str) -> AnalysisRun | None:
-    """The run after a promotion that traffic has just moved for; None where nobody asks for one."""
-    is_judged = asked.after is not None and asked.in_full != digest
-    return _first_run(asked, POST, digest, fallback) if is_judged else None
 
 
 def _first_run(asked: Round[Subject], stage: AnalysisStage, digest: str, fallback: str = "") -> AnalysisRun:

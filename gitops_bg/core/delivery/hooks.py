@@ -2,7 +2,7 @@
 
 A hook is asked once those before it have accepted. Too many refusals, or a rollback hook that accepts, end the way of a
 version; a backend that does not answer neither promotes nor takes back. No hook is asked about a rollback, and none
-blocks one (I6). What follows from an answer is the caller's: an app aborts or goes back, a group stays or goes back.
+blocks one (I6).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitops_bg.core.delivery.hook_text import answer_text, what_next
-from gitops_bg.core.delivery.subject import AskingSubject, Round, Subject
+from gitops_bg.core.delivery.subject import AskingSubject, Round, Rounds, Subject, W
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import (
@@ -32,7 +32,7 @@ from gitops_bg.core.model.hooks import (
     take,
 )
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import HookState
+from gitops_bg.core.model.record import Cause, Event, HookState
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
@@ -71,7 +71,7 @@ def hooks_of(asked: Round[Subject], *types: HookType) -> Iterator[Hook]:
 def run_of(asked: Round[Subject], hook: Hook, digest: str, *, final: bool = False) -> HookRun | None:
     """What a hook has answered for the present try of a version so far."""
     wanted = (hook.name, hook.type, digest, asked.of.rollout(digest), final)
-    runs = (run for run in asked.hook_runs if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted)
+    runs = (run for run in asked.hook_state.runs if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted)
     return next(runs, None)
 
 
@@ -105,14 +105,91 @@ def _is_over(asked: Round[Subject], hook: Hook, run: HookRun) -> bool:
     return says_no(hook, run) and not asked.of.is_judged_live(run.digest)
 
 
-# --- steps: the runs before, and those after ---
+# --- steps ---
 
 
-def answered_by(asked: Round[Subject], responses: Mapping[str, HookResponse]) -> tuple[Answered, ...]:
-    """The runs that go on, with what came back, by the id of the call. Deadlines are applied, also those that somebody
-    has just changed.
+def take_hook_answers(world: W, rounds: Rounds[W]) -> W:
+    """Read the answers of hooks, and act on them; a gate that somebody has just closed lets nothing through."""
+    if not rounds(world).hook_state.runs:
+        return world
+    world = _ask_people(_without_stale(world, rounds), rounds)
+    asked = rounds(world)
+    answered = answered_by(asked, asked.calls)
+    world = _with_answers(world, answered, rounds)
+    for each in answered:
+        world = _tell(world, each, rounds)
+    for hook, _, run in answered:
+        world = _refuse(world, hook, run, rounds) if says_no(hook, run) else world
+    return world
+
+
+def begin_hooks(world: W, rounds: Rounds[W]) -> W:
+    """Begin to ask the hooks that are due, now that it is known which versions can be asked, and are on their way.
+
+    One version after the other: each try has its own number.
     """
-    return tuple(Answered(hook, run, _heard(asked, hook, run, responses)) for hook, run in asked_about(asked))
+    world = _without_stale(world, rounds)
+    asked = rounds(world)
+    for digest in asked.of.versions() if asked.hooks else ():
+        world = _with_runs(world, begun(rounds(world), digest), rounds)
+    return _ask_people(world, rounds)
+
+
+def _without_stale(world: W, rounds: Rounds[W]) -> W:
+    asked = rounds(world)
+    return _with_runs(world, kept(asked), rounds) if asked.hook_state.runs else world
+
+
+def _ask_people(world: W, rounds: Rounds[W]) -> W:
+    """Answer for manual gates according to what somebody did to them; the ledger has each that waits for people."""
+    answered = opened_by_hand(rounds(world))
+    world = _with_answers(world, answered, rounds)
+    for hook, _, run in filter(is_told_closed, answered):
+        asked = rounds(world)
+        world = asked.of.noting(Event.HOOK_REFUSED, run.digest, answered_text(asked, hook, run))
+    return world
+
+
+def _with_answers(world: W, answered: tuple[Answered, ...], rounds: Rounds[W]) -> W:
+    changed = {each.before: each.after for each in answered}
+    return _with_runs(world, tuple(changed.get(run, run) for run in rounds(world).hook_state.runs), rounds)
+
+
+def _with_runs(world: W, runs: tuple[HookRun, ...], rounds: Rounds[W]) -> W:
+    asked = rounds(world)
+    return world if runs == asked.hook_state.runs else asked.of.with_part(replace(asked.hook_state, runs=runs))
+
+
+def _tell(world: W, each: Answered, rounds: Rounds[W]) -> W:
+    """Note the first refusal, and a deadline that has passed, in the ledger."""
+    hook, before, after = each
+    asked = rounds(world)
+    if is_told_refusal(each):
+        world = asked.of.noting(Event.HOOK_REFUSED, after.digest, answered_text(asked, hook, after))
+    if after.expired and not before.expired:
+        asked = rounds(world)
+        world = asked.of.noting(Event.HOOK_EXPIRED, after.digest, describe(asked, hook, after))
+    return world
+
+
+def _refuse(world: W, hook: Hook, run: HookRun, rounds: Rounds[W]) -> W:
+    """Hold the version on its way that a hook says no to, or go back from the one that serves."""
+    asked = rounds(world)
+    reason, by = answered_text(asked, hook, run), hook.title if hook.type is ROLLBACK else ""
+    if asked.of.goes_forward(run.digest):
+        return asked.of.stop(run.digest, Cause.HOOK_REFUSED, reason, by)
+    live = asked.analyses.run(AnalysisStage.POST)
+    back = asked.of.way_back(live) if live is not None and asked.of.is_judged_live(run.digest) else ""
+    return asked.of.go_back(back, Cause.HOOK_REFUSED, reason, by) if back else world
+
+
+# --- the runs before, and those after ---
+
+
+def answered_by(asked: Round[Subject], responses: Iterable[HookResponse]) -> tuple[Answered, ...]:
+    """The runs that go on, with what came back. Deadlines are applied, also those that somebody has just changed."""
+    by_id = {one.id: one for one in responses}
+    return tuple(Answered(hook, run, _heard(asked, hook, run, by_id)) for hook, run in asked_about(asked))
 
 
 def _heard(asked: Round[Subject], hook: Hook, run: HookRun, responses: Mapping[str, HookResponse]) -> HookRun:
@@ -131,7 +208,7 @@ def begun(asked: Round[AskingSubject], digest: str) -> tuple[HookRun, ...]:
         for hook in hooks_of(asked, kind):
             if run_of(asked, hook, digest, final=of_switch) is None and _may_begin(asked, digest, kind):
                 new.append(HookRun(hook.name, kind, digest, asked.of.rollout(digest), asked.now, of_switch))
-    return (*asked.hook_runs, *new)
+    return (*asked.hook_state.runs, *new)
 
 
 def _kinds(asked: Round[Subject], digest: str) -> tuple[HookType, ...]:
@@ -180,20 +257,16 @@ def is_told_closed(answered: Answered) -> bool:
 
 
 def _by_hand(asked: Round[Subject], run: HookRun) -> HookRun:
-    is_open = _open_gate(asked, run.hook) is not None
+    is_open = asked.hook_state.gate(run.hook) is not None
     since = asked.now if run.answer is Answer.ACCEPTED and not is_open else run.since
     answer = Answer.ACCEPTED if is_open else Answer.REFUSED
     return replace(run, answer=answer, accepted=max(run.accepted, int(is_open)), since=since)
 
 
-def _open_gate(asked: Round[Subject], name: str) -> OpenGate | None:
-    return next((gate for gate in asked.open_gates if gate.name == name), None)
-
-
 def kept(asked: Round[AskingSubject]) -> tuple[HookRun, ...]:
     """The runs without those about something else, and of hooks that left the file; the last ones stay to be shown."""
     known = {(hook.name, hook.type): hook for hook in asked.hooks}
-    runs = ((known.get((run.hook, run.type)), run) for run in asked.hook_runs)
+    runs = ((known.get((run.hook, run.type)), run) for run in asked.hook_state.runs)
     return tuple(run for hook, run in runs if hook is not None and _counts(asked, hook, run))
 
 
@@ -203,19 +276,13 @@ def _counts(asked: Round[AskingSubject], hook: Hook, run: HookRun) -> bool:
     return asked.of.counts(run)
 
 
-def after(runs: tuple[HookRun, ...], answered: Iterable[Answered]) -> tuple[HookRun, ...]:
-    """Put what was answered in the place of the runs before."""
-    changed = {each.before: each.after for each in answered}
-    return tuple(changed.get(run, run) for run in runs)
-
-
 # --- whom to call, and when ---
 
 
 def asked_about(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
     """The runs that go on: a suspension stops those that lead forward, never those that may lead back."""
     hooks = {(hook.name, hook.type): hook for hook in asked.hooks}
-    for run in asked.hook_runs:
+    for run in asked.hook_state.runs:
         hook = hooks.get((run.hook, run.type))
         if hook is not None and _goes_on(asked, run):
             yield hook, run
@@ -276,16 +343,16 @@ def describe(asked: Round[Subject], hook: Hook, run: HookRun | None) -> str:
     if run is None:
         return f"{hook.title}: not asked yet"
     if hook.manual or _is_over(asked, hook, run):
-        return answered(asked, hook, run)
+        return answered_text(asked, hook, run)
     moment, anew = next_call(asked, hook, run), asked.of.anew(run.digest)
-    return answered(asked, hook, run) + what_next(hook, run, moment, anew, asked.now, asked.resumed_at)
+    return answered_text(asked, hook, run) + what_next(hook, run, moment, anew, asked.now, asked.resumed_at)
 
 
-def answered(asked: Round[Subject], hook: Hook, run: HookRun) -> str:
+def answered_text(asked: Round[Subject], hook: Hook, run: HookRun) -> str:
     """What a hook has answered, without what comes next, for the record."""
     if not hook.manual:
         return answer_text(hook, run)
-    opened = _open_gate(asked, hook.name)
+    opened = asked.hook_state.gate(hook.name)
     if opened is None:
         return f"manual gate {hook.name} is closed; `gitops-bg gate open {asked.key} {hook.name}` opens it"
     because = f": {opened.reason}" if opened.reason else ""

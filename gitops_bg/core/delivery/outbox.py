@@ -4,7 +4,7 @@ Knows neither apps nor release groups: `notifications` and `core.groups.notifica
 hook gets one message after the other, and no hook waits for another.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -35,18 +35,18 @@ def queued(
 def settled(
     outbox: Outbox,
     listeners: Iterable[Hook],
-    responses: Mapping[str, HookResponse],
+    responses: Iterable[HookResponse],
     id_of: Callable[[OutboxMessage], str],
     now: datetime,
 ) -> tuple[Outbox, tuple[tuple[Hook, str], ...]]:
     """Return the outbox after what came back, without the messages that are too late; and each hook that newly does not
     take its messages, with why.
 
-    ``responses`` are by the id of a message, as ``id_of`` tells it. A hook fails until it accepts a message again.
+    ``id_of`` tells the id of a message, which its response names. A hook fails until it accepts a message again.
     """
-    hooks, failed = {hook.key: hook for hook in listeners}, dict[str, str]()
+    hooks, failed, by_id = {hook.key: hook for hook in listeners}, dict[str, str](), {one.id: one for one in responses}
     for one in _heads(outbox):
-        called, hook = responses.get(id_of(one)), hooks.get(one.hook)
+        called, hook = by_id.get(id_of(one)), hooks.get(one.hook)
         if called is not None and hook is not None:
             outbox, failed[hook.key] = _answered(outbox, hook, one, called)
     for hook in hooks.values():

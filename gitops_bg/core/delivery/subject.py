@@ -3,19 +3,21 @@
 What is asked while hooks begin stands apart: of an app that needs its gates, which need what hooks have said so far.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
 from typing import Generic, Protocol, TypeVar
 
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import MainRead
-from gitops_bg.core.model.hooks import Hook, HookRun, OpenGate
+from gitops_bg.core.model.hooks import Hook, HookResponse, HookRun
 from gitops_bg.core.model.policies.facts import Verdict
-from gitops_bg.core.model.record import Hold
+from gitops_bg.core.model.record import Cause, Event, Hold, HookState
 from gitops_bg.core.model.spec import Suspension
 
 
@@ -139,6 +141,49 @@ class AskingSubject(Subject, Protocol):
         ...
 
 
+W_co = TypeVar("W_co", covariant=True)
+
+
+class ActingSubject(AskingSubject, Protocol[W_co]):
+    """The same while steps act on it: it has a world, and what is done makes another one."""
+
+    def versions(self) -> Iterable[str]:
+        """Its versions: hooks may be asked about those that go forward, and about the one that serves."""
+        ...
+
+    def coming(self) -> str:
+        """The version on its way; empty where there is none."""
+        ...
+
+    def is_named(self, digest: str, /) -> bool:
+        """Whether Git names a version as the one that is to serve."""
+        ...
+
+    def way_back(self, run: AnalysisRun, /) -> str:
+        """The version to go back to from the one that serves and that a run is about; empty where there is none."""
+        ...
+
+    def with_part(self, part: HookState | Analyses, /) -> W_co:
+        """The world with what its hooks have answered, or with its analyses, in its record."""
+        ...
+
+    def noting(self, event: Event, digest: str, reason: str, /) -> W_co:
+        """The world with one more entry of the ledger, about a version."""
+        ...
+
+    def stop(self, digest: str, cause: Cause, reason: str, by: str = "", /) -> W_co:
+        """Put a version on its way on hold."""
+        ...
+
+    def go_back(self, to: str, cause: Cause, reason: str, by: str = "", /) -> W_co:
+        """Leave the version that serves."""
+        ...
+
+    def release(self, run: AnalysisRun, /) -> W_co:
+        """Let the version go that was kept for a way back, as that run is over."""
+        ...
+
+
 S_co = TypeVar("S_co", bound=Subject, covariant=True)
 
 
@@ -162,15 +207,17 @@ class Round(Generic[S_co]):
     """When the last suspension ended: deadlines begin anew then."""
     hooks: tuple[Hook, ...]
     """In the order of the file."""
-    hook_runs: tuple[HookRun, ...]
-    """What they have answered, as the record has it."""
+    hook_state: HookState
+    """What they have answered, as the record has it, and the manual gates that somebody opened."""
     before: Plan | None
     """What is measured before a promotion; None: nothing."""
     after: Plan | None
     """What is measured after it."""
     analyses: Analyses
-    open_gates: tuple[OpenGate, ...] = ()
-    """The manual gates that somebody opened."""
+    calls: tuple[HookResponse, ...]
+    """What hooks and chats answered, until a saved record has taken it in."""
+    measurements: tuple[MeasurementResult, ...]
+    """What was measured, likewise."""
     problems: tuple[Problem, ...] = ()
     """The mistakes in its files."""
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
@@ -203,3 +250,21 @@ class Round(Generic[S_co]):
             return True
         run = self.analysis_of(digest)
         return run is not None and run.phase is AnalysisPhase.SUCCESSFUL
+
+
+W = TypeVar("W")
+Rounds = Callable[[W], Round[ActingSubject[W]]]
+"""Tells the round of a world."""
+
+
+def steps_for(rounds: Rounds[W]) -> Callable[[Callable[[W, Rounds[W]], W]], Callable[[W], W]]:
+    """Make steps of this package the steps of one engine."""
+
+    def of_engine(step: Callable[[W, Rounds[W]], W]) -> Callable[[W], W]:
+        @wraps(step)
+        def taken(world: W) -> W:
+            return step(world, rounds)
+
+        return taken
+
+    return of_engine

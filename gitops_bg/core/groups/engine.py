@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery import analyses, hooks, policies
-from gitops_bg.core.groups.asking import begin_hooks, begin_runs, calls_due, take_hook_answers, take_measurements
+from gitops_bg.core.groups.asking import calls_due, step_of_group
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
@@ -69,15 +69,15 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     reject_late_routes,  # what has passed gets nothing new
     reject_late_services,  # what serves changes no service without a promotion
     answer_requests,  # what operators ask for
-    take_measurements,  # a verdict may open the way, or lead back
-    take_hook_answers,  # so may a hook
+    step_of_group(analyses.take_measurements),  # a verdict may open the way, or lead back
+    step_of_group(hooks.take_hook_answers),  # so may a hook
     give_up,  # the Gateway did not take a step in time
     follow_active,  # group.yaml names another version
     advance,  # the Gateway has taken a step
     attach,  # requests come in by another Gateway, or for other hosts
     tell_of_requests,  # who left main had them
-    begin_hooks,  # who is asked about what is on its way
-    begin_runs,  # analyses of what is on its way, or has arrived
+    step_of_group(hooks.begin_hooks),  # who is asked about what is on its way
+    step_of_group(analyses.begin_runs),  # analyses of what is on its way, or has arrived
     note_lost,  # that main moved backwards
 )
 
@@ -124,6 +124,7 @@ def _decided(
         return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
     if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
+    world = world.with_record(epoch=record.epoch or observed.uid[:8])
     for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))

@@ -129,8 +129,8 @@ class ObservedGroup:
     """The groups of the namespace whose folder left main."""
     has_gateway_api: bool = True
     """Whether the cluster knows HTTPRoutes."""
-    calls: Mapping[str, HookResponse] = field(default_factory=dict)
-    """What chats answered to alerts, by the id of the call, until a saved record has taken it in."""
+    calls: tuple[HookResponse, ...] = ()
+    """What hooks and chats answered, until a saved record has taken it in."""
     requests: tuple[Request, ...] = ()
     """What operators ask for, oldest first, answered or not."""
     drifted: bool = False

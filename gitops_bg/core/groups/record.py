@@ -111,7 +111,7 @@ class GroupRecord:
     succeeds: str = ""
     """The name of the group that it takes over from, whose folder left main, until that one is gone."""
     epoch: str = ""
-    """What tells its measurements and entries from those of a record that was lost; set with the first of them."""
+    """What tells its measurements and entries from those of a record that was lost."""
     rollout: int = 0
     """How many promotions were analysed, or asked about; each try is a new one."""
     analyses: Analyses = Analyses()  # noqa: RUF009 - frozen

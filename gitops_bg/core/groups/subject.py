@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.groups.gating import policies
@@ -201,12 +202,20 @@ def asked_anew(world: GroupWorld, version: str) -> str:
     return f"gitops-bg retry {world.key}, change a file in {version}/, or set active: {back} and back"
 
 
+G = TypeVar("G", bound=GroupSubject)
+
+
 @answered_once
 def round_of(world: GroupWorld) -> Round[GroupSubject]:
     """The hooks and analyses of a group, as they are."""
+    return round_as(GroupSubject(world), world)
+
+
+def round_as(group: G, world: GroupWorld) -> Round[G]:
+    """The same for steps, which do more (`core.groups.asking`)."""
     record, spec = world.record, world.spec
     return Round(
-        of=GroupSubject(world),
+        of=group,
         key=str(world.key),
         now=world.now,
         epoch=record.epoch,
@@ -215,12 +224,13 @@ def round_of(world: GroupWorld) -> Round[GroupSubject]:
         frozen=world.suspended,
         resumed_at=world.resumed_at,
         hooks=spec.hooks,
-        hook_runs=record.hook_state.runs,
+        hook_state=record.hook_state,
         before=spec.pre_promotion_analysis,
         after=spec.post_promotion_analysis,
         analyses=record.analyses,
-        open_gates=record.hook_state.open_gates,
         problems=world.desired.problems,
         main=world.desired.main,
         lost=record.lost,
+        calls=world.observed.calls,
+        measurements=world.observed.measurements,
     )

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.groups.asking import await_verdict
+from gitops_bg.core.delivery.analyses import await_verdict
+from gitops_bg.core.groups.asking import acting_round
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.operators.holds import put_hold
@@ -236,7 +237,9 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
         deleted=gone,
         moves=moves,
     )
-    return await_verdict(world, moving.target, moving.source, moving.kind)
+    if moving.kind is TransitionKind.ROLLBACK:
+        return world  # It is not analysed (I6).
+    return await_verdict(world, digest_of(world, moving.target), moving.source, acting_round)
 
 
 def _is_taken(world: GroupWorld, moving: Transition) -> bool:

@@ -21,9 +21,12 @@ from gitops_bg.core.groups.model import (
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.taking import takes
+from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.hooks import HookRun
+from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState, with_part
 from gitops_bg.core.model.version import GroupKey
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
@@ -58,6 +61,14 @@ class GroupWorld:
         record = replace(self.record, **changes)  # type: ignore[arg-type]
         return self if record == self.record else replace(self, record=record)
 
+    def with_part(self, part: Analyses | HookState | OperatorState) -> "GroupWorld":
+        """The world with ``part`` in its record; each try to promote a version has a number of its own."""
+        kept = part.within(MOST_RUNS, MOST_RUNS) if isinstance(part, Analyses) else part
+        record = with_part(self.record, kept)
+        runs: tuple[AnalysisRun | HookRun, ...] = (*record.analyses.runs, *record.hook_state.runs)
+        record = replace(record, rollout=max((record.rollout, *(run.rollout for run in runs))))
+        return self if record == self.record else replace(self, record=record)
+
     def noting(
         self, event: Event, *, to: str = "", origin: str = "", by: str = "", reason: str = "", asked: bool = True
     ) -> "GroupWorld":
@@ -72,8 +83,7 @@ class GroupWorld:
             by=by,
             reason=reason,
         )
-        epoch = self.record.epoch or self.observed.uid[:8] or "0"
-        return replace(self, record=noted(replace(self.record, epoch=epoch), entry))
+        return replace(self, record=noted(self.record, entry))
 
     def telling(self, notice: Notice, message: str) -> "GroupWorld":
         """The world with one more thing that only Kubernetes is told."""

@@ -117,7 +117,6 @@ EVENTS: Mapping[Event, EventRow] = {
     ),
     Event.RETRIED: EventRow(kinds=BOTH, verb="retries", sentence="{to} is tried again", reason="Retried"),
     Event.FAILED: EventRow(
-        kinds=BOTH,
         verb="failed",
         sentence="{to} failed",
         severity=ERROR,

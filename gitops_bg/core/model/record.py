@@ -7,6 +7,7 @@ resourceVersion. It holds nothing that can be seen in the cluster or in Git.
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -549,8 +550,18 @@ class Record:
 
     def with_part(self, part: Part) -> "Record":
         """Return a copy with ``part`` in place of the part of that type; this very record where it has that part."""
-        name = _NAMES[type(part)]
-        return self if getattr(self, name) == part else replace(self, **{name: part})  # type: ignore[arg-type]
+        return with_part(self, part)
 
 
 _NAMES = {type(each.default): each.name for each in fields(Record) if is_dataclass(each.default)}
+
+
+R = TypeVar("R")
+
+
+def with_part(record: R, part: Part) -> R:
+    """A record, of an app or of a release group, with ``part`` in place of its part of that type; itself where it has
+    that part.
+    """
+    name = _NAMES[type(part)]
+    return record if getattr(record, name) == part else replace(record, **{name: part})  # type: ignore[type-var]

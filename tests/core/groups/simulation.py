@@ -246,7 +246,7 @@ class World:
             formers,
             self.knows_routes,
             contests=self.contests,
-            calls=self.calls,
+            calls=tuple(self.calls.values()),
             measurements=tuple(self._measured()),
             main_refused=trouble,
             branch=GroupBranch(self.branch, "b" * 40, "v1", is_own=True) if self.branch else None,

@@ -167,8 +167,8 @@ def test_a_gate_that_only_a_person_opens_is_told_once_for_a_version() -> None:
         (
             AnalysisPhase.FAILED,
             [
-                ("lead", "v2 failed"),
-                ("on-call", "v2 failed"),
+                ("lead", "v2 was aborted"),
+                ("on-call", "v2 was aborted"),
                 ("lead", "live traffic went back from v2 to v1"),
                 ("on-call", "live traffic went back from v2 to v1"),
             ],

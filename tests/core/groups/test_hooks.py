@@ -387,12 +387,18 @@ def test_a_rollback_hook_that_refuses_is_no_news_as_for_an_app() -> None:
     assert Event.HOOK_REFUSED not in [event for event, _ in world.told]
 
 
-@pytest.mark.parametrize(("mute", "told"), [(False, 1), (True, 0)])
+@pytest.mark.parametrize("mute", [False, True])
 @pytest.mark.parametrize("hook", [SMOKE, ALARM])
-def test_what_a_muted_hook_keeps_from_its_promotion_is_not_told(hook: Hook, mute: bool, told: int) -> None:
+def test_what_a_hook_keeps_from_its_promotion_is_aborted_as_of_an_app_also_by_a_muted_one(
+    hook: Hook, mute: bool
+) -> None:
     world = asked(replace(hook, mute_alert=mute), MAY_I, answers_with={hook.name: YES if hook is ALARM else NO})
     assert world.settle().phase is Phase.HELD
-    assert [event for event, _ in world.told].count(Event.HOOK_REFUSED) == told
+    told = [event for event, _ in world.told]
+    assert told.count(Event.HOOK_REFUSED) == (0 if mute or hook is ALARM else 1)
+    (entry,) = [each for each in world.written if each.event is Event.ABORTED]
+    assert (entry.to_version, entry.by) == (2, hook.title if hook is ALARM else "")
+    assert entry.reason.startswith(hook.title)
 
 
 def test_that_a_muted_hook_led_back_is_told() -> None:
@@ -401,7 +407,7 @@ def test_that_a_muted_hook_led_back_is_told() -> None:
     world.answers_with["alarm"] = YES
     world.after(30).settle()
     assert world.stages == "v1A v2C"
-    assert [event for event, _ in world.told].count(Event.HOOK_REFUSED) == 1
+    assert [event for event, _ in world.told][-2:] == [Event.ABORTED, Event.ROLLED_BACK]
 
 
 def test_what_a_hook_says_of_the_version_on_its_way_is_no_answer_about_the_one_that_serves() -> None:

@@ -60,7 +60,7 @@ def test_a_move_says_from_where_to_where_and_why() -> None:
     world.settle()
     moves = [(entry.event, entry.from_version, entry.to_version) for entry in world.written if entry.from_version]
     assert moves == [(Event.PROMOTED, 1, 2), (Event.ROLLED_BACK, 2, 1)]
-    (verdict,) = [entry for entry in world.written if entry.event is Event.FAILED]
+    (verdict,) = [entry for entry in world.written if entry.event is Event.ABORTED]
     assert verdict.to_version == 2
     assert verdict.reason.startswith("post-promotion analysis failed")
     assert world.written[-1].reason == verdict.reason

@@ -165,9 +165,9 @@ GROUP_FAULTS = (
     ),
     Fault(
         "a gate that is closed in the very look lets requests through",
-        "groups.asking",
-        "world = _ask_people(_without_stale_hooks(world))",
-        "world = _without_stale_hooks(world)",
+        "delivery.hooks",
+        "world = _ask_people(_without_stale(world, rounds), rounds)",
+        "world = _without_stale(world, rounds)",
         "group: a manual gate",
         5,
     ),

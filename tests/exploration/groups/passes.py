@@ -140,7 +140,7 @@ class Passes:
             members={name: member(name, up, record) for name in MEMBERS},
             services={service: StableService(name, label=name) for service, name in cluster.services},
             routes={route.name: live_route(cluster, route) for route in sorted(cluster.routes, key=_name)},
-            calls={one.id: one for one in answers},
+            calls=tuple(answers),
             measurements=tuple(MeasurementResult(one.id, AnalysisPhase(said.verdict), NOW) for one in asked),
             main_refused="main is protected" if agent.refused else "",
             branch=GroupBranch("gitops-bg/store", agent.branch, agent.branch, is_own=True) if agent.branch else None,

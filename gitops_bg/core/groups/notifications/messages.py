@@ -184,9 +184,8 @@ def _delivered(
     record = replace(decision.record, outbox=only_known(outbox, listeners) if is_known else outbox)
     for hook, why in wrong:
         if not hook.mute_alert:
-            epoch = record.epoch or observed.uid[:8] or "0"
-            entry = LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
-            record = noted(replace(record, epoch=epoch), entry)
+            record = replace(record, epoch=record.epoch or observed.uid[:8])
+            record = noted(record, LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}"))
     return replace(decision, record=record)
 
 

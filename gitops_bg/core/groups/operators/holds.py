@@ -10,19 +10,15 @@ from gitops_bg.core.groups.subject import digest_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.record import Cause, Event, Hold, Override
 
-_TOLD = {Cause.ABORTED: Event.ABORTED, Cause.LATE: Event.FAILED}
-"""The entries of holds that nothing else tells of: what an analysis or a hook found, has an entry of its own."""
-
 
 def put_hold(world: GroupWorld, version: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
-    """Put a hold on a version with its present content, once. Its number is that of the newest entry of the ledger,
-    which tells of it, where anything does: a retry whose author knew less is older.
+    """Put a hold on a version with its present content, once. Its number is that of the ledger's entry that tells of
+    it: a retry whose author knew less is older.
     """
     digest = digest_of(world, version)
     if world.record.held(digest) is not None:
         return world
-    if cause in _TOLD:
-        world = world.noting(_TOLD[cause], to=version, by=by, reason=reason, asked=False)
+    world = world.noting(Event.ABORTED, to=version, by=by, reason=reason, asked=False)
     hold = Hold(digest, reason, world.now, cause, sequence=world.record.sequence)
     return world.with_record(holds=(*world.record.holds, hold))
 

@@ -33,10 +33,8 @@ def enqueue(world: World) -> World:
 
 def _settle(world: World) -> World:
     """Take in what came back, give up what is too late, and drop what is for hooks that left the file."""
-    responses = {called.id: called for called in world.observed.calls}
-    outbox, wrong = settled(
-        world.record.outbox, listeners(world), responses, lambda one: message_id(world, one), world.now
-    )
+    before, answers = world.record.outbox, world.observed.calls
+    outbox, wrong = settled(before, listeners(world), answers, lambda one: message_id(world, one), world.now)
     outbox = only_known(outbox, listeners(world))
     world = world if outbox == world.record.outbox else world.with_part(outbox)
     for hook, why in wrong:

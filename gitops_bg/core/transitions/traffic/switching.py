@@ -11,6 +11,7 @@ from gitops_bg.core.checks.adoption.taking_over import may_take_over
 from gitops_bg.core.checks.gates import gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.checks.versions import goes_back_still
+from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
@@ -23,7 +24,7 @@ from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.adoption import taken_over_before
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.transitions.traffic.serving import found_serving
-from gitops_bg.core.transitions.verdicts.analysis import await_verdict
+from gitops_bg.core.transitions.verdicts.subject import acting_round
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, retain
 from gitops_bg.core.world import World
@@ -51,7 +52,8 @@ def settle_switch(world: World) -> World:
         if switch.switch_kind is SwitchKind.ROLLBACK and not world.record.objection(origin.digest):
             world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
     world = world.with_record(_moved(world.record, to.digest, switch.switch_kind))
-    world = await_verdict(world, to, world.record.version(switch.from_digest), switch.switch_kind)
+    if origin and switch.switch_kind is SwitchKind.PROMOTION:  # First deployments and rollbacks are not analysed.
+        world = await_verdict(world, to.digest, origin.digest, acting_round)
     world = ask_who_merged(world, switch, to)
     return world.noting(
         EVENT_OF[switch.switch_kind], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
