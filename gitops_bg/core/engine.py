@@ -8,14 +8,16 @@ are carried out, so any of them may be the last one that happens.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from gitops_bg.core.checks.contests import APP, may_repair
+from gitops_bg.core.checks.event_text import alert_of
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
-from gitops_bg.core.checks.subject import round_of
-from gitops_bg.core.delivery import analyses, hooks
+from gitops_bg.core.checks.subject import listeners, round_of
+from gitops_bg.core.delivery import analyses, hooks, operators, outbox
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -36,7 +38,6 @@ from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.plan.adoption import scale_deployment
 from gitops_bg.core.plan.auxiliary import auxiliary_actions
 from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
-from gitops_bg.core.plan.deliveries import deliveries_due
 from gitops_bg.core.plan.ending import ending
 from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
 from gitops_bg.core.plan.evictions import evictions
@@ -53,7 +54,7 @@ from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
 from gitops_bg.core.transitions.git.main import learn
 from gitops_bg.core.transitions.git.merges import hear_merges
 from gitops_bg.core.transitions.git.offers import note_beside, note_offer
-from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_requests, answer_retry
+from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_retry
 from gitops_bg.core.transitions.git.pulls import hear_pull_request
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.transitions.notifications.notifications import enqueue
@@ -101,7 +102,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_older_retry,  # a retry older than the last change of primary.yaml
     lift_by_older_revert,  # the revert of a revert, likewise
     follow_primary,  # somebody changed primary.yaml: that is a decision
-    answer_requests,  # abort, rollback --offline
+    step_of_app(operators.answer_requests),  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # somebody reverted the push of the version that serves, or is about to
     lift_by_revert,  # somebody reverted that revert
@@ -235,5 +236,6 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
 
 
 def _calls(world: World) -> tuple[HookCall, ...]:
-    asked, phase = round_of(world), flagger_phase(world)
-    return (*(hooks.call_of(asked, hook, run, phase) for hook, run in hooks.due(asked)), *deliveries_due(world))
+    record = world.record
+    told = outbox.calls_due(record.outbox, listeners(world), record.epoch, world.now, partial(alert_of, world))
+    return (*hooks.calls_due(round_of(world), flagger_phase(world)), *told)

@@ -214,8 +214,8 @@ APP_FAULTS = (
     ),
     Fault(
         "a request is answered again and again",
-        "transitions.git.operator_requests",
-        "if not world.record.operator.has_answered(request.id):",
+        "delivery.operators",
+        "if not rounds(world).operator.has_answered(request.id):",
         "if True:",
         "v2 on probation",
         3,

@@ -1,7 +1,7 @@
 """The text of alerts: rows of the table of events, filled in (flagger.md §3.7)."""
 
 from gitops_bg.core.model.events import EVENTS, sentence_of
-from gitops_bg.core.model.hooks import OutboxMessage
+from gitops_bg.core.model.hooks import Alert, OutboxMessage
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.world import World
@@ -19,6 +19,11 @@ def subject_of(entry: LedgerEntry) -> str:
     """The digest that an alert is about: after a rollback, the one that traffic left."""
     left = entry.from_digest if entry.event is Event.ROLLED_BACK else ""
     return left or entry.to_digest or entry.from_digest
+
+
+def alert_of(world: World, told: OutboxMessage) -> Alert:
+    """What chats get of a message."""
+    return Alert(told.severity, told.message, told.at, facts_of(world, told), links_of(world, told))
 
 
 def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:

@@ -1,21 +1,10 @@
-"""The target of a rollback, whether an operator's request answers a hold, and whether it came too late."""
+"""The target of a rollback, and whether a retry answers a hold."""
 
-from datetime import datetime, timedelta
-
-from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World
-
-TOO_OLD = timedelta(days=1)
-"""After this time nobody carries out a request any more. Long, as the clock of its writer may be wrong."""
-
-
-def is_too_late(request: Request, now: datetime) -> bool:
-    """Whether a request waited for so long that its writer may want something else by now."""
-    return now - request.at > TOO_OLD
 
 
 def is_answered_by(hold: Hold, retry: Retry) -> bool:

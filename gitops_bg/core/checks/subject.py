@@ -16,7 +16,7 @@ from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.record import Hold, SwitchKind
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.questions import answered_once
@@ -152,6 +152,10 @@ class AppSubject:
         version = self.world.record.version(digest)
         return place_of(self.world, version) if version is not None else (LAST, str(self.world.spec.app))
 
+    def metadata(self, _: HookRun) -> tuple[tuple[str, str], ...]:
+        """Nothing."""
+        return ()
+
 
 A = TypeVar("A", bound=AppSubject)
 
@@ -163,7 +167,7 @@ def round_of(world: World) -> Round[AppSubject]:
 
 
 def round_as(app: A, world: World) -> Round[A]:
-    """The same for steps, which ask more (`core.transitions.verdicts.hooks`)."""
+    """The same for steps, which ask more (`core.transitions.verdicts.subject`)."""
     record, strategy = world.record, world.spec.strategy
     return Round(
         of=app,
@@ -173,6 +177,8 @@ def round_as(app: A, world: World) -> Round[A]:
         serving=app.name(record.routing.traffic),
         suspension=world.spec.suspend if world.suspended else None,
         frozen=world.frozen,
+        operator=record.operator,
+        requests=world.observed.requests,
         resumed_at=world.resumed_at,
         hooks=strategy.hooks,
         hook_state=record.hook_state,
@@ -185,7 +191,6 @@ def round_as(app: A, world: World) -> Round[A]:
         calls=world.observed.calls,
         measurements=world.observed.measurements,
         incoming=world.incoming.digest if world.incoming else "",
-        in_full=record.operator.promote_full,
     )
 
 

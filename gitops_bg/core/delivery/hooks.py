@@ -21,7 +21,6 @@ from gitops_bg.core.model.hooks import (
     HookResponse,
     HookRun,
     HookType,
-    OpenGate,
     due_at,
     expires_at,
     failure_limit_exceeded,
@@ -31,8 +30,7 @@ from gitops_bg.core.model.hooks import (
     satisfied,
     take,
 )
-from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, HookState
+from gitops_bg.core.model.record import Cause, Event
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
@@ -233,18 +231,6 @@ def _may_begin(asked: Round[AskingSubject], digest: str, kind: HookType) -> bool
     return has_passed(asked, digest, PRE_ROLLOUT, ROLLOUT) and asked.has_passed_analysis(digest)
 
 
-def gates_after(state: HookState, known: Iterable[Hook], request: Request) -> HookState:
-    """The manual gates once somebody has opened or closed one: nothing changes where it is so already, or unknown."""
-    others = tuple(gate for gate in state.open_gates if gate.name != request.gate)
-    is_open = others != state.open_gates
-    if request.verb is OperatorCommand.CLOSE_GATE:
-        return replace(state, open_gates=others) if is_open else state
-    if is_open or not any(hook.manual and hook.name == request.gate for hook in known):
-        return state
-    opened = OpenGate(request.gate, request.by, request.at, request.reason)
-    return replace(state, open_gates=(*others, opened))
-
-
 def opened_by_hand(asked: Round[Subject]) -> tuple[Answered, ...]:
     """The runs of manual gates, with what people did to them."""
     return tuple(Answered(hook, run, _by_hand(asked, run)) for hook, run in asked_about(asked) if hook.manual)
@@ -322,9 +308,13 @@ def due(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
             yield hook, run
 
 
-def call_of(asked: Round[Subject], hook: Hook, run: HookRun, phase: str, *metadata: tuple[str, str]) -> HookCall:
-    """The call of a hook; ``phase`` is what rollback hooks are told, in Flagger's words."""
-    named = "Promoting" if run.final else _PHASES.get(run.type, phase)
+def calls_due(asked: Round[Subject], phase: str) -> tuple[HookCall, ...]:
+    """The calls to make now; ``phase`` is what rollback hooks are told, in Flagger's words."""
+    return tuple(_call(asked, hook, run, phase) for hook, run in due(asked))
+
+
+def _call(asked: Round[Subject], hook: Hook, run: HookRun, phase: str) -> HookCall:
+    named, metadata = "Promoting" if run.final else _PHASES.get(run.type, phase), asked.of.metadata(run)
     return HookCall(id_of(run, asked.epoch), key_of(run, asked.epoch), hook, named, run.digest, metadata)
 
 

@@ -9,9 +9,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.model.hooks import (
+    Alert,
     Answer,
     Hook,
+    HookCall,
     HookResponse,
+    HookType,
     OutboxMessage,
     Severity,
     answer_of,
@@ -36,17 +39,17 @@ def settled(
     outbox: Outbox,
     listeners: Iterable[Hook],
     responses: Iterable[HookResponse],
-    id_of: Callable[[OutboxMessage], str],
+    epoch: str,
     now: datetime,
 ) -> tuple[Outbox, tuple[tuple[Hook, str], ...]]:
     """Return the outbox after what came back, without the messages that are too late; and each hook that newly does not
     take its messages, with why.
 
-    ``id_of`` tells the id of a message, which its response names. A hook fails until it accepts a message again.
+    ``epoch`` is that of the record. A hook fails until it accepts a message again.
     """
     hooks, failed, by_id = {hook.key: hook for hook in listeners}, dict[str, str](), {one.id: one for one in responses}
     for one in _heads(outbox):
-        called, hook = by_id.get(id_of(one)), hooks.get(one.hook)
+        called, hook = by_id.get(_id(epoch, one)), hooks.get(one.hook)
         if called is not None and hook is not None:
             outbox, failed[hook.key] = _answered(outbox, hook, one, called)
     for hook in hooks.values():
@@ -56,10 +59,35 @@ def settled(
     return replace(outbox, undelivered=(*outbox.undelivered, *(hook.key for hook, _ in wrong))), wrong
 
 
-def due(outbox: Outbox, listeners: Iterable[Hook], now: datetime) -> tuple[tuple[Hook, OutboxMessage], ...]:
-    """The messages to send now: the oldest of each hook."""
+def calls_due(
+    outbox: Outbox, listeners: Iterable[Hook], epoch: str, now: datetime, alert: Callable[[OutboxMessage], Alert]
+) -> tuple[HookCall, ...]:
+    """The messages to send now: the oldest of each hook. ``alert`` is what chats get of one."""
     heads = ((hook, one) for hook, one in _known(outbox, listeners) if not hook.unknown)
-    return tuple((hook, one) for hook, one in heads if _due_at(one) <= now)
+    return tuple(_call(hook, one, epoch, alert) for hook, one in heads if _due_at(one) <= now)
+
+
+def _call(hook: Hook, one: OutboxMessage, epoch: str, alert: Callable[[OutboxMessage], Alert]) -> HookCall:
+    metadata = _of_event(one) if hook.type is HookType.EVENT else ()
+    sent = alert(one) if hook.type is HookType.ALERT else None
+    return HookCall(_id(epoch, one), _key(epoch, one), hook, one.phase, one.checksum, metadata, sent)
+
+
+def _key(epoch: str, one: OutboxMessage) -> str:
+    """What every try of a message has in common; those of another life of the record have other ones."""
+    return f"{epoch}.told.{one.hook}.{one.number}"
+
+
+def _id(epoch: str, one: OutboxMessage) -> str:
+    """The id of this try of a message, which its response names."""
+    return f"{_key(epoch, one)}.{one.tries}"
+
+
+def _of_event(one: OutboxMessage) -> tuple[tuple[str, str], ...]:
+    """What event hooks get in addition (flagger.md §3.4)."""
+    milliseconds = str(int(one.at.timestamp() * 1000))
+    kind = "Normal" if one.severity is Severity.INFO else "Warning"
+    return (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))
 
 
 def moments(outbox: Outbox, listeners: Iterable[Hook]) -> Iterator[datetime]:

@@ -16,8 +16,9 @@ from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookRun
+from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.policies.facts import Verdict
-from gitops_bg.core.model.record import Cause, Event, Hold, HookState
+from gitops_bg.core.model.record import Cause, Event, Hold, HookState, OperatorState
 from gitops_bg.core.model.spec import Suspension
 
 
@@ -128,6 +129,10 @@ class Subject(Protocol):
         """The place of a version in the queue of those that wait for their turn."""
         ...
 
+    def metadata(self, run: HookRun, /) -> tuple[tuple[str, str], ...]:
+        """What hooks are told beside the fields of Flagger."""
+        ...
+
 
 class AskingSubject(Subject, Protocol):
     """The same while its hooks begin to be asked."""
@@ -163,12 +168,16 @@ class ActingSubject(AskingSubject, Protocol[W_co]):
         """The version to go back to from the one that serves and that a run is about; empty where there is none."""
         ...
 
-    def with_part(self, part: HookState | Analyses, /) -> W_co:
-        """The world with what its hooks have answered, or with its analyses, in its record."""
+    def with_part(self, part: HookState | Analyses | OperatorState, /) -> W_co:
+        """The world with what its hooks or operators have answered, or with its analyses, in its record."""
         ...
 
-    def noting(self, event: Event, digest: str, reason: str, /) -> W_co:
-        """The world with one more entry of the ledger, about a version."""
+    def noting(self, event: Event, digest: str, reason: str, by: str = "", /) -> W_co:
+        """The world with one more entry of the ledger, about a version, or about none."""
+        ...
+
+    def carry_out(self, request: Request, /) -> W_co:
+        """Carry out what somebody asks for, once; a verb that it does not know changes nothing."""
         ...
 
     def stop(self, digest: str, cause: Cause, reason: str, by: str = "", /) -> W_co:
@@ -203,6 +212,10 @@ class Round(Generic[S_co]):
     """The one that is in force now."""
     frozen: bool
     """Nothing that leads forward begins, as during a suspension."""
+    operator: OperatorState
+    """What people asked for outside of Git, as far as it was carried out."""
+    requests: tuple[Request, ...]
+    """What they ask for, oldest first, answered or not."""
     resumed_at: datetime | None
     """When the last suspension ended: deadlines begin anew then."""
     hooks: tuple[Hook, ...]
@@ -227,8 +240,11 @@ class Round(Generic[S_co]):
     """The version that Git names and live traffic has not reached: `confirm-promotion` hooks are asked once more, at
     the switch. Empty where nobody is asked twice.
     """
-    in_full: str = ""
-    """The version that somebody promoted by `promote --full`, without its checks."""
+
+    @property
+    def in_full(self) -> str:
+        """The version that somebody promoted by `promote --full`, without its checks."""
+        return self.operator.promote_full
 
     @property
     def suspended(self) -> bool:

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.operators.holds import go_back, put_hold
-from gitops_bg.core.groups.subject import GroupSubject, digest_of, round_as, version_of
+from gitops_bg.core.groups.operators.requests import abort
+from gitops_bg.core.groups.subject import GroupSubject, digest_of, round_as
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.hooks import HookCall, HookRun
-from gitops_bg.core.model.record import Cause, Event, HookState
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Cause, Event, HookState, OperatorState
 from gitops_bg.core.questions import answered_once
 
 
@@ -25,8 +25,9 @@ class ActingGroup(GroupSubject):
         return (digest_of(self.world, version.name) for version in self.world.record.state.versions)
 
     def coming(self) -> str:
-        """The version that shall be active, also where it is."""
-        return digest_of(self.world, self.world.wanted)
+        """The version that shall be active, and is not yet."""
+        wanted, state = self.world.wanted, self.world.record.state
+        return digest_of(self.world, wanted) if state.stage(wanted) is VersionStage.CANDIDATE else ""
 
     def is_named(self, digest: str) -> bool:
         """Whether group.yaml names it, as it does before anything is measured: so that answers no pause."""
@@ -36,13 +37,17 @@ class ActingGroup(GroupSubject):
         """The version that requests left for this one."""
         return run.fallback
 
-    def with_part(self, part: HookState | Analyses) -> GroupWorld:
+    def with_part(self, part: HookState | Analyses | OperatorState) -> GroupWorld:
         """The same world with that in its record. Each try has a number of its own."""
         return self.world.with_part(part)
 
-    def noting(self, event: Event, digest: str, reason: str) -> GroupWorld:
+    def noting(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
         """An entry without a commit: main did not ask for it."""
-        return self.world.noting(event, to=version_in(digest), reason=reason, asked=False)
+        return self.world.noting(event, to=version_in(digest), reason=reason, by=by, asked=False)
+
+    def carry_out(self, request: Request) -> GroupWorld:
+        """Of what a group has is in its folders: what else somebody asks for is a commit."""
+        return abort(self.world, request) if request.verb is OperatorCommand.ABORT else self.world
 
     def stop(self, digest: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
         """Put it on hold; main stays as it is."""
@@ -65,18 +70,3 @@ def acting_round(world: GroupWorld) -> Round[ActingGroup]:
 
 
 step_of_group = steps_for(acting_round)
-
-
-def calls_due(world: GroupWorld) -> tuple[HookCall, ...]:
-    """The hooks to call now, each with the version, and with the one that serves, or served before."""
-    asked = acting_round(world)
-    return tuple(
-        hooks.call_of(asked, hook, run, "Promoting", ("version", version_of(run)), ("formerVersion", former))
-        for hook, run in hooks.due(asked)
-        for former in [_former(world, run)]
-    )
-
-
-def _former(world: GroupWorld, run: HookRun) -> str:
-    serves = GroupSubject(world).is_judged_live(run.digest)
-    return world.fallback if serves else world.record.state.only(VersionStage.ACTIVE)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.delivery import analyses, hooks, policies
-from gitops_bg.core.groups.asking import calls_due, step_of_group
+from gitops_bg.core.delivery import analyses, hooks, operators, policies
+from gitops_bg.core.groups.asking import step_of_group
 from gitops_bg.core.groups.contests import due
 from gitops_bg.core.groups.contests import moments as contest_moments
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
@@ -21,7 +21,7 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.operators.holds import lift_answered
-from gitops_bg.core.groups.operators.requests import answer_requests, answer_retry
+from gitops_bg.core.groups.operators.requests import answer_retry
 from gitops_bg.core.groups.plan import actions_of, write_to_git
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import (
@@ -68,7 +68,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     register_versions,  # new folders are candidates
     reject_late_routes,  # what has passed gets nothing new
     reject_late_services,  # what serves changes no service without a promotion
-    answer_requests,  # what operators ask for
+    step_of_group(operators.answer_requests),  # what operators ask for
     step_of_group(analyses.take_measurements),  # a verdict may open the way, or lead back
     step_of_group(hooks.take_hook_answers),  # so may a hook
     give_up,  # the Gateway did not take a step in time
@@ -124,7 +124,7 @@ def _decided(
         return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
     if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
-    world = world.with_record(epoch=record.epoch or observed.uid[:8])
+    world = world.with_record(epoch=record.life(observed.uid))
     for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))
@@ -138,7 +138,7 @@ def _decided(
         git=write_to_git(world),
         measurements=analyses.due(round_of(world)),
         notices=world.notices,
-        calls=calls_due(world),
+        calls=hooks.calls_due(round_of(world), "Promoting"),
     )
 
 

@@ -139,6 +139,10 @@ class GroupRecord:
     history: str = ""
     """The rewritten history that the ledger already knows of."""
 
+    def life(self, uid: str) -> str:
+        """The epoch, also of a record that has none yet; ``uid`` is that of the live ReleaseGroup."""
+        return self.epoch or uid[:8]
+
     def wanted(self, asked_for: str) -> str:
         """The version that shall be active: what Git asks for, or, where that was left, the one before."""
         return version_in(self.override.to_digest) if self.override is not None else asked_for

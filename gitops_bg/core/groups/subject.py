@@ -195,6 +195,12 @@ class GroupSubject:
         """The place of a version in the queue."""
         return policies.place(self.world, version_in(digest))
 
+    def metadata(self, run: HookRun) -> tuple[tuple[str, str], ...]:
+        """The version, and the one that serves, or served before: their names are not their digests."""
+        serves = self.is_judged_live(run.digest)
+        former = self.world.fallback if serves else self.world.record.state.only(VersionStage.ACTIVE)
+        return ("version", version_of(run)), ("formerVersion", former)
+
 
 def asked_anew(world: GroupWorld, version: str) -> str:
     """What a person does to have a version measured, or asked about, once more."""
@@ -223,6 +229,8 @@ def round_as(group: G, world: GroupWorld) -> Round[G]:
         suspension=spec.suspend if world.suspended else None,
         frozen=world.suspended,
         resumed_at=world.resumed_at,
+        operator=record.operator,
+        requests=world.observed.requests,
         hooks=spec.hooks,
         hook_state=record.hook_state,
         before=spec.pre_promotion_analysis,

@@ -16,7 +16,7 @@ from gitops_bg.cluster.manifests.operator_requests import MOST
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
-from gitops_bg.core.checks.operator_requests import TOO_OLD
+from gitops_bg.core.delivery.operators import TOO_OLD
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan

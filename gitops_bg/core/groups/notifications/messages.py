@@ -8,10 +8,11 @@ those who listen.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.delivery.ledger import noted, untold
-from gitops_bg.core.delivery.outbox import due, moments, only_known, queued, settled
+from gitops_bg.core.delivery.outbox import calls_due, moments, only_known, queued, settled
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import version_in
@@ -24,11 +25,10 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.events import entry_text, sentence_of, severity_of
 from gitops_bg.core.model.git.pulls import PullState
-from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookType, OutboxMessage, Severity
+from gitops_bg.core.model.hooks import Alert, Hook, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, Outbox
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.plan.deliveries import event_metadata
 
 SUCCEEDED, FAILED = "Succeeded", "Failed"
 
@@ -58,7 +58,7 @@ def notified(
     """
     if not observed.uid or not (_listeners(desired) or before.outbox.messages or before.outbox.undelivered):
         return decision
-    decision = _delivered(key, desired, observed, decision, now)
+    decision = _delivered(desired, observed, decision, now)
     standing = tuple(_standing(desired, decision))
     outbox = decision.record.outbox
     for severity, message in _told(before, decision, standing):
@@ -73,8 +73,9 @@ def notified(
     record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else nobody)
     waits = [decision.wake_at, *(each for each in moments(outbox, _listeners(desired)) if each > now)]
     wake_at = min((each for each in waits if each is not None), default=None)
-    calls = (*decision.calls, *_calls(key, desired, observed, outbox, now))
-    return replace(decision, record=record, calls=calls, wake_at=wake_at)
+    alert = partial(_alert, key, desired, observed)
+    calls = calls_due(outbox, _listeners(desired), record.life(observed.uid), now, alert)
+    return replace(decision, record=record, calls=(*decision.calls, *calls), wake_at=wake_at)
 
 
 # --- what hooks are told ---
@@ -173,43 +174,28 @@ def _remedy(key: GroupKey, severity: Severity) -> str:
 # --- on its way ---
 
 
-def _delivered(
-    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision, now: datetime
-) -> GroupDecision:
+def _delivered(desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision, now: datetime) -> GroupDecision:
     """Take in what came back, and give up what is too late; with a ledger entry for each listener that newly fails."""
-    before, listeners = decision.record.outbox, _listeners(desired)
-    outbox, wrong = settled(before, listeners, observed.calls, lambda one: _id(key, observed, one), now)
+    before, listeners, epoch = decision.record.outbox, _listeners(desired), decision.record.life(observed.uid)
+    outbox, wrong = settled(before, listeners, observed.calls, epoch, now)
     # While the files are broken, or main does not count, nobody knows whether a hook has left them.
     is_known = desired.spec is not None and desired.main.counts
     record = replace(decision.record, outbox=only_known(outbox, listeners) if is_known else outbox)
     for hook, why in wrong:
         if not hook.mute_alert:
-            record = replace(record, epoch=record.epoch or observed.uid[:8])
-            record = noted(record, LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}"))
+            entry = LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
+            record = noted(replace(record, epoch=epoch), entry)
     return replace(decision, record=record)
 
 
-def _calls(
-    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, outbox: Outbox, now: datetime
-) -> tuple[HookCall, ...]:
-    """Return the messages to send now: the oldest of each who listens."""
-    heads = due(outbox, _listeners(desired), now)
-    return tuple(_call(key, desired, observed, hook, one) for hook, one in heads)
-
-
-def _call(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, hook: Hook, one: OutboxMessage) -> HookCall:
+def _alert(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, one: OutboxMessage) -> Alert:
     facts = (
         ("Group", str(key)),
         ("Phase", one.phase),
         ("Commit", desired.commit),
         ("Explain", f"gitops-bg group explain {key}"),
     )
-    is_alert = hook.type is HookType.ALERT
-    said = tuple(each for each in facts if each[1])
-    alert = Alert(one.severity, one.message, one.at, said, _links(observed)) if is_alert else None
-    metadata = event_metadata(one) if hook.type is HookType.EVENT else ()
-    sent = (_id(key, observed, one), _key(key, observed, one), hook, one.phase, one.checksum)
-    return HookCall(*sent, metadata, alert)
+    return Alert(one.severity, one.message, one.at, tuple(each for each in facts if each[1]), _links(observed))
 
 
 def _links(observed: ObservedGroup) -> tuple[tuple[str, str], ...]:
@@ -218,15 +204,6 @@ def _links(observed: ObservedGroup) -> tuple[tuple[str, str], ...]:
     if pull is None or not pull.url or pull.state is not PullState.OPEN:
         return ()
     return ((f"Pull request #{pull.number}", pull.url),)
-
-
-def _key(key: GroupKey, observed: ObservedGroup, one: OutboxMessage) -> str:
-    """Return what every try of a message has in common; a ReleaseGroup that is made again has other ones."""
-    return f"group.{key}.{observed.uid}.{one.hook}.{one.number}"
-
-
-def _id(key: GroupKey, observed: ObservedGroup, one: OutboxMessage) -> str:
-    return f"{_key(key, observed, one)}.{one.tries}"
 
 
 def _listeners(desired: DesiredGroup) -> tuple[Hook, ...]:

@@ -1,47 +1,15 @@
-"""The steps that answer operators of a group, as of an app: `abort` and `gate` in the cluster, `retry` through Git.
+"""What a group does where operators ask for it, as an app: `abort` in the cluster, `retry` through Git."""
 
-Each request is answered once; the record keeps its id, or number.
-"""
-
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.checks.operator_requests import is_too_late
-from gitops_bg.core.delivery.hooks import gates_after
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.operators.holds import go_back, lift_hold, put_hold
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import anew
-from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Cause, Event
-
-
-def answer_requests(world: GroupWorld) -> GroupWorld:
-    """Answer what operators ask for, in the order in which they came; the record keeps the ids of the requests."""
-    for request in world.observed.requests:
-        operator = world.record.operator
-        if not operator.has_answered(request.id):
-            world = world.with_record(operator=operator.answering(request.id))
-            answer = _ANSWERS.get(request.verb)
-            world = answer(world, request) if answer is not None and not is_too_late(request, world.now) else world
-    return world
-
-
-# --- gates ---
-
-
-def _set_gate(world: GroupWorld, request: Request) -> GroupWorld:
-    gates = gates_after(world.record.hook_state, world.spec.hooks, request)
-    if gates == world.record.hook_state:
-        return world
-    event = Event.GATE_OPENED if request.verb is OperatorCommand.OPEN_GATE else Event.GATE_CLOSED
-    reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
-    return world.with_record(hook_state=gates).noting(event, by=request.by, reason=reason, asked=False)
-
-
-# --- abort ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +51,7 @@ def _fallback(record: GroupRecord) -> str:
     return run.fallback if is_judged and run is not None else ""
 
 
-def _abort(world: GroupWorld, request: Request) -> GroupWorld:
+def abort(world: GroupWorld, request: Request) -> GroupWorld:
     """Hold the versions that the request names, and leave a named one that serves. Who names none means what is on its
     way now, and what serves unproven.
 
@@ -135,10 +103,3 @@ def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:
         elif run.digest == digest and run.paused:
             analyses = analyses.with_run(anew(run), world.now)
     return world.with_record(hook_state=replace(state, runs=left), analyses=analyses)
-
-
-_ANSWERS: Mapping[OperatorCommand, Callable[[GroupWorld, Request], GroupWorld]] = {
-    OperatorCommand.ABORT: _abort,
-    OperatorCommand.OPEN_GATE: _set_gate,
-    OperatorCommand.CLOSE_GATE: _set_gate,
-}

@@ -1,10 +1,9 @@
-"""Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` in the cluster, `retry` through Git."""
+"""What an app does where operators ask: `abort`, `promote`, `rollback --offline` in the cluster, `retry` in Git."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.checks.operator_requests import destination, is_answered_by, is_too_late
-from gitops_bg.core.delivery.hooks import gates_after
+from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.model.desired import PassedRetry
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
@@ -18,20 +17,6 @@ from gitops_bg.core.transitions.traffic.promote_full import promote_full
 from gitops_bg.core.transitions.verdicts.analysis import measure_again, paused_versions, retry_live
 from gitops_bg.core.transitions.versions.versions import start_rollout
 from gitops_bg.core.world import World
-
-
-def answer_requests(world: World) -> World:
-    """Answer what operators ask for, each request once, in the order in which they came; the record keeps their ids."""
-    for request in world.observed.requests:
-        if not world.record.operator.has_answered(request.id):
-            world = answer_request(world, request)
-    return world
-
-
-def answer_request(world: World, request: Request) -> World:
-    """Carry out one request, unless it waited for too long."""
-    world = world.with_part(world.record.operator.answering(request.id))
-    return world if is_too_late(request, world.now) else _ANSWERS[request.verb](world, request)
 
 
 def _abort(world: World, request: Request) -> World:
@@ -145,23 +130,13 @@ def _roll_back(world: World, request: Request) -> World:
     return override(world, version, cause=Cause.ROLLED_BACK, reason=reason, by=request.by)
 
 
-def _set_gate(world: World, request: Request) -> World:
-    gates = gates_after(world.record.hook_state, world.spec.strategy.hooks, request)
-    if gates == world.record.hook_state:
-        return world
-    event = Event.GATE_OPENED if request.verb is OperatorCommand.OPEN_GATE else Event.GATE_CLOSED
-    reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
-    return world.with_part(gates).noting(event, to=world.incoming or world.candidate, by=request.by, reason=reason)
-
-
-_ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
+ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
     OperatorCommand.PROMOTE: lambda world, request: measure_again(world, request.about or paused_versions(world)),
     OperatorCommand.PROMOTE_FULL: promote_full,
     OperatorCommand.ABORT: _abort,
     OperatorCommand.ROLLBACK: _roll_back,
-    OperatorCommand.OPEN_GATE: _set_gate,
-    OperatorCommand.CLOSE_GATE: _set_gate,
 }
+"""How each verb is carried out, but those of gates (`core.delivery.operators`)."""
 
 
 def answer_older_retry(world: World) -> World:

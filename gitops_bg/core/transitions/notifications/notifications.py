@@ -17,7 +17,6 @@ from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.events import entry_text, severity_of
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
-from gitops_bg.core.plan.deliveries import message_id
 from gitops_bg.core.transitions.notifications.waiting_for_people import note_awaited
 from gitops_bg.core.world import World
 
@@ -33,8 +32,8 @@ def enqueue(world: World) -> World:
 
 def _settle(world: World) -> World:
     """Take in what came back, give up what is too late, and drop what is for hooks that left the file."""
-    before, answers = world.record.outbox, world.observed.calls
-    outbox, wrong = settled(before, listeners(world), answers, lambda one: message_id(world, one), world.now)
+    record = world.record
+    outbox, wrong = settled(record.outbox, listeners(world), world.observed.calls, record.epoch, world.now)
     outbox = only_known(outbox, listeners(world))
     world = world if outbox == world.record.outbox else world.with_part(outbox)
     for hook, why in wrong:

@@ -9,10 +9,12 @@ from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import HookRun, HookType
-from gitops_bg.core.model.record import Cause, Event, HookState, SwitchKind
+from gitops_bg.core.model.observed import Request
+from gitops_bg.core.model.record import Cause, Event, HookState, OperatorState, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.transitions.git.decisions import override
+from gitops_bg.core.transitions.git.operator_requests import ANSWERS
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
 from gitops_bg.core.transitions.verdicts.analysis import release_fallback
 from gitops_bg.core.way_back import may_return_without_gates
@@ -61,13 +63,17 @@ class ActingApp(AppSubject):
         back = fallback if usable else world.rollback_target
         return back.digest if back else ""
 
-    def with_part(self, part: HookState | Analyses) -> World:
+    def with_part(self, part: HookState | Analyses | OperatorState) -> World:
         """The same world with that in its record."""
         return self.world.with_part(part)
 
-    def noting(self, event: Event, digest: str, reason: str) -> World:
+    def noting(self, event: Event, digest: str, reason: str, by: str = "") -> World:
         """An entry without a commit: main did not ask for it."""
-        return self.world.noting(event, to=self._version(digest), reason=reason)
+        return self.world.noting(event, to=self.world.record.version(digest), reason=reason, by=by)
+
+    def carry_out(self, request: Request) -> World:
+        """Every verb is known."""
+        return ANSWERS[request.verb](self.world, request)
 
     def stop(self, digest: str, cause: Cause, reason: str, by: str = "") -> World:
         """Abort it; where ``primary.yaml`` names it already, it is to name the live one again."""
