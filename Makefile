@@ -97,10 +97,11 @@ fuzz: .venv/.installed
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
-# What the tables run.
+# What the tables run. One process: its plugin for several does not bear with warnings that are errors.
+UNREWRITTEN := ignore:Module already imported:pytest.PytestAssertRewriteWarning
 coverage: .venv/.installed
-	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
-	  tests/core tests/spec $(addprefix --ignore=,$(DRAWN))
+	$(BIN)/python -W ignore::RuntimeWarning:slipcover.importer -m slipcover --branch --source gitops_bg/core,gitops_bg/spec \
+	  --skip-covered --fail-under 95 -m pytest -p no:xdist -W "$(UNREWRITTEN)" tests/core tests/spec $(addprefix --ignore=,$(DRAWN))
 
 COMPILE = $(BIN)/uv pip compile --quiet --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header $(LOCK_OPTIONS)
