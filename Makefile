@@ -126,9 +126,14 @@ licences: .venv/.installed
 	$(BIN)/pip-licenses --format=markdown --with-urls \
 	  --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' $(LOCKS)/image-with-extras.txt)
 
+# uv comes first, by its own lines of the lock: it takes a tenth of pip's time for the rest. pip may know a mirror that uv
+# does not.
 .venv/.installed: pyproject.toml $(LOCKS)/development.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCKS)/development.txt
+	sed -n '/^uv==/,/[^\\]$$/p' $(LOCKS)/development.txt > .venv/uv.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement .venv/uv.txt
+	$(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --require-hashes --requirement $(LOCKS)/development.txt \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCKS)/development.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
