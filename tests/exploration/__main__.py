@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from tests.exploration.known import known
 from tests.exploration.quick import hurry
 from tests.exploration.search import Explored, Story, explore, kind_of
+from tests.exploration.seed import Seed
 from tests.exploration.seeds import SEEDS
 from tests.exploration.story import text, write
 
@@ -74,15 +75,21 @@ def main() -> int:
         done.append(one)
         new += _tell(one.stories, into_files=asked.write, unmended=asked.unmended)
     took, cpu = time.monotonic() - began, sum(one.seconds for one in done)
-    kinds, states = {one.name: one.kind for one in seeds}, Counter[str]()
+    by_name, states = {one.name: one for one in seeds}, Counter[str]()
     for one in done:
-        states[kinds[one.seed]] += one.states
+        states[by_name[one.seed].kind] += one.states
     told = ", ".join(f"{kind}: {count}" for kind, count in states.items())
     print(f"{states.total()} states ({told}) in {took:.0f} s ({cpu:.0f} s of CPU), {new} promises newly broken")
-    few = [kind for kind, least in asked.least.items() if states[kind] < least]
-    for kind in few:
-        print(f"{kind}: fewer than {asked.least[kind]} states, something cannot happen any more")
+    few = [f"{kind}: fewer than {least} states" for kind, least in asked.least.items() if states[kind] < least]
+    few += [f"{one.seed}: fewer states than before" for one in done if _lacks_states(one, by_name[one.seed])]
+    for each in few:
+        print(f"{each}, something cannot happen any more")
     return 1 if new or few else 0
+
+
+def _lacks_states(done: Explored, seed: Seed) -> bool:
+    """Whether fewer were found than at the depth of the tests, although it went as deep."""
+    return done.depth >= seed.depth and done.states < seed.states
 
 
 def _of_kinds(text: str) -> dict[str, int]:
