@@ -77,6 +77,7 @@ from gitops_bg.repo.write.promotion import PrimaryChanges, PrimaryOutcome, Promo
 from gitops_bg.repo.write.shared_branches import SharedBranches, Who
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.app.settings import default_settings, read_settings
+from gitops_bg.spec.groups.layout import group_folder
 from gitops_bg.spec.policies.changes import PoliciesAt
 
 _HURRIED = 4
@@ -486,7 +487,7 @@ class Repository:
         place = self._mainline.place(let_in.commit, head)
         return replace(made, landed=place), replace(let_in, landed=place)
 
-    def said_since(self, app: AppKey, file: str, says: Says, commit: str = "") -> Source | None:
+    def said_since(self, app: AppOrGroup, file: str, says: Says, commit: str = "") -> Source | None:
         """Who made a file say what it ``says``, and where that came into main; None where it does not say so."""
         with self._guarded():
             at, path = commit or self._poller.head(), self._path(app, file)
@@ -709,7 +710,9 @@ class Repository:
         with self._guarded():
             return self._ledger.problems()
 
-    def _path(self, app: AppKey, filename: str) -> str:
+    def _path(self, app: AppOrGroup, filename: str) -> str:
+        if isinstance(app, GroupKey):
+            return f"{group_folder(app)}/{filename}"
         return self._index.places.file(app, filename)
 
     @contextmanager

@@ -26,6 +26,7 @@ from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed, asks_who_brought
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
+from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
@@ -37,7 +38,7 @@ from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.git.errors import MainNotVerified
@@ -257,6 +258,11 @@ class Catalog:
             passed = self._askers.retries(app, record.operator.retry, spec.retry, desired.commit)
             desired = replace(desired, retries_passed=passed)
         return desired
+
+    def group_suspended_by(self, group: GroupKey, spec: GroupSpec, record: GroupRecord, commit: str) -> Source | None:
+        """Who suspended a group, or ended that, where it is new to the record."""
+        is_new = record.operator.suspended is (spec.suspend is None)
+        return self._askers.of(group, "suspend", commit) if is_new else None
 
     def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:
         """Add what main's history says beyond its present files, only where the core asks for it."""

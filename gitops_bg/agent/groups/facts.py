@@ -19,9 +19,10 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.model import GroupState
+from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGroup
 from gitops_bg.core.groups.peer import peer_of, peer_on_record
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import MainRead
@@ -130,12 +131,24 @@ class GroupGatherer:
         observed = replace(live, rivals=with_formers(live.rivals, *self._left_main(reading, group, live)))
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         desired = replace(config.desired, policing=policing.members, alerts=_alerts(reading, group))
+        desired = self._with_askers(desired, group, seen.record)
         offered, branch = self._offered(reading, group, config.desired, seen.record.state)
         observed = replace(observed, branch=branch, main_refused=self._catalog.refused(group))
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
         return GroupFacts(
             group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
         )
+
+    def _with_askers(self, desired: DesiredGroup, group: GroupKey, record: GroupRecord) -> DesiredGroup:
+        """Add the commits of main that ask for what is new to the record."""
+        spec = desired.spec
+        if spec is None:
+            return desired
+        if record.transition is not None or spec.active != record.state.only(VersionStage.ACTIVE):
+            promotion, _ = self._policing.promotion_of(group, spec.active, desired.commit)
+            desired = replace(desired, promotion=promotion)
+        suspended_by = self._catalog.group_suspended_by(group, spec, record, desired.main.at.commit)
+        return replace(desired, suspended_by=suspended_by)
 
     def _knows(self, reading: Reading, group: GroupKey, former: FormerGroup) -> bool:
         """Whether main is no older than the one that another group was decided from: else it may be newer than main."""

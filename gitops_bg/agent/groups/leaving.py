@@ -32,8 +32,9 @@ class LeftGroups:
         """All that decides about a live group that ``main`` does not have."""
         spec = (seen.body or {}).get("spec") or {}
         policy, suspend = said_last(spec)
+        ledger, _ = self._catalog.ledger_of(group, seen.record)
         if policy is DeletionPolicy.KEEP:
-            return LeftGroup(group, main=main)
+            return LeftGroup(group, main=main, ledger=ledger)
         observed = self._groups.observe(group, seen, spec, {})
         suspended = suspend is not None and suspend.lasts(now)
         kept = "it is suspended" if suspended else self._why_kept(reading, group, seen.record, observed)
@@ -46,6 +47,7 @@ class LeftGroups:
             tuple(name for name, each in sorted(observed.services.items()) if not each.foreign),
             tuple(app.name for app in members),
             main,
+            ledger,
         )
 
     def _why_kept(self, reading: Reading, group: GroupKey, record: GroupRecord, observed: ObservedGroup) -> str:

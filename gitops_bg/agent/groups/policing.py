@@ -51,7 +51,7 @@ class GroupPolicing:
         spec = desired.spec
         if spec is None or state.stage(spec.active) in (VersionStage.ACTIVE, VersionStage.LEGACY):
             return PolicingOfGroup()
-        promotion, unknown = self._promotion_of(group, spec.active, desired.commit) if promoted else (None, "")
+        promotion, unknown = self.promotion_of(group, spec.active, desired.commit) if promoted else (None, "")
         version = desired.versions.get(spec.active)
         found: dict[str, MemberPolicing] = {}
         for service in version.services if version is not None else ():
@@ -62,7 +62,7 @@ class GroupPolicing:
                 found[app.name] = replace(asked, serving=self._serving(group, state, service), promoted=promoted)
         return self._with_people(reading, group, desired, found, promotion)
 
-    def _promotion_of(self, group: GroupKey, version: str, main: str) -> tuple[Source | None, str]:
+    def promotion_of(self, group: GroupKey, version: str, main: str) -> tuple[Source | None, str]:
         """Return the commit since which main names a version; or None, and why it is unknown."""
         try:
             found = self._versions.promotion_of(group, version, main)

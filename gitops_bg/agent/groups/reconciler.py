@@ -222,11 +222,11 @@ class GroupReconciler:
             group, facts.observed.uid, decision.record, decision.measurements, self._clock()
         )
         self._beside.hooks.take(group, decision.calls)
-        self._submit(group, decision, facts.decided_from, facts.offered_head)
         if facts.desired.main.moves:
             self._beside.forge.take_group(facts, decision.record, now)
         self._know(group, decision.record)
-        if facts.observed.uid and not decision.silent:  # Without an object, nothing is saved.
+        if facts.observed.uid and not decision.silent:  # Without an object, nothing is saved, and what waits stays.
+            self._submit(group, decision, facts.decided_from, facts.offered_head)
             self._tell_of(group, facts.observed.uid, facts.seen.record, decision)
         self._carry_out(group, facts.observed.uid, facts.config.body, decision)
         return decision, measured_by, wrote or bool(decision.actions)
@@ -299,7 +299,7 @@ class GroupReconciler:
             self._ending.discard(group)
             return None
         left = self._left.look(reading, group, seen, main, self._clock())
-        decision = decide_left(left, seen.record)
+        decision = decide_left(left, seen.record, self._clock())
         self._groups.save(seen, decision, decision.record.main.commit, self._clock())
         self._know(group, decision.record)
         if left.ends and left.leads_nowhere:
@@ -361,8 +361,7 @@ class GroupReconciler:
     def _submit(self, group: GroupKey, decision: GroupDecision, decided_from: str, seen: str | None = None) -> None:
         """Hand what Git is to get to the Git thread."""
         record = decision.record
-        entries = publication(record) if not decision.silent else ()
-        self._git.submit(group, GitChange((*entries, *decision.git), record, decided_from, seen=seen))
+        self._git.submit(group, GitChange((*publication(record), *decision.git), record, decided_from, seen=seen))
 
     def _tell_of(self, group: GroupKey, uid: str, before: GroupRecord, decision: GroupDecision) -> None:
         """Say and count what a newly saved record adds to the former one."""

@@ -101,6 +101,10 @@ class DesiredGroup:
     """By the name of the app, while the version that group.yaml names may be promoted; those that no policy is for
     have none.
     """
+    promotion: Source | None = None
+    """The commit since which group.yaml names its version; None where nothing moves, or nobody can tell."""
+    suspended_by: Source | None = None
+    """The commit that suspended the group, or ended that; None where the record knows of it."""
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
     """Main as it was read. Where it does not count, all else is what the record's main says, as far as that can still
     be read: what serves needs its folders.

@@ -32,7 +32,7 @@ from gitops_bg.core.groups.registering import (
     reject_late_routes,
     reject_late_services,
 )
-from gitops_bg.core.groups.reporting.history import acknowledge_ledger, learnt, note_lost
+from gitops_bg.core.groups.reporting.history import acknowledge_ledger, learnt, note_standing
 from gitops_bg.core.groups.reporting.situations import standing_of
 from gitops_bg.core.groups.reporting.status import (
     conditions_of,
@@ -78,7 +78,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     tell_of_requests,  # who left main had them
     step_of_group(hooks.begin_hooks),  # who is asked about what is on its way
     step_of_group(analyses.begin_runs),  # analyses of what is on its way, or has arrived
-    note_lost,  # that main moved backwards
+    note_standing,  # that files broke, main refuses a commit, or moved backwards
 )
 
 OF_MAIN = frozenset({forget_changed, lift_answered, answer_retry, drop_removed, drop_services, register_versions})

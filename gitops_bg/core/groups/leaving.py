@@ -7,13 +7,16 @@ back. An accident ends nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from gitops_bg.core.delivery.ledger import acknowledged, noted
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupDecision
-from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.model import VersionStage, version_number
+from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.main import MainRead
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.kstatus import kstatus_of
@@ -38,6 +41,8 @@ class LeftGroup:
     """The live apps of its services."""
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
     """The main that its folder left."""
+    ledger: LedgerPosition | None = None
+    """How far the ledger in Git got; None while nobody has looked."""
 
     @property
     def ends(self) -> bool:
@@ -50,15 +55,31 @@ class LeftGroup:
         return not (self.routes or self.services)
 
 
-def decide_left(left: LeftGroup, record: GroupRecord) -> GroupDecision:
-    """Return what to do about the group now. Its record stays as it is but for the main: the folder may come back."""
+def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDecision:
+    """Return what to do about the group now. Its record stays as it is but for the main, and what the ledger is told:
+    the folder may come back.
+    """
     phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
     said = f"the folder of the group left main; {_after(left, record)}"
     actions = tuple(_actions(left)) if left.ends else ()
-    ended = any(isinstance(each, DeleteGroup) for each in actions)
-    notices = ((Notice.GROUP_DELETED, "the group is deleted, as its deletionPolicy says"),) if ended else ()
-    left_record = replace(record, main=left.main.learnt(record.main, saved=False))
-    return GroupDecision(actions, left_record, phase, kstatus_of(phase, said), notices=notices)
+    told = _told(left, record, now)
+    told = replace(told, main=left.main.learnt(record.main, saved=told != record))
+    return GroupDecision(actions, told, phase, kstatus_of(phase, said))
+
+
+def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
+    """The record with the entry that its folder left main; where it is to end, once nothing speaks against that."""
+    if left.ledger is not None:
+        record = acknowledged(record, left.ledger.epoch, left.ledger.sequence)
+    is_awaited = left.policy is DeletionPolicy.DELETE and left.kept
+    if record.orphaned or is_awaited or not record.epoch:
+        return record
+    active = version_number(record.state.only(VersionStage.ACTIVE)) or None
+    entry = LedgerEntry(0, now, Event.DELETED, from_version=active, commit=left.main.at.commit)
+    if not left.ends:
+        reason = "the group's folder has left main without deletionPolicy: delete; it keeps serving"
+        entry = replace(entry, event=Event.ORPHANED, from_version=None, to_version=active, reason=reason)
+    return noted(replace(record, orphaned=True), entry)
 
 
 def _actions(left: LeftGroup) -> Iterator[GroupAction]:

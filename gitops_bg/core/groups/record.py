@@ -138,6 +138,10 @@ class GroupRecord:
     """The commit that main lacks although it was seen."""
     history: str = ""
     """The rewritten history that the ledger already knows of."""
+    invalid: str = ""
+    """The mistakes of its files that the ledger knows of; empty: none."""
+    orphaned: bool = False
+    """Whether the ledger knows that its folder left main."""
 
     def life(self, uid: str) -> str:
         """The epoch, also of a record that has none yet; ``uid`` is that of the live ReleaseGroup."""

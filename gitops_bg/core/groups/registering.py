@@ -159,7 +159,9 @@ def register_versions(world: GroupWorld) -> GroupWorld:
 def _deployed(world: GroupWorld) -> GroupWorld:
     """Tell that the first version serves, or the one that did when the record was lost, as of an app."""
     active = world.record.state.only(VersionStage.ACTIVE)
-    return world.noting(Event.DEPLOYED, to=active, reason=_brings(world, active)) if active else world
+    if not active:
+        return world
+    return world.noting(Event.DEPLOYED, to=active, reason=_brings(world, active), source=world.desired.promotion)
 
 
 def _brings(world: GroupWorld, version: str) -> str:

@@ -140,7 +140,10 @@ def advance(world: GroupWorld) -> GroupWorld:
         return world
     if moving.withdrawn:
         said, asked = moving.withdrawn, world.record.override is None and world.spec.active != moving.target
-        world = world.noting(Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked)
+        source = world.desired.promotion
+        world = world.noting(
+            Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked, source=source
+        )
         world = world.with_record(left_at=world.now, left=_left(world, moving.target)) if moving.moved else world
         return world.with_record(transition=None)
     if moving.step is TransitionStep.SWITCH:
@@ -225,7 +228,10 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     override, event = world.record.override, _FINISHED[moving.kind]
     is_override = override is not None and version_in(override.to_digest) == moving.target
     reason, by = (override.reason, override.by) if override is not None and is_override else ("", "")
-    world = world.noting(event, to=moving.target, origin=moving.source, by=by, reason=reason, asked=not reason)
+    source = world.desired.promotion if world.spec.active == moving.target else None
+    world = world.noting(
+        event, to=moving.target, origin=moving.source, by=by, reason=reason, asked=not reason, source=source
+    )
     move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
     moves = (*world.record.moves, move)[-MOST_MOVES:]
     world = world.with_record(

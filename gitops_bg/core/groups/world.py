@@ -27,7 +27,7 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState, with_part
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import GroupKey, Source
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
 
@@ -70,17 +70,28 @@ class GroupWorld:
         return self if record == self.record else replace(self, record=record)
 
     def noting(
-        self, event: Event, *, to: str = "", origin: str = "", by: str = "", reason: str = "", asked: bool = True
+        self,
+        event: Event,
+        *,
+        to: str = "",
+        origin: str = "",
+        by: str = "",
+        reason: str = "",
+        asked: bool = True,
+        source: Source | None = None,
     ) -> "GroupWorld":
-        """The world with one more ledger entry to write to Git; ``asked``: main asked for it."""
+        """The world with one more ledger entry to write to Git; ``asked``: main asked for it, by the commit ``source``,
+        where that is known.
+        """
+        source = source if asked and source is not None and source.commit else Source(self.desired.commit * asked)
         entry = LedgerEntry(
             sequence=0,
             at=self.now,
             event=event,
             from_version=version_number(origin) or None,
             to_version=version_number(to) or None,
-            commit=self.desired.commit if asked else "",
-            by=by,
+            commit=source.commit,
+            by=by or source.author,
             reason=reason,
         )
         return replace(self, record=noted(self.record, entry))

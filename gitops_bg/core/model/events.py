@@ -129,31 +129,40 @@ EVENTS: Mapping[Event, EventRow] = {
     ),
     Event.HOLD_LIFTED: EventRow(verb="no longer holds", sentence="the hold on {to} was lifted", reason="HoldLifted"),
     Event.SUSPENDED: EventRow(
+        kinds=BOTH,
         verb="suspended",
-        sentence="the app is suspended",
+        sentence="it is suspended",
         reason="Suspended",
         remedy="`gitops-bg resume {app}` ends it",
     ),
-    Event.RESUMED: EventRow(verb="resumed", sentence="the suspension is over", reason="Resumed"),
+    Event.RESUMED: EventRow(kinds=BOTH, verb="resumed", sentence="the suspension is over", reason="Resumed"),
     Event.INVALID: EventRow(
+        kinds=BOTH,
         verb="has invalid files",
         sentence="its files are invalid, the last good state keeps serving",
         severity=ERROR,
         reason="Invalid",
         remedy="`gitops-bg check`",
     ),
-    Event.VALID: EventRow(verb="has valid files again", sentence="its files are valid again", reason="Valid"),
+    Event.VALID: EventRow(
+        kinds=BOTH, verb="has valid files again", sentence="its files are valid again", reason="Valid"
+    ),
     Event.DIVERGED: EventRow(
+        kinds=BOTH,
         verb="diverged",
         sentence="live traffic and main differ",
         severity=WARN,
         reason="Diverged",
         remedy="merge the promotion branch",
     ),
-    Event.CONVERGED: EventRow(verb="converged", sentence="live traffic and main agree again", reason="Converged"),
-    Event.ORPHANED: EventRow(verb="left main", sentence="its folder is gone", severity=WARN, reason="Orphaned"),
+    Event.CONVERGED: EventRow(
+        kinds=BOTH, verb="converged", sentence="live traffic and main agree again", reason="Converged"
+    ),
+    Event.ORPHANED: EventRow(
+        kinds=BOTH, verb="left main", sentence="its folder is gone", severity=WARN, reason="Orphaned"
+    ),
     Event.ADOPTED: EventRow(
-        verb="adopted", sentence="its folder is back", reason="Adopted", argo="RolloutAddedToInformer"
+        kinds=BOTH, verb="adopted", sentence="its folder is back", reason="Adopted", argo="RolloutAddedToInformer"
     ),
     Event.RELEASED: EventRow(
         verb="released",
@@ -162,8 +171,9 @@ EVENTS: Mapping[Event, EventRow] = {
         reason="Released",
     ),
     Event.DELETED: EventRow(
+        kinds=BOTH,
         verb="deleted",
-        sentence="the app is deleted, as its deletionPolicy says",
+        sentence="it is deleted, as its deletionPolicy says",
         severity=WARN,
         reason="Deleted",
         argo="RolloutDeleted",
@@ -280,7 +290,6 @@ class Notice(StrEnum):
     PROMOTION_STARTED = "PromotionStarted"
     ROLLBACK_STARTED = "RollbackStarted"
     REPAIRED = "Repaired"
-    GROUP_DELETED = "GroupDeleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +390,6 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.PROMOTION_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move to a candidate"),
     Notice.ROLLBACK_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move back"),
     Notice.REPAIRED: NoticeRow(kinds=GROUPS, when="what somebody else changed of a live object was put back"),
-    Notice.GROUP_DELETED: NoticeRow(kinds=GROUPS, when="the group has ended, as its deletionPolicy says"),
 }
 """Every notice, in the order of the names; docs/reference/events.md has the same table."""
 

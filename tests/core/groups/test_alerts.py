@@ -193,8 +193,10 @@ def test_a_main_that_refuses_the_way_back_is_told_once() -> None:
     world.after_it, world.active, world.takes_commits = ONCE, "v2", False
     world.finds[AnalysisStage.POST] = AnalysisPhase.FAILED
     world.settle()
-    (refused,) = [text for text in texts(world) if "because the agent cannot" in text]
-    assert "set active: v1 in group.yaml, because the agent cannot: main is protected" in refused
+    said = "live traffic and main differ: main refuses the commit (main is protected)"
+    assert [text for text in texts(world) if "main is protected" in text] == [
+        f"shop/store: {said}; it is offered on the promotion branch{SAYS_MORE}"
+    ]
     assert texts(world) == []
     world.takes_commits = True  # as long as a new process has not asked main yet
     world.record = world.decide().record
@@ -224,7 +226,8 @@ def test_a_gate_that_opens_by_itself_is_told_to_nobody(why: str) -> None:
     else:
         world.suspend = Suspension("a holiday", "ada", world.now + timedelta(hours=1))
     world.settle()
-    assert texts(world) == []
+    suspended = ["shop/store: it is suspended (by ada): a holiday"] if why == "time" else []
+    assert texts(world) == suspended, "nothing of the gate"
 
 
 def test_no_answer_is_tried_again_with_the_same_key_until_the_deadline() -> None:

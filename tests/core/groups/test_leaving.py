@@ -9,14 +9,16 @@ import pytest
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction
 from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
+from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Phase
-from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.git.main import Main, MainRead
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import DeletionPolicy
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE
 
-RECORD = GroupRecord(GroupState((GroupVersion("v1", VersionStage.ACTIVE, NOW),)))
+RECORD = GroupRecord(GroupState((GroupVersion("v1", VersionStage.ACTIVE, NOW),)), epoch="e")
 ALL = LeftGroup(STORE, DeletionPolicy.DELETE, "", ("store",), ("auth", "cart"), ("auth-v1", "cart-v1"))
 SERVES = "v1 serves on, with its Services and routes, and nothing of it moves any more"
 ENDS = "it ends, as deletionPolicy: delete says"
@@ -51,9 +53,30 @@ STEPS: dict[str, tuple[LeftGroup, tuple[GroupAction, ...], str]] = {
 @pytest.mark.parametrize("case", STEPS)
 def test_a_group_whose_folder_left_main_ends_step_by_step_or_serves_on(case: str) -> None:
     left, actions, said = STEPS[case]
-    decision = decide_left(left, RECORD)
+    decision = decide_left(left, RECORD, NOW)
     assert decision.actions == actions
     assert decision.conditions[0].message == f"the folder of the group left main; {said}"
     assert decision.phase is (Phase.PROGRESSING if left.ends else Phase.DEGRADED)
-    assert decision.record == RECORD, "the folder may come back"
-    assert [notice for notice, _ in decision.notices] == ([Notice.GROUP_DELETED] if actions == (GONE,) else [])
+    assert decision.record.state == RECORD.state, "the folder may come back"
+
+
+TOLD: dict[str, tuple[LeftGroup, Event | None]] = {
+    "keep": (replace(ALL, policy=DeletionPolicy.KEEP), Event.ORPHANED),
+    "delete, and something speaks against it": (replace(ALL, kept="it is suspended"), None),
+    "delete": (ALL, Event.DELETED),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_the_ledger_is_told_once_that_the_folder_left_or_that_the_group_ends(case: str) -> None:
+    left, event = TOLD[case]
+    left = replace(left, main=MainRead(Main("c" * 40)))
+    record = decide_left(left, RECORD, NOW).record
+    assert [(each.event, each.commit) for each in record.ledger] == ([(event, "c" * 40)] if event else [])
+    assert decide_left(left, record, NOW).record == record
+    read = replace(left, ledger=LedgerPosition("e", record.sequence))
+    assert decide_left(read, record, NOW).record.ledger == (), "Git has it"
+
+
+def test_of_a_group_that_never_told_anything_nothing_is_told() -> None:
+    assert decide_left(ALL, replace(RECORD, epoch=""), NOW).record == replace(RECORD, epoch="")

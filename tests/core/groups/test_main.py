@@ -144,7 +144,8 @@ def test_a_folder_that_left_main_is_known_to_have_left() -> None:
     """Else an agent whose main still has it would go on with it."""
     world = _at_rest()
     left = LeftGroup(STORE, main=_read(Knowledge.NEWER, Main(OTHER)))
-    assert decide_left(left, world.record).record == replace(world.record, main=Main(OTHER))
+    after = decide_left(left, world.record, world.now).record
+    assert (after.main, after.orphaned, after.state) == (Main(OTHER), True, world.record.state)
 
 
 # --- two agents, one of which sees more ---

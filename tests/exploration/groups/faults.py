@@ -70,8 +70,8 @@ GROUP_FAULTS = (
     Fault(
         "the ledger has no entry of a rollback",
         "groups.transition",
-        "world = world.noting(event, to=moving.target",
-        "world = world if event is Event.ROLLED_BACK else world.noting(event, to=moving.target",
+        "world = world.noting(\n        event, to=moving.target",
+        "world = world if event is Event.ROLLED_BACK else world.noting(\n        event, to=moving.target",
         "group: v2 live",
         4,
     ),

@@ -19,7 +19,7 @@ from gitops_bg.core.groups.model import version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, VALID
-from gitops_bg.core.groups.reporting.status import FOLDER_MISSING, MAIN_REFUSES
+from gitops_bg.core.groups.reporting.status import FOLDER_MISSING
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
@@ -144,12 +144,10 @@ def _told(
 
 def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Standing]:
     for each in decision.conditions:
-        if _is_wrong(each):
+        if _is_wrong(desired, each):
             yield _Standing(f"{each.type}/{each.reason}", Severity.ERROR, f"{each.reason}: {each.message}")
-        if each.type == DIVERGED and each.status:
-            # Whether main refuses is not known for a moment after each start of the agent: it is no news then.
-            is_news = each.reason in (MAIN_REFUSES, FOLDER_MISSING)
-            yield _Standing(f"{DIVERGED}/{MAIN_REFUSES}", Severity.WARN, each.message, is_news)
+        if (each.type, each.reason) == (DIVERGED, FOLDER_MISSING):
+            yield _Standing(f"{DIVERGED}/{FOLDER_MISSING}", Severity.WARN, each.message)
     shut = [gate for gate in decision.gates if not gate.open]
     # How a move failed was told when it did.
     if desired.spec is not None and shut and not decision.record.holds:
@@ -158,8 +156,10 @@ def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Stand
         yield _Standing(f"Awaited/{desired.spec.active}", Severity.WARN, text, all(map(_awaits_person, shut)))
 
 
-def _is_wrong(condition: Condition) -> bool:
-    return (condition.type, condition.status) in ((PROMOTION_REJECTED, True), (VALID, False))
+def _is_wrong(desired: DesiredGroup, condition: Condition) -> bool:
+    """Whether it says what no entry of the ledger tells: also that a group whose files were never valid has none."""
+    is_invalid = (condition.type, condition.status) == (VALID, False) and desired.spec is None
+    return is_invalid or (condition.type, condition.status) == (PROMOTION_REJECTED, True)
 
 
 def _awaits_person(gate: GateResult) -> bool:

@@ -62,7 +62,18 @@ def _end_override(world: GroupWorld) -> GroupWorld:
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
     is_answered = world.spec.active == to or digest_of(world, left) != override.from_digest
     is_over = (is_back and is_answered) or world.spec.active != override.baseline
-    return world.with_record(override=None) if is_over else world
+    return _without_override(world) if is_over else world
+
+
+def _without_override(world: GroupWorld) -> GroupWorld:
+    """The group without its override; the ledger is told where it knows that main refused the commit."""
+    override = world.record.override
+    world = world.with_record(override=None)
+    if override is None or not override.diverged:
+        return world
+    arrived = world.spec.active == version_in(override.to_digest)
+    reason = f"group.yaml {'follows live traffic again' if arrived else f'asks for {world.spec.active}'}"
+    return world.noting(Event.CONVERGED, to=world.spec.active, reason=reason)
 
 
 def lift_hold(world: GroupWorld, digest: str) -> GroupWorld:
@@ -73,4 +84,5 @@ def lift_hold(world: GroupWorld, digest: str) -> GroupWorld:
     override, asked_for = world.record.override, digest_of(world, world.spec.active)
     is_back = override is not None and version_in(override.to_digest) == world.record.state.only(VersionStage.ACTIVE)
     is_over = override is not None and (override.from_digest == digest or (is_back and digest == asked_for))
-    return world.with_record(holds=holds, override=None if is_over else override)
+    world = world.with_record(holds=holds)
+    return _without_override(world) if is_over else world

@@ -1,5 +1,5 @@
-"""The main that a group was decided from, what main has lost, and what the ledger has: the steps of an app's record,
-for a group's.
+"""The main that a group was decided from, and what the ledger has and is told: that files broke, that the folder is
+back, that main refuses a commit or has lost one. The steps of an app's record, for a group's.
 """
 
 from dataclasses import replace
@@ -8,9 +8,11 @@ from gitops_bg.core.checks.git.history import why_noted
 from gitops_bg.core.delivery.ledger import acknowledged
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.record import Event
+from gitops_bg.core.transitions.record.app_state import said_of
 
 
 def acknowledge_ledger(world: GroupWorld) -> GroupWorld:
@@ -19,6 +21,38 @@ def acknowledge_ledger(world: GroupWorld) -> GroupWorld:
     if position is None:
         return world
     return replace(world, record=acknowledged(world.record, position.epoch, position.sequence))
+
+
+def note_standing(world: GroupWorld) -> GroupWorld:
+    """Note one ledger entry for each change of a group's state."""
+    for step in (_validity, _presence, _divergence, note_lost):
+        world = step(world)
+    return world
+
+
+def _validity(world: GroupWorld) -> GroupWorld:
+    problems = said_of(world.desired.problems)
+    if not world.desired.main.counts or problems == world.record.invalid:
+        return world
+    return world.with_record(invalid=problems).noting(Event.INVALID if problems else Event.VALID, reason=problems)
+
+
+def _presence(world: GroupWorld) -> GroupWorld:
+    if not world.desired.main.counts or not world.record.orphaned:
+        return world
+    return world.with_record(orphaned=False).noting(Event.ADOPTED, reason="the group's folder is back in main")
+
+
+def _divergence(world: GroupWorld) -> GroupWorld:
+    """Note once that main refuses the commit of a way back."""
+    override, refused = world.record.override, world.observed.main_refused
+    to = version_in(override.to_digest) if override is not None else ""
+    is_told = override is None or override.diverged or not refused
+    if override is None or is_told or world.record.state.only(VersionStage.ACTIVE) != to:
+        return world
+    world = world.with_record(override=replace(override, diverged=True))
+    reason = f"main refuses the commit ({refused}); it is offered on the promotion branch"
+    return world.noting(Event.DIVERGED, to=to, by=override.by, reason=reason, asked=False)
 
 
 def note_lost(world: GroupWorld) -> GroupWorld:

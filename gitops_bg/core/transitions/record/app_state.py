@@ -1,12 +1,15 @@
 """The step that notes in the ledger when an app begins or ceases to be suspended, invalid, orphaned or rewritten."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.moving import is_stranded, successor
 from gitops_bg.core.checks.git.history import why_noted
 from gitops_bg.core.checks.phase import is_to_go
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.model.spec import DeletionPolicy, Suspension
+from gitops_bg.core.model.version import Source
 from gitops_bg.core.transitions.git.main import note_lost
 from gitops_bg.core.world import World
 
@@ -30,21 +33,35 @@ def note_standing(world: World) -> World:
 def _suspension(world: World) -> World:
     if world.suspended == world.record.operator.suspended:
         return world
-    suspend = world.spec.suspend
+    suspend, asked = world.spec.suspend, world.suspended_by
     world = world.with_part(replace(world.record.operator, suspended=world.suspended, resumed_at=world.resumed_at))
-    if world.suspended and suspend:
-        by = suspend.by or world.suspended_by.author
-        return world.noting(Event.SUSPENDED, commit=world.suspended_by.commit, by=by, reason=suspend.reason)
-    if suspend and suspend.until:
-        return world.noting(Event.RESUMED, reason=f"it was suspended until {suspend.until:%Y-%m-%dT%H:%M:%SZ}")
-    asked = world.suspended_by
-    return world.noting(Event.RESUMED, commit=asked.commit, by=asked.author, reason=asked.subject)
+    event, by, reason = told_of_suspension(suspend, asked, suspended=world.suspended)
+    has_ended_by_itself = not world.suspended and suspend is not None
+    return world.noting(event, commit="" if has_ended_by_itself else asked.commit, by=by, reason=reason)
+
+
+def told_of_suspension(suspend: Suspension | None, asked: Source | None, *, suspended: bool) -> tuple[Event, str, str]:
+    """What the ledger is told where a suspension begins or ends, of an app or a group: the event, who, and why.
+
+    ``suspend`` is what the file says now, ``asked`` the commit since which it does.
+    """
+    author, subject = (asked.author, asked.subject) if asked is not None else ("", "")
+    if suspended and suspend is not None:
+        return Event.SUSPENDED, suspend.by or author, suspend.reason
+    if suspend is not None and suspend.until is not None:
+        return Event.RESUMED, "", f"it was suspended until {suspend.until:%Y-%m-%dT%H:%M:%SZ}"
+    return Event.RESUMED, author, subject
+
+
+def said_of(problems: Iterable[Problem]) -> str:
+    """The mistakes of files as the ledger is told of them."""
+    return "; ".join(map(str, problems))[:LONGEST_REASON]
 
 
 def _validity(world: World) -> World:
     if not world.desired.knowledge.counts:
         return world
-    problems = "; ".join(str(problem) for problem in world.desired.problems)[:LONGEST_REASON]
+    problems = said_of(world.desired.problems)
     if problems == world.record.invalid:
         return world
     world = world.with_record(replace(world.record, invalid=problems))

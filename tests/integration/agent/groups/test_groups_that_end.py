@@ -70,7 +70,7 @@ def test_it_ends_with_all_that_it_has_also_for_a_new_agent_unless_its_folder_com
 
         remove(store)
         eventually(lambda: left(store) == nothing(), what="nothing of it is left")
-        eventually(lambda: "GroupDeleted" in {each["reason"] for each in world.events()}, what="an Event tells it")
+        eventually(lambda: "Deleted" in {each["reason"] for each in world.events()}, what="an Event tells it")
 
 
 def test_a_policy_that_left_with_its_folder_counts_as_the_file_said_last(store: Store) -> None:
