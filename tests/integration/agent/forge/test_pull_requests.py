@@ -33,8 +33,8 @@ class ForgeOfRemote(FakeForge):
             head = self.remote.head(each.branch)
             if head is None:
                 self.closes(each.number)
-            else:
-                self.pulls[each.number] = replace(each, head=head)
+            else:  # As it is by now: the test may have closed it meanwhile.
+                self.pulls[each.number] = replace(self.pulls[each.number], head=head)
         return super().open_pulls(prefix)
 
 
