@@ -9,7 +9,8 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.decision import ApplyRoute
-from gitops_bg.core.groups.model import GroupGateway, TransitionStep
+from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.model.conditions import Phase
@@ -137,6 +138,24 @@ def test_the_routes_of_a_step_say_which_requests_they_move() -> None:
     with suppress(Died):
         world.step(1)
     assert moves(world) == {("cart-v2", "cart-v1")}, "so does the way back"
+
+
+@pytest.mark.parametrize(
+    ("before", "new", "moved"),
+    [("GET", "POST", False), ("GET", "GET", True), ("GET", "", True), ("", "POST", True), ("", "", True)],
+)
+def test_a_new_path_moves_requests_only_of_a_method_that_somebody_answers(before: str, new: str, moved: bool) -> None:
+    carts = route("/cart", before)
+    first = DesiredVersion("1", {"cart": DesiredService(routes=(carts,))})
+    exports = DesiredService(routes=(route("/cart/export", new),))
+    second = DesiredVersion("1", {"cart": DesiredService(routes=(carts,)), "export": exports})
+    world = switching(written=False, world=World({"v1": first, "v2": second}))
+    assert (("cart-v1", "export-v2") in moves(world)) is moved
+
+
+def route(path: str, method: str) -> DesiredRoute:
+    """A route for requests with a method; empty: with any."""
+    return DesiredRoute(RouteMatch(path, methods=(method,) if method else ()), 80)
 
 
 def test_a_repair_looks_at_no_pods() -> None:
