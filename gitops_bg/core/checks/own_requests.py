@@ -3,10 +3,7 @@
 Only where the app has one that is an HTTPRoute: Gateways tell conflicts with a GRPCRoute themselves.
 """
 
-from collections.abc import Iterator
-
-from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, given_up, rivalries
-from gitops_bg.core.checks.route_moves import is_taken
+from gitops_bg.core.checks.rival_routes import OwnRoute, first_of_others, given_up, rivalries
 from gitops_bg.core.model.auxiliary import AppRoute
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.http_routes import RivalRoute
@@ -17,31 +14,37 @@ from gitops_bg.core.world import World
 HTTP_ROUTE = "HTTPRoute"
 
 
-def first_of_others(world: World) -> str:
-    """Which route of somebody else gets requests before that of the app, in a sentence; empty where none does."""
+def own_routes(world: World) -> tuple[OwnRoute, ...]:
+    """The route that main asks for, as it is live; none where main does not count, or has none."""
     route = _route(world)
     if route is None:
-        return ""
-    return described(world.spec.app.namespace, (route.claim,), _beside(world, route))
+        return ()
+    view = world.auxiliary_object(route.live)
+    if view is None or view.owner or view.former or not view.born:
+        return (OwnRoute(route.live.name, route.claim, None),)
+    return (OwnRoute(route.live.name, route.claim, view.born, view.taken, view.answered),)
+
+
+def taken_by_others(world: World) -> str:
+    """Which route of somebody else gets requests before that of the app, in a sentence; empty where none does."""
+    return first_of_others(world.spec.app.namespace, own_routes(world), world.observed.rivals)
 
 
 def waits_for_former(world: World) -> bool:
     """Whether an owner that left main has a route for requests of the app."""
-    route = _route(world)
-    return route is not None and any(each.rival.former for each in _beside(world, route))
+    found = (rivalries(world.spec.app.namespace, each, world.observed.rivals) for each in own_routes(world))
+    return any(each.rival.former for of_one in found for each in of_one)
 
 
 @answered_once
-def to_take_over(world: World) -> tuple[RivalRoute, ...]:
+def formers_to_end(world: World) -> tuple[RivalRoute, ...]:
     """The routes whose requests are the app's now: their owners left main, and what its own route leads to answers. An
     app that is suspended, or moves, takes nothing over.
     """
     route = _route(world)
     if route is None or world.suspended or world.record.routing.switch is not None or not _answers(world, route):
         return ()
-    view = world.auxiliary_object(route.live)
-    found = given_up(world.spec.app.namespace, (route.claim,), _beside(world, route))
-    return tuple(each for each in found if view is not None and is_taken(view, silent_before=not each.answered))
+    return given_up(world.spec.app.namespace, own_routes(world), world.observed.rivals)
 
 
 def has_http_route(record: Record) -> bool:
@@ -64,11 +67,3 @@ def _answers(world: World, route: AppRoute) -> bool:
         return False
     is_enough = service.ready_endpoints > 0 and world.available(active.digest) >= world.full_size
     return is_enough and service.name in dict(view.ports)
-
-
-def _beside(world: World, route: AppRoute) -> Iterator[Rivalry]:
-    view = world.auxiliary_object(route.live)
-    born = view.born if view is not None and not (view.owner or view.former) else None
-    return rivalries(
-        world.spec.app.namespace, OwnRoute(route.live.name, route.claim, born or None), world.observed.rivals
-    )

@@ -5,7 +5,7 @@ from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, is_releasing
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
-from gitops_bg.core.checks.own_requests import first_of_others
+from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.ports import unservable
 from gitops_bg.core.checks.route_moves import why_not_moved
@@ -21,7 +21,7 @@ def conflict(world: World) -> str:
     """What stands where only one thing can: a foreign object, two versions with one short digest, or an older route for
     the same requests; or empty.
     """
-    return foreign_object(world) or world.desired.twins or first_of_others(world)
+    return foreign_object(world) or world.desired.twins or taken_by_others(world)
 
 
 def unwritten(world: World) -> str:

@@ -6,8 +6,9 @@ would change nothing for users. One whose owner left main gives its requests up,
 Nothing here decides anything.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from gitops_bg.core import names
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
@@ -22,6 +23,22 @@ class OwnRoute:
     claim: RouteClaim
     born: str | None
     """None: it is not live yet."""
+    taken: bool | None = None
+    answered: bool = False
+
+
+class Heard(Protocol):
+    """A live route, as far as Gateways have said something of it."""
+
+    @property
+    def taken(self) -> bool | None:
+        """Whether every Gateway has taken it as it is; None where one says nothing."""
+        ...
+
+    @property
+    def answered(self) -> bool:
+        """Whether a Gateway has ever said anything of it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +68,41 @@ def rivalries(namespace: str, own: OwnRoute, rivals: Iterable[RivalRoute]) -> It
             yield Rivalry(rival, match, is_older)
 
 
-def described(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Rivalry]) -> str:
-    """Which route of somebody else gets requests before those with these claims, and why it stays; empty where none
-    does.
-    """
-    first = next((each for each in found if each.older), None)
+def first_of_others(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRoute]) -> str:
+    """Which route of somebody else gets requests before these of one owner, and why it stays; empty where none does."""
+    routes = tuple(own)
+    first = next((each for each in _all_rivalries(namespace, routes, rivals) if each.older), None)
     if first is None or not first.rival.former:
         return str(first or "")
-    why = unclaimed(namespace, claims, first.rival)
+    why = unclaimed(namespace, (each.claim for each in routes), first.rival)
     return f"{first}; its folder left main" + (f", and it stays: {why}" if why else "")
 
 
-def given_up(namespace: str, claims: Iterable[RouteClaim], found: Iterable[Rivalry]) -> tuple[RivalRoute, ...]:
-    """The routes, of those for the same requests, of owners that left main, which nobody would miss: these claims are
-    for all their requests, and nobody else would have them instead.
+def given_up(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRoute]) -> tuple[RivalRoute, ...]:
+    """The routes of owners that left main, for the same requests as these of one owner, which nobody would miss: these
+    are for all their requests, the Gateways have taken them, and nobody else would have the requests instead.
     """
-    own, rivals = tuple(claims), {each.rival.name: each.rival for each in found}
-    if not all(each.former for each in rivals.values()):
+    routes = tuple(own)
+    found = {each.rival.name: each.rival for each in _all_rivalries(namespace, routes, rivals)}
+    if not all(each.former for each in found.values()):
         return ()
-    return tuple(each for each in rivals.values() if not unclaimed(namespace, own, each))
+    claims = tuple(each.claim for each in routes)
+    left = (each for each in found.values() if not unclaimed(namespace, claims, each))
+    live = [each for each in routes if each.born is not None]
+    return tuple(each for each in left if is_taken(live, silent_before=not each.answered))
+
+
+def is_taken(routes: Sequence[Heard], *, silent_before: bool) -> bool:
+    """Whether their Gateways have taken these routes, as far as they say; ``silent_before``: they said nothing of those
+    whose place these take, either.
+    """
+    said, silent = {each.taken for each in routes}, not any(each.answered for each in routes)
+    return said == {True} or (said == {None} and silent and silent_before)
+
+
+def _all_rivalries(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRoute]) -> Iterator[Rivalry]:
+    others = tuple(rivals)
+    return (found for each in own for found in rivalries(namespace, each, others))
 
 
 def unclaimed(namespace: str, claims: Iterable[RouteClaim], rival: RivalRoute) -> str:

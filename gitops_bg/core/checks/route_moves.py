@@ -6,6 +6,7 @@ end all traffic. So a route of another name asks the Gateway first; the live one
 """
 
 from gitops_bg.core.checks.auxiliary import is_of_another
+from gitops_bg.core.checks.rival_routes import is_taken
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.world import World
 
@@ -25,14 +26,7 @@ def is_carried_by(world: World, new: AuxiliaryView | None, former: AuxiliaryView
     """
     if new is None or new.trouble or new.moves or is_of_another(world, new):
         return False
-    return is_taken(new, silent_before=former is None or not former.answered)
-
-
-def is_taken(view: AuxiliaryView, *, silent_before: bool) -> bool:
-    """Whether its Gateways have taken a route, as far as they say; ``silent_before``: they said nothing of the one
-    whose place it takes, either.
-    """
-    return view.taken is True or (view.taken is None and not view.answered and silent_before)
+    return is_taken((new,), silent_before=former is None or not former.answered)
 
 
 def why_not_moved(world: World) -> str:

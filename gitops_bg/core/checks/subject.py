@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from gitops_bg.core.checks.own_requests import first_of_others
+from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
 from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdicts
 from gitops_bg.core.delivery import hooks
@@ -138,7 +138,7 @@ class AppSubject:
 
     def rival(self) -> str:
         """Which route of somebody else gets requests before that of the app."""
-        return first_of_others(self.world)
+        return taken_by_others(self.world)
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
         """What policies say about the app itself; nothing where none is for it."""

@@ -11,7 +11,7 @@ from gitops_bg.core.checks.adoption.moving import is_led_otherwise, own_routes, 
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
 from gitops_bg.core.checks.contests import may_repair
-from gitops_bg.core.checks.own_requests import HTTP_ROUTE, to_take_over
+from gitops_bg.core.checks.own_requests import HTTP_ROUTE, formers_to_end
 from gitops_bg.core.checks.route_moves import is_carried_by
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
@@ -31,7 +31,7 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
 
 def _given_up(world: World) -> Iterator[ClusterAction]:
     """The routes of owners that left main, whose requests the app answers now."""
-    for rival in to_take_over(world):
+    for rival in formers_to_end(world):
         why = f"{rival.owner} left main, and {world.spec.app.name} answers its requests"
         yield DeleteAuxiliaryObject(AuxiliaryObject(HTTP_ROUTE, rival.name), why, owner=rival.owner)
 

@@ -6,7 +6,7 @@ from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.leaving import stays
 from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
-from gitops_bg.core.checks.own_requests import first_of_others
+from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.phase import (
     failure,
     foreign_object,
@@ -261,7 +261,7 @@ def _invalid_policy(world: World) -> tuple[Condition, ...]:
 
 def _foreign(world: World) -> Condition:
     whose = foreign_object(world)
-    if not (whose or world.desired.twins) and (rival := first_of_others(world)):
+    if not (whose or world.desired.twins) and (rival := taken_by_others(world)):
         return Condition("Conflict", True, "RequestsTaken", rival)
     if not whose and world.observed.app_claimed:
         return Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)

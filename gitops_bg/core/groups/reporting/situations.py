@@ -15,7 +15,7 @@ from gitops_bg.core.groups.gating.members import brought_by
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
-from gitops_bg.core.groups.routes.rivals import first_of_others
+from gitops_bg.core.groups.routes.rivals import requests_taken
 from gitops_bg.core.groups.subject import POST, digest_of, round_of
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
@@ -99,7 +99,7 @@ def _rejected(world: GroupWorld) -> str:
 
 def not_accepted(world: GroupWorld) -> str:
     """What stands against routes and Services, and somebody else has to mend; empty where nothing does."""
-    others = first_of_others(world, carrying_routes(world)) or left_behind(world)
+    others = requests_taken(world, carrying_routes(world)) or left_behind(world)
     against = why_not_attached(world) or refused_by(world) or others
     return against or ("" if lacks_pods(world) else waits_for(world))
 

@@ -20,7 +20,7 @@ from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.observed import LiveRoute
 from gitops_bg.core.groups.plan import carrying_routes, routes_beside
 from gitops_bg.core.groups.record import Reattachment
-from gitops_bg.core.groups.routes.rivals import first_of_others
+from gitops_bg.core.groups.routes.rivals import requests_taken
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.record import Event
@@ -59,14 +59,14 @@ def why_not_attached(world: GroupWorld) -> str:
         why = "the group is suspended" if world.suspended else ""
     else:
         said = (f"{name}: {live.reason}" for name, live in _live(world, routes_beside(world)) if live.reason)
-        why = next(said, "") or first_of_others(world, routes_beside(world))
+        why = next(said, "") or requests_taken(world, routes_beside(world))
         why = why or ("it says nothing of them" if world.now >= deadline_of(world, beside) else "")
     if not why:
         return ""
     if wanted is not None and (carries.parents, carries.hosts) == (wanted.parents, wanted.hosts):
         return f"{_still(carries, wanted)}, and not as group.yaml says: {why}"
-    now = "nowhere" if wanted is None else described(wanted)
-    return f"requests still come in by {described(carries)}, and not by {now} as group.yaml says: {why}"
+    now = "nowhere" if wanted is None else entrance_of(wanted)
+    return f"requests still come in by {entrance_of(carries)}, and not by {now} as group.yaml says: {why}"
 
 
 def _still(carries: GroupGateway, wanted: GroupGateway) -> str:
@@ -76,10 +76,10 @@ def _still(carries: GroupGateway, wanted: GroupGateway) -> str:
     return "requests that a version must not answer are still denied as before"
 
 
-def described(gateway: GroupGateway) -> str:
+def entrance_of(gateway: GroupGateway) -> str:
     """The Gateways and hosts by which requests come in.
 
-    >>> described(GroupGateway((ParentRef("public", section="web"),), ("a.io",)))
+    >>> entrance_of(GroupGateway((ParentRef("public", section="web"),), ("a.io",)))
     'Gateway public (listener web) for a.io'
     """
     hosts = f" for {', '.join(gateway.hosts)}" if gateway.hosts else ""
@@ -118,7 +118,7 @@ def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
     world = world.with_record(reattachment=beside)
     if world.now < beside.since + GRACE or not _is_taken(world, beside):
         return world
-    said = f"requests come in by {described(beside.to)}"
+    said = f"requests come in by {entrance_of(beside.to)}"
     return world.noting(Event.ROUTES_MOVED, reason=said).with_record(gateway=beside.to, reattachment=None)
 
 
@@ -131,7 +131,7 @@ def _is_taken(world: GroupWorld, beside: Reattachment) -> bool:
     written = all(each.name in live and live[each.name].route == as_stored(each) for each in routes)
     answers = {each.accepted for each in live.values()}
     silent = answers == {None} and not beside.answered and not any(each.answered for each in live.values())
-    return written and (answers <= {True} or silent) and not first_of_others(world, routes)
+    return written and (answers <= {True} or silent) and not requests_taken(world, routes)
 
 
 def _live(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterable[tuple[str, LiveRoute]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from gitops_bg.core.checks.rival_routes import OwnRoute, Rivalry, described, given_up, rivalries
+from gitops_bg.core.checks.rival_routes import OwnRoute, first_of_others, given_up
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes, is_written
 from gitops_bg.core.groups.routes.defaults import led_by_default
@@ -12,10 +12,9 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.questions import answered_once
 
 
-def first_of_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
+def requests_taken(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
     """Which route of somebody else gets requests before these of the group, in a sentence; empty where none does."""
-    own = tuple(routes)
-    return described(world.key.namespace, map(claim_of, own), _beside(world, own))
+    return first_of_others(world.key.namespace, _as_live(world, routes), world.observed.rivals)
 
 
 @answered_once
@@ -26,12 +25,9 @@ def to_take_over(world: GroupWorld) -> tuple[RivalRoute, ...]:
     own = carrying_routes(world)
     if world.record.transition is not None or world.record.left_at is not None or world.suspended:
         return ()
-    if not own or not is_written(world) or not _answers(world, own):
+    if not own or not is_written(world) or not _is_answered(world, own):
         return ()
-    live = [world.observed.routes[each.name] for each in own if each.name in world.observed.routes]
-    found = given_up(world.key.namespace, map(claim_of, own), _beside(world, own))
-    accepted, silent = {each.accepted for each in live}, not any(each.answered for each in live)
-    return tuple(each for each in found if accepted == {True} or (accepted == {None} and silent and not each.answered))
+    return given_up(world.key.namespace, _as_live(world, own), world.observed.rivals)
 
 
 def tell_of_requests(world: GroupWorld) -> GroupWorld:
@@ -44,15 +40,17 @@ def tell_of_requests(world: GroupWorld) -> GroupWorld:
     return world
 
 
-def _answers(world: GroupWorld, routes: Iterable[HttpRoute]) -> bool:
+def _is_answered(world: GroupWorld, routes: Iterable[HttpRoute]) -> bool:
     """Whether a version is active, and all that it leads requests without the header to has pods that answer."""
     led = led_by_default(routes, world.gateway).values()
     is_active = bool(world.record.state.only(VersionStage.ACTIVE))
     return is_active and all(map(world.answers, frozenset[str]().union(*led)))
 
 
-def _beside(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Rivalry]:
+def _as_live(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[OwnRoute]:
     for route in routes:
-        live = world.observed.routes.get(route.name)
-        own = OwnRoute(route.name, claim_of(route), live.born if live is not None else None)
-        yield from rivalries(world.key.namespace, own, world.observed.rivals)
+        live, claim = world.observed.routes.get(route.name), claim_of(route)
+        if live is None:
+            yield OwnRoute(route.name, claim, None)
+        else:
+            yield OwnRoute(route.name, claim, live.born, live.accepted, live.answered)

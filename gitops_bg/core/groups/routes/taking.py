@@ -47,10 +47,10 @@ def _of_host(host: str) -> tuple[int, int]:
 
 
 def _same_host(one: str, other: str) -> bool:
-    return not one or not other or one == other or _covers(one, other) or _covers(other, one)
+    return not one or not other or one == other or _is_below_wildcard(one, other) or _is_below_wildcard(other, one)
 
 
-def _covers(wildcard: str, host: str) -> bool:
+def _is_below_wildcard(wildcard: str, host: str) -> bool:
     return wildcard.startswith("*.") and host.endswith(wildcard[1:])
 
 
