@@ -235,6 +235,11 @@ class World:
         """
         return self.desired.main.moves
 
+    @property
+    def lost(self) -> str:
+        """The commit that main lacks although it was seen: as the record remembers, or this look found; or empty."""
+        return self.record.git.lost or self.desired.history_rewritten
+
     @cached_property
     def release(self) -> Release | None:
         """What live traffic is to go back to: as somebody asks, or as it was begun (``Record.release``)."""

@@ -21,8 +21,7 @@ from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of
-from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
-from gitops_bg.core.status.conditions import SUSPENDED
+from gitops_bg.core.status.alike import HISTORY_REWRITTEN, SUSPENDED
 from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, runs, waited
 
 

@@ -13,8 +13,7 @@ from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
-from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
+from gitops_bg.core.status.alike import GIT_REACHABLE, SOURCE_VERIFIED
 from gitops_bg.core.status.conditions import (
     LEDGER_WRITABLE,
     MAIN_REFUSES,

@@ -61,11 +61,6 @@ def _goes_back(world: World) -> str:
     return f"live traffic goes back to {version_name(coming)}"
 
 
-def rewritten(world: World) -> str:
-    """That main lacks what was seen in it, and what to do; empty where it has all."""
-    return why_rewritten(world.record.git.lost or world.desired.history_rewritten)
-
-
 def _unverified(world: World) -> str:
     held = world.observed.git.verification.held if world.observed.git.verification else None
     return held_since(world.observed.git) if held and held.doubt is not Doubt.PENDING else ""
@@ -253,7 +248,7 @@ SITUATIONS: tuple[Situation[World], ...] = (
     *(Situation(Phase.ROLLING_BACK, kind, _while_going_back(says)) for kind, says in TROUBLES),
     Situation(Phase.ROLLING_BACK, "Healthy", _goes_back),
     *(Situation(Phase.DEGRADED, kind, says) for kind, says in TROUBLES),
-    Situation(Phase.DEGRADED, "HistoryRewritten", rewritten),
+    Situation(Phase.DEGRADED, "HistoryRewritten", lambda world: why_rewritten(world.lost)),
     Situation(Phase.DEGRADED, "SourceVerified", _unverified),
     Situation(Phase.DEGRADED, "FolderInMain", _orphaned),
     Situation(Phase.INVALID, "InvalidSpec", no_target),

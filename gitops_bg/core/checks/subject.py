@@ -13,6 +13,7 @@ from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdi
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.policies import LAST
 from gitops_bg.core.delivery.subject import Judged, Round
+from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.digest import short
@@ -34,6 +35,11 @@ class AppSubject:
     def name(self, digest: str) -> str:
         """The digest that names and labels carry."""
         return short(digest)
+
+    def title(self, digest: str) -> str:
+        """Its number, with its digest."""
+        version = self.world.record.version(digest)
+        return label(version.number, version.digest) if version is not None else ""
 
     def rollout(self, digest: str) -> int:
         """The rollout of a version; 0 where the record has none."""
@@ -187,7 +193,7 @@ def round_as(app: A, world: World) -> Round[A]:
         analyses=record.analyses,
         problems=world.desired.problems,
         main=world.desired.main,
-        lost=record.git.lost,
+        lost=world.lost,
         calls=world.observed.calls,
         measurements=world.observed.measurements,
         incoming=world.incoming.digest if world.incoming else "",

@@ -88,8 +88,7 @@ def files_valid(asked: Round[Subject], _: str) -> GateResult | None:
 def history_kept(asked: Round[Subject], _: str) -> GateResult | None:
     """Shut where main moved backwards or cannot be read: it moves nothing (decision 17)."""
     if asked.main.lost:
-        gone = (asked.lost or asked.main.lost)[:10]
-        reason = f"main was rewritten: {gone} is gone; `gitops-bg accept-history` goes on"
+        reason = f"main was rewritten: {asked.lost[:10]} is gone; `gitops-bg accept-history` goes on"
         return GateResult(GateKind.HISTORY, False, reason, remedy=_ACCEPT)
     if not asked.main.counts:
         return GateResult(GateKind.HISTORY, False, _UNREAD, remedy=_READ_AGAIN)

@@ -41,6 +41,10 @@ class Subject(Protocol):
         """What metrics call a version."""
         ...
 
+    def title(self, digest: str, /) -> str:
+        """What people are told of a version that is known; empty where it is forgotten."""
+        ...
+
     def rollout(self, digest: str, /) -> int:
         """The number of the present try to promote a version."""
         ...
@@ -235,7 +239,7 @@ class Round(Generic[S_co]):
     """The mistakes in its files."""
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
     lost: str = ""
-    """What its record says that main has lost."""
+    """The commit that main lacks although it was seen."""
     incoming: str = ""
     """The version that Git names and live traffic has not reached: `confirm-promotion` hooks are asked once more, at
     the switch. Empty where nobody is asked twice.

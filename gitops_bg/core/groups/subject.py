@@ -74,6 +74,10 @@ class GroupSubject:
         """The name of a version, by which requests ask for it."""
         return version_in(digest)
 
+    def title(self, digest: str) -> str:
+        """People name a version as requests do."""
+        return version_in(digest)
+
     def rollout(self, digest: str) -> int:
         """The number of a try: that of its measurements and hooks so far, else the next."""
         before, record = run_before(self.world, version_in(digest)), self.world.record
@@ -238,7 +242,7 @@ def round_as(group: G, world: GroupWorld) -> Round[G]:
         analyses=record.analyses,
         problems=world.desired.problems,
         main=world.desired.main,
-        lost=record.lost,
+        lost=world.lost,
         calls=world.observed.calls,
         measurements=world.observed.measurements,
     )

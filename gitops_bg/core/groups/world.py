@@ -117,6 +117,11 @@ class GroupWorld:
         return self.record.operator.resumed_by(self.now, suspended=self.suspended)
 
     @property
+    def lost(self) -> str:
+        """The commit that main lacks although it was seen: as the record remembers, or this look found; or empty."""
+        return self.record.lost or self.desired.main.lost
+
+    @property
     def gateway(self) -> GroupGateway | None:
         """How the routes that carry traffic are attached; None: nowhere.
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.leaving import stays
-from gitops_bg.core.checks.ledger import ahead, behind, written_by_others
 from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.phase import (
     failure,
@@ -28,22 +27,27 @@ from gitops_bg.core.checks.situations import (
     main_is_away,
     no_target,
     on_hold,
-    rewritten,
     standing_of,
 )
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
+from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.standing import Standing
+from gitops_bg.core.status import alike
 from gitops_bg.core.status.adoption import adopting
-from gitops_bg.core.status.alike.git_reachable import git_reachable
-from gitops_bg.core.status.alike.history_rewritten import history_rewritten
-from gitops_bg.core.status.alike.on_hold import on_hold as on_hold_condition
-from gitops_bg.core.status.alike.source_verified import source_verified
+from gitops_bg.core.status.alike import (
+    INVALID_SPEC,
+    analysis_passed,
+    git_reachable,
+    history_rewritten,
+    invalid_spec,
+    ledger_trusted,
+    source_verified,
+    suspended,
+)
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import STUCK_REASONS, progress_conditions
@@ -60,10 +64,7 @@ LEAVING = "Leaving"
 """The reason of FolderInMain of an app that ends, as main asked for."""
 
 
-SUSPENDED = "Suspended"
-
-
-OFFER_WRITABLE, LEDGER_WRITABLE, LEDGER_TRUSTED = "OfferWritable", "LedgerWritable", "LedgerTrusted"
+OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
 
 
 PUSH_REFUSED = "PushRefused"
@@ -88,18 +89,19 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
 
     A caller that has computed `gates_to_show` already passes them.
     """
-    standing = standing_of(world)
+    standing, git, coming = standing_of(world), world.observed.git, world.incoming or world.candidate
+    ledger = (git.ledger_epoch, git.ledger_sequence) if git.ledger_is_known or git.ledger_epoch else None
     return (
         _available(world),
         _healthy(standing),
         *kstatus_of(standing.phase, standing.message),
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         _candidate_ready(world),
-        _analysis(world),
+        analysis_passed(round_of(world), coming.digest if coming is not None else ""),
         _hooks_passed(world),
         _restarting(world),
-        on_hold_condition(on_hold(world)),
-        _suspended(world),
+        alike.on_hold(on_hold(world)),
+        suspended(world.spec.suspend if world.suspended else None),
         _invalid(world),
         *_invalid_policy(world),
         *adopting(world),
@@ -109,15 +111,15 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         _refused(world),
         _diverged(world),
         services_in_git(world),
-        _git_reachable(world),
+        git_reachable(git.unreachable, git.unread_reason),
         _main_writable(world),
         _folder_in_main(world),
-        *source_verified(world.observed.git.verification),
-        history_rewritten(rewritten(world)),
+        *source_verified(git.verification),
+        history_rewritten(world.lost),
         _offer_writable(world),
         *pull_request(world),
         _ledger_writable(world),
-        _ledger_trusted(world),
+        ledger_trusted(world.record, git.ledger_doubt, ledger, SubjectKind.APP),
         _clock(world),
     )
 
@@ -204,23 +206,6 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 
-def _analysis(world: World) -> Condition:
-    """The analysis run of the version on its way, else the last run."""
-    run = world.record.analyses.newest()
-    coming = world.incoming or world.candidate
-    if coming and world.record.operator.promote_full == coming.digest:
-        return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")
-    is_asked_for = bool(world.record.routing.traffic) and world.spec.strategy.pre_promotion_analysis is not None
-    if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
-        said = f"{AnalysisStage.PRE.called} of {version_name(coming)} has not begun"
-        return Condition("AnalysisPassed", False, "NotBegun", said)
-    version = world.record.version(run.digest) if run else None
-    if run is None or version is None:
-        return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
-    said = f"{run.stage.called} of {version_name(version)}: {run if run.running else why(run)}"
-    return Condition("AnalysisPassed", run.phase is AnalysisPhase.SUCCESSFUL, run.phase.value, said)
-
-
 def _restarting(world: World) -> Condition:
     restart = world.record.operator.restart
     if restart is None:
@@ -234,19 +219,10 @@ def _restarting(world: World) -> Condition:
     return Condition("Restarting", True, "EvictionRefused" if refused_pods(world) else "Restarting", said)
 
 
-def _suspended(world: World) -> Condition:
-    suspend = world.spec.suspend
-    if not world.suspended or suspend is None:
-        return Condition(SUSPENDED, False, "NotSuspended", "the app is not suspended")
-    return Condition(SUSPENDED, True, "Suspended", f"{suspend.by or 'somebody'}: {suspend.reason}")
-
-
 def _invalid(world: World) -> Condition:
     if not world.desired.problems and (missing := no_target(world)):
-        return Condition("InvalidSpec", True, "NoTarget", missing)
-    if not world.desired.problems:
-        return Condition("InvalidSpec", False, "Valid", "every file of the app is valid")
-    return Condition("InvalidSpec", True, "InvalidSpec", "; ".join(map(str, world.desired.problems)))
+        return Condition(INVALID_SPEC, True, "NoTarget", missing)
+    return invalid_spec(world.desired.problems)
 
 
 def _invalid_policy(world: World) -> tuple[Condition, ...]:
@@ -303,17 +279,6 @@ def _ledger_writable(world: World) -> Condition:
     return Condition(LEDGER_WRITABLE, True, "Writable", "the remote takes the ledger")
 
 
-def _ledger_trusted(world: World) -> Condition:
-    """Whether anything in the ledger speaks against the record: that is never believed, and always said."""
-    if why := written_by_others(world):
-        return Condition(LEDGER_TRUSTED, False, "WrittenByOthers", why)
-    if why := ahead(world):
-        return Condition(LEDGER_TRUSTED, False, "Ahead", why)
-    if why := behind(world):
-        return Condition(LEDGER_TRUSTED, False, "Behind", why)
-    return Condition(LEDGER_TRUSTED, True, "Trusted", "the ledger says nothing against the record")
-
-
 def _clock(world: World) -> Condition:
     """The condition of the clocks.
 
@@ -330,10 +295,6 @@ def _clock(world: World) -> Condition:
 def _has_to_commit(world: World) -> bool:
     """Whether a refusal of main matters to the app; other apps do not show it when the agent tries main again."""
     return bool(world.candidate or world.record.routing.override) or world.desired.primary is Missing.ABSENT
-
-
-def _git_reachable(world: World) -> Condition:
-    return git_reachable(world.observed.git.unreachable, world.observed.git.unread_reason)
 
 
 def _main_writable(world: World) -> Condition:

@@ -9,9 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.status.alike.git_reachable import GIT_REACHABLE
-from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
-from gitops_bg.core.status.alike.source_verified import SOURCE_VERIFIED
+from gitops_bg.core.status.alike import (
+    ANALYSIS_PASSED,
+    GIT_REACHABLE,
+    HISTORY_REWRITTEN,
+    INVALID_SPEC,
+    LEDGER_TRUSTED,
+    ON_HOLD,
+    SOURCE_VERIFIED,
+    SUSPENDED,
+)
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""
@@ -78,7 +85,7 @@ _HELD = Meaning(
     STAYS, OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
 )
 _SUSPENDED = Meaning(STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
-_BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
+BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
 _CONFIRM = Meaning(STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate", _EXPLAIN)
 _PROMOTE = Meaning(STAYS, PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
 _MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
@@ -97,12 +104,6 @@ _SKEWED = Meaning(
     PLATFORM,
     "set the clocks, of the agent's node and of the control plane, by NTP",
     "timedatectl status",
-)
-_DOUBTED = Meaning(
-    "is not affected: the record counts, and not the ledger",
-    REMOTE,
-    "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
-    "gitops-bg history {app}",
 )
 
 _STUCK: Mapping[str, Meaning] = {
@@ -133,7 +134,7 @@ OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
 
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
-    Phase.INVALID: _BROKEN,
+    Phase.INVALID: BROKEN,
     Phase.SUSPENDED: _SUSPENDED,
     Phase.ADOPTING: Meaning(
         "stays with what the app is adopted from, until all is there",
@@ -165,11 +166,30 @@ Meanings = Mapping[tuple[str, str], Meaning]
 """Rows by the type and the reason of a condition."""
 
 
-def of_both(explain: str, read_again: str) -> Meanings:
+def of_both(explain: str, read_again: str, history: str) -> Meanings:
     """The rows of conditions that apps and groups have alike; ``explain`` is the command that says more, ``read_again``
-    the one that has Git read again.
+    the one that has Git read again, ``history`` the one that shows the ledger.
     """
+    doubted = Meaning(
+        "is not affected: the record counts, and not the ledger",
+        REMOTE,
+        "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
+        history,
+    )
     return {
+        (INVALID_SPEC, "Valid"): CALM,
+        (INVALID_SPEC, "InvalidSpec"): BROKEN,
+        (SUSPENDED, "NotSuspended"): CALM,
+        (ON_HOLD, "NoHold"): CALM,
+        (ANALYSIS_PASSED, "Successful"): CALM,
+        (ANALYSIS_PASSED, "NoAnalysis"): CALM,
+        (ANALYSIS_PASSED, "Skipped"): CALM,
+        (ANALYSIS_PASSED, "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", explain),
+        (ANALYSIS_PASSED, "Running"): Meaning(STAYS, NOBODY, "wait: an analysis measures", explain),
+        (LEDGER_TRUSTED, "Trusted"): CALM,
+        (LEDGER_TRUSTED, "WrittenByOthers"): doubted,
+        (LEDGER_TRUSTED, "Ahead"): doubted,
+        (LEDGER_TRUSTED, "Behind"): doubted,
         (GIT_REACHABLE, "Reachable"): CALM,
         (GIT_REACHABLE, "Unreachable"): Meaning(_AS_KNOWN, REMOTE, "bring the remote back", read_again),
         (GIT_REACHABLE, "AuthenticationFailed"): Meaning(
@@ -211,7 +231,7 @@ def of_both(explain: str, read_again: str) -> Meanings:
 
 
 MEANINGS: Meanings = {
-    **of_both(_EXPLAIN, "gitops-bg reconcile {app}"),
+    **of_both(_EXPLAIN, "gitops-bg reconcile {app}", history="gitops-bg history {app}"),
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     # What it means is said of the condition Released.
@@ -254,11 +274,6 @@ MEANINGS: Meanings = {
     ("CandidateReady", "Available"): CALM,
     ("CandidateReady", "Progressing"): _COMES_UP,
     ("CandidateReady", ANY): _LATE,
-    ("AnalysisPassed", "Successful"): CALM,
-    ("AnalysisPassed", "NoAnalysis"): CALM,
-    ("AnalysisPassed", "Skipped"): CALM,
-    ("AnalysisPassed", "NotBegun"): _WAITS,
-    ("AnalysisPassed", "Running"): _MEASURED,
     ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
     ("AnalysisPassed", "Error"): _FOUND_BAD,
     ("AnalysisPassed", "Failed"): _FOUND_BAD,
@@ -289,12 +304,8 @@ MEANINGS: Meanings = {
     ),
     ("ReplicaFailure", "NoFailure"): CALM,
     ("ReplicaFailure", ANY): _STUCK["PodsRefused"],
-    ("OnHold", "NoHold"): CALM,
     ("OnHold", "Hold"): _HELD,
-    ("Suspended", "NotSuspended"): CALM,
     ("Suspended", "Suspended"): _SUSPENDED,
-    ("InvalidSpec", "Valid"): CALM,
-    ("InvalidSpec", "InvalidSpec"): _BROKEN,
     ("InvalidSpec", "NoTarget"): Meaning(
         STAYS, AUTHOR, "push the target: target.yaml, or what spec.target of app.yaml names", "gitops-bg check"
     ),
@@ -498,10 +509,6 @@ MEANINGS: Meanings = {
     ("ClockSynchronized", "Synchronized"): CALM,
     ("ClockSynchronized", "ApiServerAhead"): _SKEWED,
     ("ClockSynchronized", "ApiServerBehind"): _SKEWED,
-    ("LedgerTrusted", "Trusted"): CALM,
-    ("LedgerTrusted", "WrittenByOthers"): _DOUBTED,
-    ("LedgerTrusted", "Ahead"): _DOUBTED,
-    ("LedgerTrusted", "Behind"): _DOUBTED,
     ("LedgerWritable", "Writable"): CALM,
     ("LedgerWritable", "PushRefused"): Meaning(
         "is not affected: it moves, and the record keeps what is to be told",

@@ -327,7 +327,7 @@ class World:
         return DesiredGroup(
             None if self.problems else spec,
             versions,
-            self.templates,
+            (Problem("group.yaml", "is wrong"),) if self.problems else self.templates,
             "c" * 40,
             alerts=self.alerts,
             policing=self.policing,

@@ -184,7 +184,7 @@ def test_who_knows_less_is_silent_until_the_record_itself_asks_for_something() -
 def test_alerts_that_nobody_can_read_now_are_kept_and_make_no_news() -> None:
     """Else two agents would write the record in turns."""
     world = _at_rest()
-    world.record = replace(world.record, alerted=("SpecValid/InvalidSpec",))
+    world.record = replace(world.record, alerted=("InvalidSpec/InvalidSpec",))
     world.main = _read(Knowledge.REWRITTEN)
     decision = world.decide()
     assert (decision.record, decision.silent) == (world.record, True)

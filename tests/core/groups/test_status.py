@@ -232,7 +232,7 @@ def test_what_is_told(row: str) -> None:
     assert (decision.phase, told["Ready"].message) == (phase, sentence)
     assert f"{told['RoutesAccepted'].reason}: {told['RoutesAccepted'].message}" == routes
     assert told["RoutesAccepted"].status is routes.startswith("Accepted")
-    assert told["SpecValid"].status is True
+    assert told["InvalidSpec"].status is False
     assert told["PromotionRejected"].status is row.startswith("active names")
 
 
@@ -357,12 +357,12 @@ def test_mistakes_and_foreign_objects_are_told_apart() -> None:
     many = tuple(Problem(f"f{number}.yaml", "is wrong") for number in range(4))
     invalid = decide_group(STORE, DesiredGroup(None, problems=many), ObservedGroup("uid"), GroupRecord(), NOW)
     told = {each.type: each for each in invalid.conditions}
-    assert (told["SpecValid"].status, told["SpecValid"].reason) == (False, "InvalidSpec")
-    assert told["SpecValid"].message == "f0.yaml: is wrong; f1.yaml: is wrong; f2.yaml: is wrong"
+    assert (told["InvalidSpec"].status, told["InvalidSpec"].reason) == (True, "InvalidSpec")
+    assert told["InvalidSpec"].message == "f0.yaml: is wrong; f1.yaml: is wrong; f2.yaml: is wrong; f3.yaml: is wrong"
     foreign = ObservedGroup("uid", foreign="ReleaseGroup shop/store: it is managed by Helm")
     conflict = decide_group(STORE, DesiredGroup(GroupSpec("v1")), foreign, GroupRecord(), NOW)
     told = {each.type: each for each in conflict.conditions}
-    assert (told["SpecValid"].reason, told["SpecValid"].message) == ("Conflict", foreign.foreign)
+    assert (told["InvalidSpec"].reason, told["InvalidSpec"].message) == ("Conflict", foreign.foreign)
     assert (conflict.actions, conflict.record) == ((), GroupRecord())
 
 

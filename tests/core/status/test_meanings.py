@@ -43,7 +43,7 @@ WIDEST = 70
 """Columns of a sentence: with its indent and its title it stays on one line of 80."""
 
 
-OF_BOTH = {"git_reachable.py", "history_rewritten.py", "kstatus.py", "on_hold.py", "source_verified.py"}
+OF_BOTH = {"alike.py", "kstatus.py"}
 """They make conditions of apps and of groups."""
 
 

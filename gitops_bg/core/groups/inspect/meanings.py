@@ -5,19 +5,19 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 
 from collections.abc import Mapping
 
-from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, ROUTES_ACCEPTED, VALID
+from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, ROUTES_ACCEPTED
 from gitops_bg.core.groups.reporting.status import (
     CANDIDATES_ANSWER,
     FOLDER_MISSING,
-    LEDGER_TRUSTED,
     MAIN_REFUSES,
     RECORD_LOST,
 )
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.status.alike.on_hold import ON_HOLD
+from gitops_bg.core.status.alike import INVALID_SPEC, ON_HOLD, SUSPENDED
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,
+    BROKEN,
     CALM,
     NOBODY,
     OF_THE_PHASE,
@@ -33,8 +33,9 @@ from gitops_bg.core.status.meanings import (
 
 _EXPLAIN = "gitops-bg group explain {app}"
 _HISTORY = "gitops-bg group history {app}"
-_BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
-_MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
+_SUSPENDED = Meaning(
+    STAYS, OPERATOR, "take suspend out of group.yaml when the reason is gone; going back works", _EXPLAIN
+)
 _UNCLEAR = Meaning(STAYS, OPERATOR, "find out why the analysis has no answer; go back, or promote another", _EXPLAIN)
 _HELD = Meaning(
     "stays with, or is back at, the last good version",
@@ -43,16 +44,10 @@ _HELD = Meaning(
     "gitops-bg retry {app}",
 )
 
-_DOUBTED = Meaning(
-    "is not affected: the record counts, and not the ledger",
-    REMOTE,
-    "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
-    _HISTORY,
-)
-
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
-    Phase.INVALID: _BROKEN,
+    Phase.INVALID: BROKEN,
+    Phase.SUSPENDED: _SUSPENDED,
     Phase.DEPLOYING: Meaning(
         "reaches services as they come up", NOBODY, "wait: the first version serves once they are healthy", _EXPLAIN
     ),
@@ -66,11 +61,10 @@ _PHASES: Mapping[Phase, Meaning] = {
 }
 
 GROUP_MEANINGS: Meanings = {
-    **of_both(_EXPLAIN, read_again=_EXPLAIN),
+    **of_both(_EXPLAIN, read_again=_EXPLAIN, history=_HISTORY),
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
-    (VALID, "Valid"): CALM,
-    (VALID, "InvalidSpec"): _BROKEN,
-    (VALID, "Conflict"): Meaning(STAYS, OPERATOR, "hand the object over, or call the group otherwise", _EXPLAIN),
+    (SUSPENDED, "Suspended"): _SUSPENDED,
+    (INVALID_SPEC, "Conflict"): Meaning(STAYS, OPERATOR, "hand the object over, or call the group otherwise", _EXPLAIN),
     (PROMOTION_REJECTED, "NotRejected"): CALM,
     (PROMOTION_REJECTED, RECORD_LOST): Meaning(
         "stays where it is: nothing of the group is changed",
@@ -96,14 +90,9 @@ GROUP_MEANINGS: Meanings = {
         "mend the service that the message names, and push; until then the candidate cannot be promoted",
         _EXPLAIN,
     ),
-    ("AnalysisPassed", "Successful"): CALM,
-    ("AnalysisPassed", "NoAnalysis"): CALM,
-    ("AnalysisPassed", "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", _EXPLAIN),
-    ("AnalysisPassed", "Running"): _MEASURED,
     ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
     ("AnalysisPassed", "Error"): _HELD,
     ("AnalysisPassed", "Failed"): _HELD,
-    (ON_HOLD, "NoHold"): CALM,
     (ON_HOLD, "Hold"): _HELD,
     (DIVERGED, "InGit"): CALM,
     (DIVERGED, "GoingBack"): Meaning(
@@ -127,8 +116,4 @@ GROUP_MEANINGS: Meanings = {
         "set active to the version that serves, or let the agent push to main",
         _EXPLAIN,
     ),
-    (LEDGER_TRUSTED, "Trusted"): CALM,
-    (LEDGER_TRUSTED, "WrittenByOthers"): _DOUBTED,
-    (LEDGER_TRUSTED, "Ahead"): _DOUBTED,
-    (LEDGER_TRUSTED, "Behind"): _DOUBTED,
 }

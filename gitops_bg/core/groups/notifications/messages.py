@@ -18,7 +18,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, VALID
+from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED
 from gitops_bg.core.groups.reporting.status import FOLDER_MISSING
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
@@ -29,6 +29,7 @@ from gitops_bg.core.model.hooks import Alert, Hook, HookType, OutboxMessage, Sev
 from gitops_bg.core.model.record import Event, LedgerEntry, Outbox
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.status.alike import INVALID_SPEC
 
 SUCCEEDED, FAILED = "Succeeded", "Failed"
 
@@ -158,7 +159,7 @@ def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Stand
 
 def _is_wrong(desired: DesiredGroup, condition: Condition) -> bool:
     """Whether it says what no entry of the ledger tells: also that a group whose files were never valid has none."""
-    is_invalid = (condition.type, condition.status) == (VALID, False) and desired.spec is None
+    is_invalid = (condition.type, condition.status) == (INVALID_SPEC, True) and desired.spec is None
     return is_invalid or (condition.type, condition.status) == (PROMOTION_REJECTED, True)
 
 

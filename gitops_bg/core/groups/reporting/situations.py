@@ -10,13 +10,12 @@ from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.delivery.analyses import found
 from gitops_bg.core.delivery.gates import live_verdict, pre_promotion
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.gating.analyses import PASSED, judged
 from gitops_bg.core.groups.gating.members import brought_by
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import requests_taken
-from gitops_bg.core.groups.subject import POST, digest_of, round_of
+from gitops_bg.core.groups.subject import POST, digest_of, round_of, run_after, run_before
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -26,11 +25,17 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import Override
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds
-from gitops_bg.core.status.alike.history_rewritten import HISTORY_REWRITTEN
-from gitops_bg.core.status.alike.on_hold import ON_HOLD
+from gitops_bg.core.status.alike import (
+    ANALYSIS_PASSED,
+    HISTORY_REWRITTEN,
+    INVALID_SPEC,
+    ON_HOLD,
+    SUSPENDED,
+    why_suspended,
+)
 from gitops_bg.core.status.kstatus import READY
 
-VALID, PROMOTION_REJECTED, ROUTES_ACCEPTED = "SpecValid", "PromotionRejected", "RoutesAccepted"
+PROMOTION_REJECTED, ROUTES_ACCEPTED = "PromotionRejected", "RoutesAccepted"
 DIVERGED = "Diverged"
 BEING_WRITTEN = "routes and Services are being written"
 
@@ -43,34 +48,38 @@ def _takes_over(world: GroupWorld) -> str:
     return f"it takes over what the release group {former} has, whose folder left main" if taking_over(world) else ""
 
 
-def _moves(world: GroupWorld) -> str:
+def _under_way(world: GroupWorld) -> str:
     moving = world.record.transition
     if moving is None:
         return ""
     way = f"back to {moving.source}" if moving.withdrawn else f"from {moving.source} to {moving.target}"
     # A gate that has shut since it began: before requests move, every gate is asked again.
     is_ready = moving.step is TransitionStep.PREPARE and not moving.goes_back and is_in_place(world)
-    shut = next(iter(_shut(world)), "") if is_ready else ""
+    shut = next(iter(_shut_reasons(world)), "") if is_ready else ""
     waits = waits_for(world) or shut or "routes are being written"
     return f"{moving.kind.lower()} {way}: {moving.step.lower()}; {waits}"
 
 
-def _goes_back(world: GroupWorld) -> str:
+def _move_back(world: GroupWorld) -> str:
     moving = world.record.transition
-    return _moves(world) if moving is not None and moving.goes_back else ""
+    return _under_way(world) if moving is not None and moving.goes_back else ""
+
+
+def _suspension(world: GroupWorld) -> str:
+    return why_suspended(world.spec.suspend if world.suspended else None)
 
 
 def _problem(world: GroupWorld) -> str:
     return next(map(str, world.desired.problems), "")
 
 
-def _left(world: GroupWorld) -> str:
+def _served_before(world: GroupWorld) -> str:
     """That traffic has left a version that failed, or was aborted, which main still names."""
     override = world.record.override
     if override is None:
         return ""
     is_back = world.record.state.only(VersionStage.ACTIVE) == version_in(override.to_digest)
-    return "; ".join((way_back(world, override), *(() if is_back else _shut(world)[:1])))
+    return "; ".join((way_back(world, override), *(() if is_back else _shut_reasons(world)[:1])))
 
 
 def way_back(world: GroupWorld, override: Override) -> str:
@@ -104,24 +113,19 @@ def not_accepted(world: GroupWorld) -> str:
     return against or ("" if lacks_pods(world) else waits_for(world))
 
 
-def rewritten(world: GroupWorld) -> str:
-    """That main lacks what was seen in it, and what to do; empty where it has all."""
-    return why_rewritten(world.record.lost or world.desired.main.lost)
-
-
-def _first(world: GroupWorld) -> str:
+def _first_version(world: GroupWorld) -> str:
     """What a first version waits for, or a Service of the active version that has never led anywhere yet."""
     services = world.observed.services
     never_led = any(service not in services for service in wanted_services(world))
     is_new = not (world.observed.uid and world.record.state.only(VersionStage.ACTIVE)) or never_led
-    return (_ill(world) or _serves(world)) if is_new else ""
+    return (_ill(world) or _serving_now(world)) if is_new else ""
 
 
-def _judged(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[GroupWorld], str]:
+def _analysis(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[GroupWorld], str]:
     """What an analysis run says, of the version that serves or of the one to serve next; the first that ``holds``."""
 
     def says(world: GroupWorld) -> str:
-        run = next((run for run in judged(world) if holds(world, run)), None)
+        run = next((run for run in _runs(world) if holds(world, run)), None)
         if run is None or run.bad:
             return found(run) if run is not None else ""
         gate, asked = live_verdict if run.stage is POST else pre_promotion, round_of(world)
@@ -131,15 +135,22 @@ def _judged(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[Group
     return says
 
 
-def _goes_on(world: GroupWorld, run: AnalysisRun) -> bool:
+def _runs(world: GroupWorld) -> Iterator[AnalysisRun]:
+    """The runs of the version that serves, and of the one that shall serve next."""
+    is_candidate = world.record.state.stage(world.wanted) is VersionStage.CANDIDATE
+    found = (run_after(world), run_before(world, world.wanted) if is_candidate else None)
+    return (run for run in found if run is not None)
+
+
+def _is_measured(world: GroupWorld, run: AnalysisRun) -> bool:
     """Whether an analysis goes on by itself."""
     return run.running and not (world.suspended and run.stage is AnalysisStage.PRE)
 
 
-def _waits(world: GroupWorld) -> str:
+def _gate(world: GroupWorld) -> str:
     if not gates_to_show(world):
         return ""
-    return next(iter(_shut(world)), f"every gate is open; {_serves(world)}")
+    return next(iter(_shut_reasons(world)), f"every gate is open; {_serving_now(world)}")
 
 
 def _ill(world: GroupWorld) -> str:
@@ -155,15 +166,15 @@ def _ill(world: GroupWorld) -> str:
 
 def _unfound(world: GroupWorld) -> str:
     """That a Gateway finds no Service of what has no pods."""
-    return "; ".join((*unanswered(world), _serves(world))) if any(unresolved(world)) else ""
+    return "; ".join((*unanswered(world), _serving_now(world))) if any(unresolved(world)) else ""
 
 
 def _is_written(world: GroupWorld) -> str:
-    return "" if is_in_place(world) else f"{BEING_WRITTEN}; {_serves(world)}"
+    return "" if is_in_place(world) else f"{BEING_WRITTEN}; {_serving_now(world)}"
 
 
-def _well(world: GroupWorld) -> str:
-    return "; ".join((*unanswered(world), _serves(world)))
+def _at_ease(world: GroupWorld) -> str:
+    return "; ".join((*unanswered(world), _serving_now(world)))
 
 
 def unanswered(world: GroupWorld) -> Iterator[str]:
@@ -180,11 +191,11 @@ def unanswered(world: GroupWorld) -> Iterator[str]:
             yield f"{version} serves nobody yet: {said}"
 
 
-def _serves(world: GroupWorld) -> str:
+def _serving_now(world: GroupWorld) -> str:
     return f"{world.record.state.only(VersionStage.ACTIVE) or 'no version'} serves"
 
 
-def _shut(world: GroupWorld) -> list[str]:
+def _shut_reasons(world: GroupWorld) -> list[str]:
     return [gate.reason for gate in gates_to_show(world) if not gate.open]
 
 
@@ -192,26 +203,27 @@ def _shut(world: GroupWorld) -> list[str]:
 
 SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(Phase.PROGRESSING, READY, _takes_over),
-    Situation(Phase.ROLLING_BACK, ROUTES_ACCEPTED, _goes_back),
-    Situation(Phase.PROMOTING, ROUTES_ACCEPTED, _moves),
-    Situation(Phase.INVALID, VALID, _problem),
-    Situation(Phase.HELD, DIVERGED, _left),
+    Situation(Phase.ROLLING_BACK, ROUTES_ACCEPTED, _move_back),
+    Situation(Phase.PROMOTING, ROUTES_ACCEPTED, _under_way),
+    Situation(Phase.INVALID, INVALID_SPEC, _problem),
+    Situation(Phase.HELD, DIVERGED, _served_before),
     Situation(Phase.DEGRADED, PROMOTION_REJECTED, _rejected),
     Situation(Phase.DEGRADED, ROUTES_ACCEPTED, not_accepted),
-    Situation(Phase.DEGRADED, HISTORY_REWRITTEN, rewritten),
-    Situation(Phase.DEPLOYING, READY, _first),
+    Situation(Phase.DEGRADED, HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost)),
+    Situation(Phase.SUSPENDED, SUSPENDED, _suspension),
+    Situation(Phase.DEPLOYING, READY, _first_version),
     Situation(Phase.HELD, ON_HOLD, held),
-    Situation(Phase.PAUSED, PASSED, _judged(lambda _, run: run.paused)),
-    Situation(Phase.HELD, PASSED, _judged(lambda _, run: run.bad)),
-    Situation(Phase.PROGRESSING, PASSED, _judged(_goes_on)),
-    Situation(Phase.WAITING, READY, _waits),
+    Situation(Phase.PAUSED, ANALYSIS_PASSED, _analysis(lambda _, run: run.paused)),
+    Situation(Phase.HELD, ANALYSIS_PASSED, _analysis(lambda _, run: run.bad)),
+    Situation(Phase.PROGRESSING, ANALYSIS_PASSED, _analysis(_is_measured)),
+    Situation(Phase.WAITING, READY, _gate),
     Situation(Phase.DEGRADED, READY, _ill),
     Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _unfound),
     Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _is_written),
-    Situation(Phase.HEALTHY, "", _well),
+    Situation(Phase.HEALTHY, "", _at_ease),
 )
-"""Where a Gateway, or somebody else, stands against what serves, nobody is told to wait; what waits for its own pods
-does.
+"""Where a Gateway, or somebody else, stands against what serves, nobody is told to wait, nor that a suspension is all;
+what waits for its own pods does.
 """
 
 

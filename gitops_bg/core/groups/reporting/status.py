@@ -1,9 +1,7 @@
 """What people and tools are told of a group: one phase, and conditions that exist from the start."""
 
 from gitops_bg.core.checks.git.history import why_rewritten
-from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gating.analyses import passed
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place
@@ -13,45 +11,54 @@ from gitops_bg.core.groups.reporting.situations import (
     DIVERGED,
     PROMOTION_REJECTED,
     ROUTES_ACCEPTED,
-    VALID,
     held,
     not_accepted,
-    rewritten,
     standing_of,
     unanswered,
     way_back,
 )
+from gitops_bg.core.groups.subject import digest_of, round_of
 from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, Phase
-from gitops_bg.core.status.alike.git_reachable import git_reachable
-from gitops_bg.core.status.alike.history_rewritten import history_rewritten
-from gitops_bg.core.status.alike.on_hold import on_hold
-from gitops_bg.core.status.alike.source_verified import source_verified
+from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.status.alike import (
+    INVALID_SPEC,
+    analysis_passed,
+    git_reachable,
+    history_rewritten,
+    invalid_spec,
+    ledger_trusted,
+    on_hold,
+    source_verified,
+    suspended,
+)
 from gitops_bg.core.status.kstatus import kstatus_of
 
-CANDIDATES_ANSWER, LEDGER_TRUSTED = "CandidatesAnswer", "LedgerTrusted"
+CANDIDATES_ANSWER = "CandidatesAnswer"
 RECORD_LOST, MAIN_REFUSES, FOLDER_MISSING = "RecordLost", "MainRefusesCommit", "FolderMissing"
 """Reasons of conditions that other rooms ask for."""
 
 
 def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
     """All conditions of a group whose folder is valid."""
-    standing = standing_of(world)
-    reason, message = world.rejected
+    standing, observed, at = standing_of(world), world.observed, world.observed.ledger
+    ledger, (reason, message) = (at.epoch, at.sequence) if at is not None else None, world.rejected
+    coming = world.wanted if world.record.state.stage(world.wanted) is VersionStage.CANDIDATE else ""
     return (
         *kstatus_of(standing.phase, standing.message),
-        _valid(world),
+        invalid_spec(world.desired.problems),
+        suspended(world.spec.suspend if world.suspended else None),
         Condition(PROMOTION_REJECTED, bool(reason), reason or "NotRejected", message or "nothing is rejected"),
         _routes_accepted(world),
         _candidates_answer(world),
-        passed(world),
+        analysis_passed(round_of(world), digest_of(world, coming) if coming else ""),
         on_hold(held(world)),
-        _diverged(world),
-        _ledger_trusted(world),
-        history_rewritten(rewritten(world)),
-        _git_reachable(world.observed),
-        *source_verified(world.observed.verification),
+        _left_condition(world),
+        ledger_trusted(world.record, observed.ledger_doubt, ledger, SubjectKind.GROUP),
+        history_rewritten(world.lost),
+        git_reachable(observed.unreachable, observed.unread_reason),
+        *source_verified(observed.verification),
     )
 
 
@@ -68,28 +75,24 @@ def _routes_accepted(world: GroupWorld) -> Condition:
 
 def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tuple[Condition, ...]:
     """The conditions of a group whose folder has mistakes, or whose object is somebody else's."""
-    said = observed.foreign or "; ".join(map(str, desired.problems[:3]))
-    reason = "Conflict" if observed.foreign else "InvalidSpec"
-    valid = Condition(VALID, False, reason, said)
+    invalid = invalid_spec(desired.problems)
+    if observed.foreign:
+        invalid = Condition(INVALID_SPEC, True, "Conflict", observed.foreign)
     return (
-        *kstatus_of(Phase.INVALID, said),
-        valid,
-        _git_reachable(observed),
+        *kstatus_of(Phase.INVALID, invalid.message),
+        invalid,
+        git_reachable(observed.unreachable, observed.unread_reason),
         *source_verified(observed.verification),
     )
 
 
-def _git_reachable(observed: ObservedGroup) -> Condition:
-    return git_reachable(observed.unreachable, observed.unread_reason)
-
-
 def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tuple[Condition, ...]:
     """The conditions of a group of which nobody knows what its folder says, because main was rewritten."""
-    lost = why_rewritten(record.lost)
+    why = why_rewritten(record.lost)
     return (
-        *kstatus_of(Phase.DEGRADED, f"{lost}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
-        history_rewritten(lost),
-        _git_reachable(observed),
+        *kstatus_of(Phase.DEGRADED, f"{why}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
+        history_rewritten(record.lost),
+        git_reachable(observed.unreachable, observed.unread_reason),
         *source_verified(observed.verification),
     )
 
@@ -98,7 +101,7 @@ def conditions_of_lost(said: str) -> tuple[Condition, ...]:
     """The conditions of a group whose record is lost, and cannot be made again (`core.groups.lost_record`)."""
     return (
         *kstatus_of(Phase.DEGRADED, said),
-        Condition(VALID, True, "Valid", "every file of the group is valid"),
+        invalid_spec(()),
         Condition(PROMOTION_REJECTED, True, RECORD_LOST, said),
     )
 
@@ -112,14 +115,7 @@ def _candidates_answer(world: GroupWorld) -> Condition:
     return Condition(CANDIDATES_ANSWER, True, "Answered", f"requests that name {', '.join(candidates)} are answered")
 
 
-def _valid(world: GroupWorld) -> Condition:
-    problems = world.desired.problems
-    if problems:
-        return Condition(VALID, False, "InvalidSpec", "; ".join(map(str, problems[:3])))
-    return Condition(VALID, True, "Valid", "every file of the group is valid")
-
-
-def _diverged(world: GroupWorld) -> Condition:
+def _left_condition(world: GroupWorld) -> Condition:
     """Whether traffic has left the version that group.yaml names, because that one failed, or was aborted."""
     override = world.record.override
     if override is None:
@@ -129,21 +125,3 @@ def _diverged(world: GroupWorld) -> Condition:
     pending = MAIN_REFUSES if world.observed.main_refused else "CommitPending"
     reason = "GoingBack" if not is_back else pending if to in world.desired.versions else FOLDER_MISSING
     return Condition(DIVERGED, True, reason, way_back(world, override))
-
-
-def _ledger_trusted(world: GroupWorld) -> Condition:
-    """Whether anything in the ledger speaks against the record, as of an app (`core.status.conditions`)."""
-    if why := world.observed.ledger_doubt:
-        return Condition(LEDGER_TRUSTED, False, "WrittenByOthers", why)
-    if why := never_told(world.record.ledger_claimed, "group"):
-        return Condition(LEDGER_TRUSTED, False, "Ahead", why)
-    if why := _behind(world):
-        return Condition(LEDGER_TRUSTED, False, "Behind", why)
-    return Condition(LEDGER_TRUSTED, True, "Trusted", "the ledger says nothing against the record")
-
-
-def _behind(world: GroupWorld) -> str:
-    record, position = world.record, world.observed.ledger
-    if position is None or position.epoch not in ("", record.epoch):
-        return ""
-    return set_back(position.sequence, record.sequence - len(record.ledger), "group")

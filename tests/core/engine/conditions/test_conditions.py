@@ -152,7 +152,7 @@ CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
     ),
     "Suspended: it is over when its time is up": (
         world(active(1), spec=replace(manual(), suspend=Suspension("incident", "ada", NOW))),
-        (False, "NotSuspended", "the app is not suspended"),
+        (False, "NotSuspended", "nobody has suspended it"),
     ),
     "InvalidSpec: where and what": (
         world(active(1), desired=PROBLEMS),
@@ -420,8 +420,8 @@ CALM = [
     ("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way"),
     ("Restarting", False, "NoRestart", "no restart is asked for"),
     ("OnHold", False, "NoHold", "what is asked for is not on hold"),
-    ("Suspended", False, "NotSuspended", "the app is not suspended"),
-    ("InvalidSpec", False, "Valid", "every file of the app is valid"),
+    ("Suspended", False, "NotSuspended", "nobody has suspended it"),
+    ("InvalidSpec", False, "Valid", "every file is valid"),
     ("Conflict", False, "NoConflict", "no object is foreign"),
     ("Exposed", False, "NotExposed", "no other Service is known to have pods that nobody promoted"),
     ("Refused", False, "NoRefusal", "no write was refused"),

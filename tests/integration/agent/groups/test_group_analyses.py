@@ -98,7 +98,7 @@ def test_a_group_that_passes_moves_and_stays_and_goes_back_also_without_its_temp
 
     commit = store.world.publish("Lose a template", {f"analysis/{PRE}.yaml": None})
     eventually(lambda: store.status().get("phase") == "Invalid", what="the mistake is shown")
-    assert f"there is no AnalysisTemplate {PRE.lower()} in analysis/" in store.condition("SpecValid")["message"]
+    assert f"there is no AnalysisTemplate {PRE.lower()} in analysis/" in store.condition("InvalidSpec")["message"]
     store.activate("v1")
     eventually(lambda: store.stages() == "v1A v2C", what="it goes back")
     store.world.pull()
@@ -157,13 +157,13 @@ def test_an_agent_that_is_restarted_goes_on_with_the_analyses_whatever_mistake_i
     store.world.start()
     eventually(lambda: ("post", "v2", "Running") in runs(store), what="what serves is measured")
     store.world.publish("A mistake", {f"{store.folder}/group.yaml": "kind: ReleaseGroup\nspec: [\n"})
-    eventually(lambda: store.condition("SpecValid")["status"] == "False", what="the mistake is shown")
+    eventually(lambda: store.condition("InvalidSpec")["status"] == "True", what="the mistake is shown")
     store.world.stop()
     measured.finds["post"] = False
     store.world.start()
     eventually(lambda: store.stages() == "v1A v2C", what="it goes back")
     assert (store.ask("/cart"), store.selected("cart")) == ("cart-v1", store.selected("cart-v1"))
-    assert store.condition("SpecValid")["status"] == "False"
+    assert store.condition("InvalidSpec")["status"] == "True"
     assert store.status()["record"]["rollout"] == 1, "nothing began anew"
     assert [each["kind"] for each in store.status()["history"]] == ["Rollback", "Promotion"]
 

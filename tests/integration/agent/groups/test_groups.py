@@ -75,8 +75,8 @@ def test_a_mistake_is_said_with_its_line_and_nothing_moves(store: Store) -> None
     store.spec["archiveSize"] = -1
     store.activate("v2")
     eventually(lambda: store.status().get("phase") == "Invalid", what="the mistake is shown")
-    assert "group.yaml:" in store.condition("SpecValid")["message"]
-    assert "-1 is too small (write 0 or more)" in store.condition("SpecValid")["message"]
+    assert "group.yaml:" in store.condition("InvalidSpec")["message"]
+    assert "-1 is too small (write 0 or more)" in store.condition("InvalidSpec")["message"]
     assert (store.stages(), store.ask("/cart")) == ("v1A v2C", "cart-v1")
     del store.spec["archiveSize"]
     store.activate("v2")
@@ -358,7 +358,7 @@ def test_a_second_group_with_the_same_service_takes_nothing_from_the_one_that_ha
     store.world.restart()
     eventually(lambda: other.status().get("phase") == "Invalid", what="the second one says so")
     said = f"is the app {store.world.namespace}/cart-v1, which {store.folder}/v1/cart has already"
-    assert said in other.condition("SpecValid")["message"]
+    assert said in other.condition("InvalidSpec")["message"]
     store.activate("v2")
     store.wait("v1L v2A")
     assert (store.ask("/cart"), store.ask("/cart", "v1")) == ("cart-v2", "cart-v1")
@@ -379,6 +379,6 @@ def test_a_second_group_takes_nothing_from_the_one_whose_files_nobody_can_read(s
     store.world.publish("Another", {**other.group(), **other.version("v1", tag="bad-image", cart="/basket")})
     eventually(lambda: other.status().get("phase") == "Invalid", what="the second one says so")
     said = f"is the app {store.world.namespace}/cart-v1, which {store.folder}/v1/cart has already"
-    assert said in other.condition("SpecValid")["message"]
+    assert said in other.condition("InvalidSpec")["message"]
     store.world.wait_idle()
     assert (store.ask("/cart"), store.ask("/basket")) == ("cart-v1", "404")

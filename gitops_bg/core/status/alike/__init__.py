@@ -1,1 +1,0 @@
-"""Conditions that apps and release groups have alike."""
