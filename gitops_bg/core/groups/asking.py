@@ -64,9 +64,9 @@ class ActingGroup(GroupSubject):
 
 
 @answered_once
-def acting_round(world: GroupWorld) -> Round[ActingGroup]:
+def acting_group(world: GroupWorld) -> Round[ActingGroup]:
     """The hooks and analyses of a group, for steps."""
     return round_as(ActingGroup(world), world)
 
 
-step_of_group = steps_for(acting_round)
+step_of_group = steps_for(acting_group)

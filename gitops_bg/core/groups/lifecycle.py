@@ -45,7 +45,7 @@ def promote(state: GroupState, version: str, archive_size: int, now: datetime) -
     archived = moved.at(VersionStage.ARCHIVED)
     too_many = archived[: max(0, len(archived) - archive_size)]
     others = moved.at(VersionStage.CANDIDATE)
-    return _handed_over(_without(moved, {*others, *too_many}), active, version, _always)
+    return _handed_over(_without_versions(moved, {*others, *too_many}), active, version, _always)
 
 
 def rollback(state: GroupState, now: datetime) -> GroupState:
@@ -56,7 +56,7 @@ def rollback(state: GroupState, now: datetime) -> GroupState:
     """
     active = _only(state, VersionStage.ACTIVE, Rejection.NO_ACTIVE)
     legacy = _only(state, VersionStage.LEGACY, Rejection.NO_LEGACY)
-    left = _without(state, set(state.at(VersionStage.CANDIDATE)))
+    left = _without_versions(state, set(state.at(VersionStage.CANDIDATE)))
     moved = _in_stages(left, _BACK, now)
     return _handed_over(moved, active, legacy, lambda part: part.initial_version != active)
 
@@ -65,17 +65,17 @@ def delete(state: GroupState, version: str) -> GroupState:
     """Delete a version that is not the active one, with all it has. Raises `PromotionRejected`."""
     if _stage(state, version) is VersionStage.ACTIVE:
         raise PromotionRejected(Rejection.IS_ACTIVE, f"{version} is active: promote another one, or roll back, first")
-    return _without(state, {version})
+    return _without_versions(state, {version})
 
 
-def register(
+def add_service(
     state: GroupState, service: str, version: str, matches: Iterable[RouteMatch], now: datetime, *, pods: bool = True
 ) -> GroupState:
     """Note what a version brings of a service: its pods, unless ``pods`` is false, and its routes.
 
     A new version is a candidate. A version that has passed gets no new routes. Raises `PromotionRejected`.
     """
-    place = _place(state, service, version)
+    place = _endpoint_of(state, service, version)
     state = _with_version(state, place.version, now)
     keys = {(each.match, each.initial_version) for each in state.routes if each.service == service}
     new = [match for match in matches if (match, place.initial_version) not in keys]
@@ -88,18 +88,18 @@ def register(
     return replace(
         state,
         endpoints=(*kept, place) if pods else state.endpoints,
-        registrations=_with(state.registrations, Registration(service, place.version, place.initial_version)),
+        registrations=_with_part(state.registrations, Registration(service, place.version, place.initial_version)),
         routes=(*state.routes, *routes),
     )
 
 
-def unregister(state: GroupState, service: str, version: str) -> GroupState:
+def remove_service(state: GroupState, service: str, version: str) -> GroupState:
     """Take the word back that a service belongs to a version. A candidate that is left with nothing is deleted."""
     kept = tuple(each for each in state.registrations if (each.service, each.version) != (service, version))
     left = replace(state, registrations=kept)
     has_something = any(each.version == version for each in (*left.endpoints, *left.registrations, *left.routes))
     is_candidate = left.stage(version) is VersionStage.CANDIDATE
-    return left if has_something or not is_candidate else _without(left, {version})
+    return left if has_something or not is_candidate else _without_versions(left, {version})
 
 
 _ON: _Stages = {
@@ -134,7 +134,7 @@ def _in_stages(state: GroupState, stages: _Stages, now: datetime, but: Collectio
     return replace(state, versions=tuple(moved))
 
 
-def _without(state: GroupState, gone: Collection[str]) -> GroupState:
+def _without_versions(state: GroupState, gone: Collection[str]) -> GroupState:
     """Delete versions with all they have."""
     return GroupState(
         tuple(each for each in state.versions if each.name not in gone),
@@ -181,7 +181,7 @@ def _requests(part: Part) -> tuple[object, ...]:
     return part.match.requests if isinstance(part, Route) else ()
 
 
-def _place(state: GroupState, service: str, version: str) -> Endpoint:
+def _endpoint_of(state: GroupState, service: str, version: str) -> Endpoint:
     """Return where a service of a version serves now: pods that were deployed in it may serve in another one."""
     active = state.only(VersionStage.ACTIVE)
     wanted = version or active
@@ -205,5 +205,5 @@ def _with_version(state: GroupState, version: str, now: datetime) -> GroupState:
     return replace(state, versions=in_order((*state.versions, GroupVersion(version, stage, now))))
 
 
-def _with(parts: tuple[_P, ...], part: _P) -> tuple[_P, ...]:
+def _with_part(parts: tuple[_P, ...], part: _P) -> tuple[_P, ...]:
     return parts if part in parts else (*parts, part)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredService, DesiredVersion
-from gitops_bg.core.groups.lifecycle import delete, promote, register, unregister
+from gitops_bg.core.groups.lifecycle import add_service, delete, promote, remove_service
 from gitops_bg.core.groups.lost_record import inherited, is_lost, never_promoted, newest_followed, reached_in_part
 from gitops_bg.core.groups.model import (
     Endpoint,
@@ -64,7 +64,7 @@ def drop_services(world: GroupWorld) -> GroupWorld:
         world = replace(world, rejected=("ActiveServiceRemoved", _said_of(left)))
     state = replace(world.record.state, endpoints=tuple(stays))
     for part in (*gone, *_named_no_more(world)):
-        state = unregister(state, part.service, part.version)
+        state = remove_service(state, part.service, part.version)
         world = world.noting(Event.SERVICE_REMOVED, to=part.version, reason=f"the folder of {part.service} left main")
     return world.with_record(state=state)
 
@@ -145,15 +145,15 @@ def register_versions(world: GroupWorld) -> GroupWorld:
     serve on.
     """
     was_lost = is_lost(world)
-    world = _without_past_lateness(_deployed(_replayed(world)) if was_lost else world)
+    world = _without_past_lateness(_deployed(_promoted_in_turn(world)) if was_lost else world)
     closed = {each.name for each in world.record.deleted} | _being_switched_to(world)
     for name in sorted(world.desired.versions, key=version_number):
         if name not in closed:
             is_known = world.record.state.stage(name) is not None
-            world = _registered(world, name, world.desired.versions[name])
+            world = _with_services(world, name, world.desired.versions[name])
             if not is_known and world.record.state.stage(name) is not None:
                 world = world.noting(Event.CANDIDATE, to=name, reason=_brings(world, name))
-    return _taken_back(world) if was_lost else world
+    return _without_interrupted_move(world) if was_lost else world
 
 
 def _deployed(world: GroupWorld) -> GroupWorld:
@@ -168,7 +168,7 @@ def _brings(world: GroupWorld, version: str) -> str:
     return f"with {', '.join(sorted(world.desired.versions[version].services))}"
 
 
-def _taken_back(world: GroupWorld) -> GroupWorld:
+def _without_interrupted_move(world: GroupWorld) -> GroupWorld:
     """Take back the promotion during which the record was lost: requests are with its target in part, and go back to
     pods that answer, or on, as those of any other (`transition.follow_active`).
     """
@@ -241,7 +241,7 @@ def reject_late_services(world: GroupWorld) -> GroupWorld:
     return replace(world, rejected=(str(Rejection.PASSED), f"{has}: bring {late.service} with the next version"))
 
 
-def _replayed(world: GroupWorld) -> GroupWorld:
+def _promoted_in_turn(world: GroupWorld) -> GroupWorld:
     newest, skipped = newest_followed(world) or version_number(world.spec.active), never_promoted(world)
     passed: list[str] = []
     for name in sorted(world.desired.versions, key=version_number):
@@ -252,7 +252,7 @@ def _replayed(world: GroupWorld) -> GroupWorld:
             continue
         folder, late = world.desired.versions[name], inherited(world, name)
         brought = {service: each for service, each in folder.services.items() if service not in late}
-        world = _registered(world, name, replace(folder, services=brought))
+        world = _with_services(world, name, replace(folder, services=brought))
         state = world.record.state
         if state.stage(name) is VersionStage.CANDIDATE:
             after = promote(world.state, name, world.spec.archive_size, world.now)
@@ -264,7 +264,7 @@ def _replayed(world: GroupWorld) -> GroupWorld:
     return world
 
 
-def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupWorld:
+def _with_services(world: GroupWorld, name: str, version: DesiredVersion) -> GroupWorld:
     state, late = world.record.state, set(world.record.late)
     for service, desired in sorted(version.services.items()):
         if _has(state, service, name, pods=desired.pods):
@@ -274,7 +274,7 @@ def _registered(world: GroupWorld, name: str, version: DesiredVersion) -> GroupW
             world = replace(world, rejected=(str(Rejection.PASSED), message))
             continue
         try:
-            state = register(state, service, name, (), world.now, pods=desired.pods)
+            state = add_service(state, service, name, (), world.now, pods=desired.pods)
         except PromotionRejected as error:
             world = replace(world, rejected=(str(error.why), f"{name}: {error}"))
             late |= {(service, name)} if state.stage(name) is not None else set()

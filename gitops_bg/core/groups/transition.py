@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery.analyses import await_verdict
-from gitops_bg.core.groups.asking import acting_round
+from gitops_bg.core.groups.asking import acting_group
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.operators.holds import put_hold
@@ -245,7 +245,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     )
     if moving.kind is TransitionKind.ROLLBACK:
         return world  # It is not analysed (I6).
-    return await_verdict(world, digest_of(world, moving.target), moving.source, acting_round)
+    return await_verdict(world, digest_of(world, moving.target), moving.source, acting_group)
 
 
 def _is_taken(world: GroupWorld, moving: Transition) -> bool:

@@ -12,7 +12,7 @@ from functools import reduce
 
 import pytest
 
-from gitops_bg.core.groups.lifecycle import delete, promote, register, rollback, unregister
+from gitops_bg.core.groups.lifecycle import add_service, delete, promote, remove_service, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, Rejection, RouteMatch, VersionStage
 from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from gitops_bg.core.model.http_routes import PathKind
@@ -39,11 +39,11 @@ def deletes(version: str) -> Step:
 
 
 def registers(service: str, version: str, *paths: str, pods: bool = True) -> Step:
-    return lambda state: register(state, service, version, map(RouteMatch, paths), LATER, pods=pods)
+    return lambda state: add_service(state, service, version, map(RouteMatch, paths), LATER, pods=pods)
 
 
 def unregisters(service: str, version: str) -> Step:
-    return lambda state: unregister(state, service, version)
+    return lambda state: remove_service(state, service, version)
 
 
 def of(version: str, parts: str) -> str:
@@ -353,5 +353,5 @@ def test_only_versions_that_change_their_stage_have_a_new_time() -> None:
 def test_a_match_is_more_than_its_path() -> None:
     """Want (X8): a prohibition compares host, headers and kind, too."""
     other = RouteMatch("/t", PathKind.EXACT)
-    state = register(group("v1A v2C", "t@v1 t@v2 /t->t@v2"), "t", "v1", [RouteMatch("/t"), other], NOW)
+    state = add_service(group("v1A v2C", "t@v1 t@v2 /t->t@v2"), "t", "v1", [RouteMatch("/t"), other], NOW)
     assert prohibitions(state) == {Prohibition("v2", other)}

@@ -94,7 +94,7 @@ GROUP_FAULTS = (
     Fault(
         "requests that moved when the record was lost go back to no pods",
         "groups.registering",
-        "return _taken_back(world) if was_lost else world",
+        "return _without_interrupted_move(world) if was_lost else world",
         "return world",
         "group: a record lost on the way",
         6,

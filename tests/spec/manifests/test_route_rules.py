@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.lifecycle import register
+from gitops_bg.core.groups.lifecycle import add_service
 from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.routes.routing import render
 from gitops_bg.core.groups.world import with_routes
@@ -43,7 +43,7 @@ def broken(desired: DesiredGroup) -> list[str]:
     """What the Gateway API has against the HTTPRoutes while v1 serves and v2 is a candidate."""
     assert desired.spec is not None, desired.problems
     assert desired.spec.gateway is not None
-    state = register(register(GroupState(), "cart", "v1", (), NOW), "cart", "v2", (), NOW)
+    state = add_service(add_service(GroupState(), "cart", "v1", (), NOW), "cart", "v2", (), NOW)
     routes = render(with_routes(state, desired), STORE, desired.spec.gateway)
     assert routes
     return [said for each in routes for said in broken_rules(http_route_spec(each))]

@@ -30,7 +30,7 @@ from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.verdicts.analysis import paused_versions
-from gitops_bg.core.transitions.verdicts.subject import acting_round
+from gitops_bg.core.transitions.verdicts.subject import acting_app
 from gitops_bg.core.world import World
 
 _ASKED = {
@@ -106,7 +106,7 @@ def promote(
         overrides = _overrides(world, glass.override or [], commit.message, by[1], signed=git.signing_key is not None)
         about = [candidate.digest] if what.full else paused_versions(world)
         request = new_request(asked, who, commit.message, about=about, live=live) if asked else None
-        world = answer_request(world, request, acting_round) if request else world
+        world = answer_request(world, request, acting_app) if request else world
         content = content_of(session, facts, world, candidate)
         change = change_to(
             facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content, overrides=overrides

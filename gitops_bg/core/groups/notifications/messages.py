@@ -65,7 +65,7 @@ def notified(
     for severity, message in _told(before, decision, standing):
         for hook in desired.alerts:
             if severity.reaches(hook.severity):
-                text = f"{key}: {message}{_remedy(key, severity)}"
+                text = f"{key}: {message}{_pointer_to_explain(key, severity)}"
                 outbox = queued(outbox, hook, now, phase=decision.phase, checksum="", message=text, severity=severity)
     outbox = _to_hooks(desired, before, decision, outbox, now)
     outbox = replace(outbox, notified_sequence=decision.record.sequence)
@@ -97,7 +97,7 @@ def _to_hooks(
         for hook in listening:
             sent = FLAGGER_PHASES[phase]
             outbox = queued(outbox, hook, now, phase=sent, checksum=version, message=message, severity=severity)
-    outcome, ended = _outcome(before, decision.record)
+    outcome, ended = _ended_promotion(before, decision.record)
     for hook in hooks if outcome else ():
         if hook.type is HookType.POST_ROLLOUT:
             severity = Severity.INFO if outcome == SUCCEEDED else Severity.ERROR
@@ -115,7 +115,7 @@ def _subject(desired: DesiredGroup, decision: GroupDecision) -> str:
     return moving.target if moving is not None else desired.spec.active if desired.spec is not None else ""
 
 
-def _outcome(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
+def _ended_promotion(before: GroupRecord, after: GroupRecord) -> tuple[str, str]:
     """How a promotion has ended now, in Flagger's words, and its version; empty where none has.
 
     With an analysis after the promotion it succeeds when the analysis does. What is refused before requests move has
@@ -168,7 +168,7 @@ def _awaits_person(gate: GateResult) -> bool:
     return bool(gate.remedy) and gate.until is None
 
 
-def _remedy(key: GroupKey, severity: Severity) -> str:
+def _pointer_to_explain(key: GroupKey, severity: Severity) -> str:
     return f"; `gitops-bg group explain {key}` says more" if severity is not Severity.INFO else ""
 
 

@@ -44,14 +44,14 @@ def go_back(world: GroupWorld, version: str, fallback: str, cause: Cause, reason
 
 def lift_answered(world: GroupWorld) -> GroupWorld:
     """Lift what main has answered: it names another version, or the folder of the one on hold says something else."""
-    world = _end_override(world)
+    world = _without_answered_override(world)
     if world.record.override is not None:
         return world
     asked_for = digest_of(world, world.spec.active)
     return world.with_record(holds=tuple(each for each in world.record.holds if each.digest == asked_for))
 
 
-def _end_override(world: GroupWorld) -> GroupWorld:
+def _without_answered_override(world: GroupWorld) -> GroupWorld:
     """End an override that Git has followed, or answered. The way back is finished first: what serves until then is
     known to be bad.
     """

@@ -25,7 +25,7 @@ def acknowledge_ledger(world: GroupWorld) -> GroupWorld:
 
 def note_standing(world: GroupWorld) -> GroupWorld:
     """Note one ledger entry for each change of a group's state."""
-    for step in (_validity, _presence, _divergence, note_lost):
+    for step in (_validity, _presence, _divergence, _history):
         world = step(world)
     return world
 
@@ -55,7 +55,7 @@ def _divergence(world: GroupWorld) -> GroupWorld:
     return world.noting(Event.DIVERGED, to=to, by=override.by, reason=reason, asked=False)
 
 
-def note_lost(world: GroupWorld) -> GroupWorld:
+def _history(world: GroupWorld) -> GroupWorld:
     """Record what main lost, and have the ledger told where that lasts, or is over."""
     main, record = world.desired.main, world.record
     lost = main.lost_after(record.lost)

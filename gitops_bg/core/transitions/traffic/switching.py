@@ -24,7 +24,7 @@ from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.adoption import taken_over_before
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.transitions.traffic.serving import found_serving
-from gitops_bg.core.transitions.verdicts.subject import acting_round
+from gitops_bg.core.transitions.verdicts.subject import acting_app
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, retain
 from gitops_bg.core.world import World
@@ -53,7 +53,7 @@ def settle_switch(world: World) -> World:
             world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
     world = world.with_record(_moved(world.record, to.digest, switch.switch_kind))
     if origin and switch.switch_kind is SwitchKind.PROMOTION:  # First deployments and rollbacks are not analysed.
-        world = await_verdict(world, to.digest, origin.digest, acting_round)
+        world = await_verdict(world, to.digest, origin.digest, acting_app)
     world = ask_who_merged(world, switch, to)
     return world.noting(
         EVENT_OF[switch.switch_kind], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason

@@ -92,9 +92,9 @@ class ActingApp(AppSubject):
 
 
 @answered_once
-def acting_round(world: World) -> Round[ActingApp]:
+def acting_app(world: World) -> Round[ActingApp]:
     """The hooks and analyses of an app, for steps."""
     return round_as(ActingApp(world), world)
 
 
-step_of_app = steps_for(acting_round)
+step_of_app = steps_for(acting_app)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.groups.lifecycle import promote, register, rollback
+from gitops_bg.core.groups.lifecycle import add_service, promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatch, VersionStage
 from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from tests.core.groups.notation import NOW
@@ -47,7 +47,7 @@ class History:
         self.number += 1
         version = f"v{self.number}"
         for service, paths in sorted(brings.items()):
-            self.state = register(self.state, service, version, matches(service, paths), NOW)
+            self.state = add_service(self.state, service, version, matches(service, paths), NOW)
         if self.state.stage(version) is CANDIDATE:
             active = {(route.service, route.match) for route in self.of(self.state.only(ACTIVE))}
             own = {route.match for route in self.of(version)}
