@@ -144,16 +144,19 @@ VERBS = {
             "resume",
             "operate.resume",
             "Go on: remove the suspension, and let the target be promoted again if it is on hold.",
+            "group.change",
         ),
         Verb(
             "suspend",
             "operate.suspend",
             "Suspend apps: no candidate, no promotion; live traffic stays, and rollbacks still work. `resume` ends it.",
+            "group.change",
         ),
         Verb(
             "pause",
             "operate.suspend:pause",
             "Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.",
+            "group.change:suspend",
         ),
         Verb(
             "release",
@@ -280,6 +283,16 @@ GROUP_VERBS = (
         "retry",
         "group.change",
         "Try the version that main names again, with fresh checks, whatever held or paused it; as of an app.",
+    ),
+    Verb(
+        "suspend",
+        "group.change",
+        "Suspend a group: nothing of it is promoted; requests stay, and rollbacks still work. `resume` ends it.",
+    ),
+    Verb(
+        "resume",
+        "group.change",
+        "Go on: remove the suspension of a group, and let what main names be tried again if it is on hold.",
     ),
     Verb("open-gate", "group.gate:open_", "Open a manual gate of a group."),
     Verb("close-gate", "group.gate:close", "Close a manual gate of a group."),

@@ -60,6 +60,8 @@ _VERBS: dict[str, Any] = {
     "group delete": groups.GroupChangeJson,
     "group abort": changes.AbortedJson,
     "group retry": groups.GroupChangeJson,
+    "group suspend": groups.GroupChangeJson,
+    "group resume": groups.GroupChangeJson,
     "group open-gate": groups.SetGroupGateJson,
     "group close-gate": groups.SetGroupGateJson,
     "group gates": groups.GroupGatesJson,
@@ -68,7 +70,8 @@ _VERBS: dict[str, Any] = {
 DRY_RUNS = (
     "set-image", "promote", "rollback", "undo", "retry", "restart", "resume", "suspend", "pause", "release",
     "freeze", "unfreeze", "accept-history", "gate open", "gate close", "group promote",
-    "group rollback", "group delete", "group retry", "group open-gate", "group close-gate",
+    "group rollback", "group delete", "group retry", "group suspend", "group resume", "group open-gate",
+    "group close-gate",
 )  # fmt: skip
 """The verbs that print one shape with ``--dry-run``; `abort`, `move` and `adopt` have shapes of their own."""
 _VERBS |= {verb: _VERBS[verb] | changes.DryRunJson for verb in DRY_RUNS}

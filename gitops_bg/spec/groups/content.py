@@ -37,8 +37,8 @@ def as_merged(
     """Return what ``main`` would say of a group after the merge of a branch that turned its files from ``before`` into
     ``after``, by their paths in the group's folder. Without a spec where nobody can read the branch's group.yaml.
 
-    A branch of the agent names another version, asks for one once more, or removes the folders of one. Whatever else
-    people push there, the pull request shows.
+    A branch of ours names another version, asks for one once more, suspends the group, or removes the folders of one.
+    Whatever else people push there, the pull request shows.
     """
     read = load_group(group, after, main.commit).desired
     if read.spec is None or main.spec is None:
@@ -46,7 +46,13 @@ def as_merged(
     gone = {each for each in main.versions if _has(before, each) and not _has(after, each)}
     return replace(
         main,
-        spec=replace(main.spec, active=read.spec.active, archive_size=read.spec.archive_size, retry=read.spec.retry),
+        spec=replace(
+            main.spec,
+            active=read.spec.active,
+            archive_size=read.spec.archive_size,
+            retry=read.spec.retry,
+            suspend=read.spec.suspend,
+        ),
         versions={name: each for name, each in main.versions.items() if name not in gone},
     )
 

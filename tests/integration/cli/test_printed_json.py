@@ -36,7 +36,9 @@ GROUPS = {
     f"group {verb}"
     for verb in ["get", "tree", "explain", "plan", "diff", "history", "promote", "rollback", "delete", "new"]
 }
-ASKED_OF_GROUPS = {f"group {verb}" for verb in ["abort", "retry", "open-gate", "close-gate", "gates"]}
+ASKED_OF_GROUPS = {
+    f"group {verb}" for verb in ["abort", "retry", "suspend", "resume", "open-gate", "close-gate", "gates"]
+}
 """tests/integration/cli/operate/test_group_holds.py, and of gates as the plain verbs."""
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}

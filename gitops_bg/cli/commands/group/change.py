@@ -1,4 +1,5 @@
-"""`group promote|rollback|delete`, and `retry` of a group: each is one commit on main; the agent carries it out.
+"""`group promote|rollback|delete`, and `retry`, `suspend` and `resume` of a group: each is one commit on main, which
+the agent carries out.
 
 Where main takes no commit from the user, it is on the group's branch, to be merged (decision 39).
 """
@@ -10,6 +11,7 @@ from typing import Any
 
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.commands.group.arguments import Group, OneVersion, ToVersion, Version, one_version
+from gitops_bg.cli.commands.operate.suspend import SuspendOptions, suspending
 from gitops_bg.cli.edits.commits import Change, say_what_would_change
 from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
@@ -29,16 +31,16 @@ from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.groups.edits import with_fields
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.groups.layout import GROUP_FILE, group_file, group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group
-from gitops_bg.spec.yaml.edit import set_retry
+from gitops_bg.spec.yaml.edit import set_retry, set_suspend
 
 
 def promote(
@@ -120,6 +122,45 @@ def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
 
+def suspend(group: Group, at: AppOptions, person: AuthorOptions, how: SuspendOptions) -> int:
+    """Suspend a group: nothing of it is promoted; requests stay, and rollbacks still work. `resume` ends it."""
+    output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
+    suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+        key, files, _ = _in_git(session, group)
+        path = group_file(key)
+        edit = suspending(key, path, suspension, force=how.force)
+        proposed = _propose(session, output, key, Change({path: edit}, f"{key.name}: suspend", how.reason))
+    done = f"suspended by commit {proposed.commit[:10]}" if proposed.changed else "suspended already"
+    return _report(output, session.repository.settings.branch, key, _named_in(files[path]), proposed, done)
+
+
+def resume(group: Group, at: AppOptions, commit: CommitOptions) -> int:
+    """Go on: remove the suspension of a group, and let what main names be tried again if it is on hold."""
+    output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+        key, files, config = _in_git(session, group)
+        path, spec, record = group_file(key), config.desired.spec, GroupCluster(session.client, {}).seen(key).record
+        version = config.desired.versions.get(spec.active) if spec is not None else None
+        lifted = _next_retry(spec, version.content, record, by) if spec is not None and version is not None else None
+        lifted = lifted if lifted is not None and record.held(lifted.digest) else None
+        edit = partial(_resuming, _named_in(files[path]), lifted, path)
+        proposed = _propose(session, output, key, Change({path: edit}, f"{key.name}: resume", commit.message))
+    also = ", the hold on what main names is lifted" if lifted else ""
+    done = f"resumed{also} by commit {proposed.commit[:10]}"
+    done = done if proposed.changed else "it is neither suspended nor is what main names on hold"
+    return _report(output, session.repository.settings.branch, key, _named_in(files[path]), proposed, done)
+
+
+def _named_in(file: bytes | Problem) -> str:
+    return active_in(file) if isinstance(file, bytes) else ""
+
+
+def _resuming(version: str, lifted: Retry | None, path: str, data: bytes) -> bytes:
+    data = set_suspend(data, None, path)
+    return _retrying(version, lifted, path, data) if lifted is not None else data
+
+
 def _retry(key: GroupKey, spec: GroupSpec, content: str, record: GroupRecord, by: tuple[str, str]) -> Retry:
     """The next retry of the version that main names. Raises `CommandFailed` where there is nothing to try again."""
     version, run = spec.active, record.analyses.run(AnalysisStage.POST)
@@ -127,8 +168,12 @@ def _retry(key: GroupKey, spec: GroupSpec, content: str, record: GroupRecord, by
     is_left = record.override is not None
     if record.state.stage(version) is VersionStage.ACTIVE and not (is_paused or is_left):
         raise CommandFailed(f"{key}: there is nothing to try again: main asks for {version}, which serves")
+    return _next_retry(spec, content, record, by)
+
+
+def _next_retry(spec: GroupSpec, content: str, record: GroupRecord, by: tuple[str, str]) -> Retry:
     number = max(record.operator.retry, spec.retry.number if spec.retry else 0) + 1
-    return Retry(f"{version}-{content}", number, f"{by[0]} <{by[1]}>", record.sequence)
+    return Retry(f"{spec.active}-{content}", number, f"{by[0]} <{by[1]}>", record.sequence)
 
 
 def _retrying(version: str, request: Retry, path: str, data: bytes | None) -> bytes:

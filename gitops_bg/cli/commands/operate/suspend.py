@@ -18,7 +18,7 @@ from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.app.suspension import suspension_in
 from gitops_bg.spec.yaml.edit import set_suspend
@@ -60,7 +60,8 @@ def suspend(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptio
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
     with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
-        edits = {key: _suspending(key, session, suspension, force=how.force) for key in session.apps_in_git(apps)}
+        keys = session.apps_in_git(apps)
+        edits = {key: suspending(key, session.app_file(key), suspension, force=how.force) for key in keys}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(
         ({"app": str(key), "commit": commit, "changed": bool(commit)}, _said(key, commit))
@@ -76,22 +77,22 @@ def pause(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptions
     suspend(apps, at, person, how)
 
 
-def _suspending(app: AppKey, session: Session, suspension: Suspension, *, force: bool) -> Edit:
-    file = session.app_file(app)
+def suspending(who: AppOrGroup, file: str, suspension: Suspension, *, force: bool) -> Edit:
+    """The edit that suspends an app or a group. Raises `CommandFailed` where it is suspended already."""
 
     def change(data: bytes) -> bytes:
         standing = suspension_in(data, file)
         if standing and standing != suspension and standing.lasts(datetime.now(UTC)) and not force:
-            raise CommandFailed(_suspended_already(app, standing))
+            raise CommandFailed(_suspended_already(who, standing))
         return set_suspend(data, suspension, file)
 
     return change
 
 
-def _suspended_already(app: AppKey, standing: Suspension) -> str:
+def _suspended_already(who: AppOrGroup, standing: Suspension) -> str:
     by = f" by {standing.by}" if standing.by else ""
     end = f"until {standing.until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if standing.until else "until it is resumed"
-    return f"{app}: suspended already{by}, {end}: {standing.reason}; to replace that, say so by --force"
+    return f"{who}: suspended already{by}, {end}: {standing.reason}; to replace that, say so by --force"
 
 
 def _said(app: AppKey, commit: str) -> str:

@@ -167,6 +167,8 @@ OF_A_STOPPED_GROUP = {
     "group close-gate": (["IT"], "would close the gate release"),
     "group abort": (["IT"], "stops v2"),
     "group retry": (["IT"], "+  retry:"),
+    "group suspend": (["IT", "-r", "incident"], "would commit to main: store: suspend"),
+    "group resume": (["IT"], "would commit to main: store: resume"),
 }
 
 
@@ -187,6 +189,10 @@ def test_a_group_that_somebody_stops_stays_as_it_is(cli: Cli, world: Scenario, t
     store.wait_for_ledger("aborted")
     world.wait_idle()
     try_dry_runs(cli, world, name, {"group retry": said["group retry"]})
+    try_dry_runs(cli, world, name, {"group suspend": said["group suspend"]})
+    cli("suspend", name, "-r", "incident")
+    world.wait_idle()
+    try_dry_runs(cli, world, name, {"group resume": said["group resume"]})
 
 
 def test_abort_says_before_it_moves_live_traffic(cli: Cli, web: App) -> None:

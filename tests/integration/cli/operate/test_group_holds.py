@@ -1,4 +1,4 @@
-"""`abort` and `retry` of a release group: by the same verbs, and with the same words, as of an app."""
+"""`abort`, `retry`, `suspend` and `resume` of a release group: the verbs of an app, with the same words."""
 
 from __future__ import annotations
 
@@ -90,3 +90,36 @@ def test_where_an_app_has_the_name_the_verbs_of_groups_are_about_the_group(
     store.wait("v1A v2C", "Held")
     assert cli.json("group", "retry", name)["changed"] is True
     assert cli.json("group", "gates", name)["gates"] == []
+
+
+def test_a_group_is_suspended_until_it_is_resumed_and_the_ledger_says_by_whom(
+    cli: Cli, store: Store, measured: Measured, name: str
+) -> None:
+    measured.finds = {"pre": True, "post": True}
+    told = cli.json("suspend", name, "-r", "incident 12")
+    assert (told["group"], told["version"], told["changed"]) == (name, "v1", True)
+    assert "suspended already by " in cli("pause", name, "-r", "incident 13", code=1)
+    store.world.wake()
+    store.wait_for_ledger("suspended")
+    cli("group", "promote", name, "v2")
+    store.world.wake()
+    store.wait("v1A v2C", "Waiting")
+
+    assert cli.json("group", "resume", name)["changed"] is True
+
+    store.world.wake()
+    store.wait("v1L v2A")
+    store.wait_for_ledger("resumed")
+    assert cli.json("resume", name)["changed"] is False
+    found = {each["event"]: each for each in cli.json("history", name)["entries"]}
+    assert "incident 12" in found["suspended"]["reason"]
+
+
+def test_resume_has_what_is_on_hold_tried_again(cli: Cli, store: Store, measured: Measured, name: str) -> None:
+    measured.finds = {"pre": False, "post": True}
+    store.activate("v2")
+    store.wait("v1A v2C", "Held")
+    measured.finds["pre"] = True
+    assert "the hold on what main names is lifted by commit" in cli("resume", name)
+    store.world.wake()
+    store.wait("v1L v2A")

@@ -63,6 +63,8 @@ COMMITS = {
     "group promote": ("IT", "v2"),
     "group rollback": ("IT", "v1"),
     "group retry": ("IT",),
+    "group suspend": ("IT",),
+    "group resume": ("IT",),
     "group delete": ("IT", "v2"),
     **ABOUT_ALL,
 }
