@@ -30,21 +30,21 @@ def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:
     return "Service", action.service
 
 
-def due(world: GroupWorld, actions: tuple[GroupAction, ...]) -> tuple[GroupAction, ...]:
+def due_now(world: GroupWorld, actions: tuple[GroupAction, ...]) -> tuple[GroupAction, ...]:
     """The actions to carry out now. Their order keeps every prefix safe, so that none passes one that waits, but for
     the ReleaseGroup, which no traffic depends on.
     """
     traffic = (each for each in actions if not isinstance(each, ApplyGroup))
-    own = tuple(each for each in actions if isinstance(each, ApplyGroup) and not _waits(world, each))
-    return (*own, *takewhile(lambda each: not _waits(world, each), traffic))
+    own = tuple(each for each in actions if isinstance(each, ApplyGroup) and not _is_paused(world, each))
+    return (*own, *takewhile(lambda each: not _is_paused(world, each), traffic))
 
 
-def moments(world: GroupWorld) -> Iterator[datetime]:
+def contest_moments(world: GroupWorld) -> Iterator[datetime]:
     """When each pause between two repairs is over."""
     return (each.next_repair(live=_is_live(each)) for each in world.observed.contests)
 
 
-def _waits(world: GroupWorld, action: GroupAction) -> bool:
+def _is_paused(world: GroupWorld, action: GroupAction) -> bool:
     kind, name = object_of(world.key, action)
     of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
     return any(not each.is_due(world.now, live=_is_live(each)) for each in of_it)

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery import analyses, hooks, operators, policies
 from gitops_bg.core.groups.asking import step_of_group
-from gitops_bg.core.groups.contests import due
-from gitops_bg.core.groups.contests import moments as contest_moments
+from gitops_bg.core.groups.contests import contest_moments, due_now
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
@@ -40,8 +39,7 @@ from gitops_bg.core.groups.reporting.status import (
     conditions_of_lost,
     conditions_of_rewritten,
 )
-from gitops_bg.core.groups.routes.attaching import attach
-from gitops_bg.core.groups.routes.attaching import moments as attaching_moments
+from gitops_bg.core.groups.routes.attaching import attach, attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
 from gitops_bg.core.groups.subject import digest_of, latest_start, round_of
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
@@ -129,7 +127,10 @@ def _decided(
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))
     return GroupDecision(
-        actions=(*due(world, actions_of(world)), *(DeleteRoute(each.name, each.owner) for each in to_take_over(world))),
+        actions=(
+            *due_now(world, actions_of(world)),
+            *(DeleteRoute(each.name, each.owner) for each in to_take_over(world)),
+        ),
         record=world.record,
         phase=standing_of(world).phase,
         conditions=conditions_of(world),

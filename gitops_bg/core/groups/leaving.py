@@ -60,8 +60,8 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     the folder may come back.
     """
     phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
-    said = f"the folder of the group left main; {_after(left, record)}"
-    actions = tuple(_actions(left)) if left.ends else ()
+    said = f"the folder of the group left main; {_what_becomes(left, record)}"
+    actions = tuple(_deletions(left)) if left.ends else ()
     told = _told(left, record, now)
     told = replace(told, main=left.main.learnt(record.main, saved=told != record))
     return GroupDecision(actions, told, phase, kstatus_of(phase, said))
@@ -82,7 +82,7 @@ def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
     return noted(replace(record, orphaned=True), entry)
 
 
-def _actions(left: LeftGroup) -> Iterator[GroupAction]:
+def _deletions(left: LeftGroup) -> Iterator[GroupAction]:
     """One kind at a time: a Gateway that has a route still would answer 500 for a Service that is gone."""
     yield from map(DeleteRoute, left.routes)
     if not left.routes:
@@ -91,16 +91,16 @@ def _actions(left: LeftGroup) -> Iterator[GroupAction]:
         yield DeleteGroup(left.key.name, "its folder left main with deletionPolicy: delete")
 
 
-def _after(left: LeftGroup, record: GroupRecord) -> str:
+def _what_becomes(left: LeftGroup, record: GroupRecord) -> str:
     if left.ends:
-        return f"{_ENDS}: {_next(left)}"
+        return f"{_ENDS}: {_next_end(left)}"
     active = record.state.only(VersionStage.ACTIVE)
     serves = f"{active} serves on, with its Services and routes" if active else "it stays as it is"
     why = f": {left.kept}" if left.policy is DeletionPolicy.DELETE else ""
     return f"{serves}, and nothing of it moves any more{why}"
 
 
-def _next(left: LeftGroup) -> str:
+def _next_end(left: LeftGroup) -> str:
     if not left.leads_nowhere:
         return "its routes and Services go"
     return f"{', '.join(left.members)} end with all they have" if left.members else "nothing of it is left"

@@ -24,7 +24,7 @@ def newest_followed(world: GroupWorld) -> int:
 
     What group.yaml names may be on its way through the gates.
     """
-    followed = (member.removeprefix(f"{service}-") for service, member in _followed(world))
+    followed = (member.removeprefix(f"{service}-") for service, member in _services_that_follow(world))
     return max((version_number(version) for version in followed), default=0)
 
 
@@ -46,7 +46,7 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
     requests without the header go to exactly these. While traffic moves, Services and routes differ. Of services
     without routes the ledger says which version served last; traffic moves while it still says the one before.
     """
-    overtaken, followed = _overtaken(world, version), dict(_followed(world))
+    overtaken, followed = _overtaken(world, version), dict(_services_that_follow(world))
     its = _its_own(world, version)
     if not its or not overtaken:
         return frozenset()
@@ -61,13 +61,15 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
 
 def reached_in_part(world: GroupWorld) -> frozenset[str]:
     """The versions that some requests reach: of those that do not serve, the one to which they were moving."""
-    reached = {member for _, member in _followed(world)} | _led_to(world)
+    reached = {member for _, member in _services_that_follow(world)} | _led_to(world)
     return frozenset(member.rpartition("-")[2] for member in reached)
 
 
 def _its_own(world: GroupWorld, version: str) -> frozenset[str]:
     """The services whose Service follows a version."""
-    return frozenset(service for service, member in _followed(world) if member == member_name(service, version))
+    return frozenset(
+        service for service, member in _services_that_follow(world) if member == member_name(service, version)
+    )
 
 
 def _led_to(world: GroupWorld) -> frozenset[str]:
@@ -82,7 +84,9 @@ def _by_ledger(world: GroupWorld) -> LedgerPosition:
 
 def _overtaken(world: GroupWorld, version: str) -> frozenset[str]:
     """The services with pods in the folder of a version whose Service follows an older one."""
-    followed = {service: version_number(member.removeprefix(f"{service}-")) for service, member in _followed(world)}
+    followed = {
+        service: version_number(member.removeprefix(f"{service}-")) for service, member in _services_that_follow(world)
+    }
     found = world.desired.versions[version].services.items()
     return frozenset(
         service for service, one in found if one.pods and 0 < followed.get(service, 0) < version_number(version)
@@ -102,7 +106,7 @@ def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
     noted = version_number(ledger.legacy) if version_number(ledger.active) == newest else 0
     named = [number for number in _numbers_in_headers(world) if number < newest]
     legacy = max(named, default=noted or newest)
-    served = {member for _, member in _followed(world)} | _backends(world)
+    served = {member for _, member in _services_that_follow(world)} | _backends(world)
     return frozenset(
         name
         for name, version in world.desired.versions.items()
@@ -123,7 +127,7 @@ def _attached(world: GroupWorld) -> GroupGateway | None:
     return attached_at(world.key, world.observed.routes.values(), world.spec.gateway)
 
 
-def _rules(world: GroupWorld) -> Iterator[HttpRule]:
+def _live_rules(world: GroupWorld) -> Iterator[HttpRule]:
     for route in _routes(world):
         yield from route.rules
 
@@ -133,7 +137,7 @@ def _numbers_in_headers(world: GroupWorld) -> frozenset[int]:
     header = attached.version_header.lower() if attached is not None else ""
     return frozenset(
         version_number(value)
-        for rule in _rules(world)
+        for rule in _live_rules(world)
         for match in rule.matches
         for name, value in match.headers
         if name.lower() == header
@@ -141,7 +145,7 @@ def _numbers_in_headers(world: GroupWorld) -> frozenset[int]:
 
 
 def _backends(world: GroupWorld) -> frozenset[str]:
-    return frozenset(rule.to.service for rule in _rules(world) if isinstance(rule.to, Backend))
+    return frozenset(rule.to.service for rule in _live_rules(world) if isinstance(rule.to, Backend))
 
 
 def why_unknown(world: GroupWorld) -> str:
@@ -164,7 +168,7 @@ def _either(world: GroupWorld) -> str:
     overtaken, its = _overtaken(world, version), _its_own(world, version)
     if not overtaken or not its or _led_to(world) or _by_ledger(world).active:
         return ""
-    followed, late = dict(_followed(world)), min(overtaken)
+    followed, late = dict(_services_that_follow(world)), min(overtaken)
     pairs = " and ".join(f"{service} follows {followed[service]}" for service in (min(its), late))
     unread = world.observed.ledger is None
     why = "nobody has read the ledger yet" if unread else "the ledger does not say which of them is active"
@@ -183,7 +187,7 @@ def _without_folder(world: GroupWorld) -> str:
         for service, one in version.services.items()
         if one.pods
     }
-    for service, member in _followed(world):
+    for service, member in _services_that_follow(world):
         if member not in there and service not in world.spec.removed_services:
             folder = f"{member.removeprefix(f'{service}-')}/{service}"
             return (
@@ -193,7 +197,7 @@ def _without_folder(world: GroupWorld) -> str:
     return ""
 
 
-def _followed(world: GroupWorld) -> Iterator[tuple[str, str]]:
+def _services_that_follow(world: GroupWorld) -> Iterator[tuple[str, str]]:
     """Each own Service that follows a member, or did last, with that member."""
     for service, each in sorted(world.observed.services.items()):
         if each.followed and not each.foreign:

@@ -85,8 +85,8 @@ def left_behind(world: GroupWorld) -> str:
     """Which group that left main still leads requests to pods of this one, and is not taken over; empty: none does."""
     own = _own_members(world)
     for former in world.observed.formers:
-        if former.name != world.record.succeeds and _serving(former) & own:
-            others = ", ".join(sorted(_serving(former) - own))
+        if former.name != world.record.succeeds and _members_serving(former) & own:
+            others = ", ".join(sorted(_members_serving(former) - own))
             why = f"{others} are in no folder of {world.key.name}" if others else f"{world.key.name} had served before"
             return f"the release group {former.name}, whose folder left main, leads requests to pods of this one: {why}"
     return ""
@@ -103,7 +103,7 @@ def _objects(former: FormerGroup) -> Iterator[GroupAction]:
 
 def _is_same(world: GroupWorld, former: FormerGroup) -> bool:
     """Whether all that serves in a former group lies in the folder of this one."""
-    serving = _serving(former)
+    serving = _members_serving(former)
     return bool(serving) and serving <= _own_members(world)
 
 
@@ -116,6 +116,6 @@ def _own_members(world: GroupWorld) -> frozenset[str]:
     )
 
 
-def _serving(former: FormerGroup) -> frozenset[str]:
+def _members_serving(former: FormerGroup) -> frozenset[str]:
     followed = {each.followed for each in former.services.values() if each.followed and not each.foreign}
     return frozenset({*members_of(former.record.state).values(), *followed})

@@ -114,10 +114,10 @@ def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
         withdrawn="",
         moved=False,
     )
-    return world.with_record(transition=on, left=_left(world, moving.target))
+    return world.with_record(transition=on, left=_left_and(world, moving.target))
 
 
-def _left(world: GroupWorld, version: str) -> tuple[str, ...]:
+def _left_and(world: GroupWorld, version: str) -> tuple[str, ...]:
     return tuple(sorted({*world.record.left, version}))
 
 
@@ -144,7 +144,7 @@ def advance(world: GroupWorld) -> GroupWorld:
         world = world.noting(
             Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked, source=source
         )
-        world = world.with_record(left_at=world.now, left=_left(world, moving.target)) if moving.moved else world
+        world = world.with_record(left_at=world.now, left=_left_and(world, moving.target)) if moving.moved else world
         return world.with_record(transition=None)
     if moving.step is TransitionStep.SWITCH:
         return _finished(world, moving)
@@ -172,7 +172,7 @@ def give_up(world: GroupWorld) -> GroupWorld:
         # Else it is done: it was in place while nobody looked. It begins again once every gate is open.
         return _withdrawn(world, moving, shut) if waits else world
     waited = f"{world.spec.progress_deadline_seconds} s were not enough for {moving.kind.lower()} to {moving.target}"
-    reason = f"{waited}: {waits_for(world) or 'the Gateway did not take its routes'}"
+    reason = f"{waited}: {obstacle_of(world) or 'the Gateway did not take its routes'}"
     if moving.goes_back:
         return _withdrawn(world, moving, reason)  # Nothing holds a way back: it begins again.
     return _withdrawn(put_hold(world, moving.target, Cause.LATE, reason), moving, reason)
@@ -183,7 +183,7 @@ def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
     return moving.step_since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
-def waits_for(world: GroupWorld) -> str:
+def obstacle_of(world: GroupWorld) -> str:
     """What stands against the group's routes and Services, or that they lead to no pods; else empty."""
     return refused_by(world) or lacks_pods(world) or next(_not_found(world), "")
 
@@ -239,7 +239,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
         transition=None,
         leaving=leaving,
         left_at=world.now,
-        left=tuple(each for each in _left(world, moving.source) if each != moving.target),
+        left=tuple(each for each in _left_and(world, moving.source) if each != moving.target),
         deleted=gone,
         moves=moves,
     )

@@ -213,12 +213,12 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
     for place, route in sorted(written, key=lambda each: version_number(each[0].initial_version)):
         newest[place.version, route.match.requests] = place.initial_version
     routes = (
-        _route(place, route, place.version)
+        _route_in(place, route, place.version)
         if newest[place.version, route.match.requests] == place.initial_version
-        else _route(place, route, _behind(state, place))
+        else _route_in(place, route, _version_that_keeps(state, place))
         for place, route in written
     )
-    return replace(state, routes=(*routes, *_kept(state, desired)))
+    return replace(state, routes=(*routes, *_routes_without_folder(state, desired)))
 
 
 def _place_of(route: Route) -> tuple[str, str, RouteMatch]:
@@ -276,7 +276,7 @@ def is_in_main(place: Endpoint, desired: DesiredGroup) -> bool:
     return service is not None and service.pods
 
 
-def _kept(state: GroupState, desired: DesiredGroup) -> Iterator[Route]:
+def _routes_without_folder(state: GroupState, desired: DesiredGroup) -> Iterator[Route]:
     for place in state.endpoints:
         if not is_in_main(place, desired):
             own = (place.service, place.initial_version)
@@ -284,7 +284,7 @@ def _kept(state: GroupState, desired: DesiredGroup) -> Iterator[Route]:
             yield from kept  # A promotion or rollback has moved them already, but for those that a newer service took.
 
 
-def _behind(state: GroupState, place: Endpoint) -> str:
+def _version_that_keeps(state: GroupState, place: Endpoint) -> str:
     """The version that keeps a route which a newer service has taken over: the one before, or where it was born."""
     legacy = state.only(VersionStage.LEGACY)
     is_active = state.stage(place.version) is VersionStage.ACTIVE
@@ -292,7 +292,7 @@ def _behind(state: GroupState, place: Endpoint) -> str:
     return legacy if is_active and served else place.initial_version
 
 
-def _route(place: Endpoint, route: DesiredRoute, version: str) -> Route:
+def _route_in(place: Endpoint, route: DesiredRoute, version: str) -> Route:
     return Route(
         place.service,
         version,

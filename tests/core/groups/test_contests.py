@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.contests import due, object_of
+from gitops_bg.core.groups.contests import due_now, object_of
 from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
 from gitops_bg.core.groups.plan import actions_of
 from gitops_bg.core.groups.world import GroupWorld
@@ -49,9 +49,9 @@ def world(*contests: Contest, later: timedelta = timedelta()) -> GroupWorld:
 def test_nothing_passes_a_write_that_waits_but_for_the_group_itself_that_no_traffic_depends_on(
     contest: Contest, carried_out: tuple[GroupAction, ...]
 ) -> None:
-    assert due(world(contest), ACTIONS) == carried_out
-    assert due(world(contest, later=LIVE_PAUSE), ACTIONS[1:]) == ACTIONS[1:], "a second at most"
-    assert due(world(contest, later=FIRST_PAUSE), ACTIONS) == ACTIONS
+    assert due_now(world(contest), ACTIONS) == carried_out
+    assert due_now(world(contest, later=LIVE_PAUSE), ACTIONS[1:]) == ACTIONS[1:], "a second at most"
+    assert due_now(world(contest, later=FIRST_PAUSE), ACTIONS) == ACTIONS
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -54,8 +54,8 @@ GROUP_FAULTS = (
     Fault(
         "what requests have left by a promotion that was taken back is forgotten",
         "groups.transition",
-        "left=_left(world, moving.target)) if moving.moved else world",
-        "left=_left(world, moving.target)) if False else world",
+        "left=_left_and(world, moving.target)) if moving.moved else world",
+        "left=_left_and(world, moving.target)) if False else world",
         "group: v3 on its way",
         5,
     ),

@@ -17,7 +17,7 @@ from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
-from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of, serves, serving_in
+from gitops_bg.core.groups.inspect.outlook import Outlook, has_served, outlook_of, serving_in
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
@@ -120,7 +120,7 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
     decision = found.decision
     yield said(f"{found.group}: {decision.phase}", f"bold {style_of(decision.phase)}")
     asks = f"; main asks for {found.wanted}" if found.wanted and found.wanted != found.active else ""
-    is_served = serves(decision.record, found.observed)
+    is_served = has_served(decision.record, found.observed)
     yield _indented(said(f"{found.active} serves{asks}" if is_served else f"nothing serves yet{asks}"))
     moving = decision.record.transition
     if moving is not None:

@@ -17,7 +17,7 @@ STOPPING = (PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION, ROLLBACK)
 def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     """One gate for each hook that leads forward, and for each rollback hook that has called for one."""
     asked, gates = round_of(world), []
-    for hook, run in _asked(world, version):
+    for hook, run in _stopping_hooks(world, version):
         ends = run is not None and says_no(hook, run)
         if ends or hook.type is not ROLLBACK:
             is_over = ends or (run is not None and run.expired)
@@ -26,6 +26,6 @@ def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
     return tuple(gates)
 
 
-def _asked(world: GroupWorld, version: str) -> Iterator[tuple[Hook, HookRun | None]]:
+def _stopping_hooks(world: GroupWorld, version: str) -> Iterator[tuple[Hook, HookRun | None]]:
     asked, digest = round_of(world), digest_of(world, version)
     return ((hook, hooks.run_of(asked, hook, digest)) for hook in hooks.hooks_of(asked, *STOPPING))

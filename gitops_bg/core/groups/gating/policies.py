@@ -21,7 +21,7 @@ from gitops_bg.core.questions import answered_once
 @answered_once
 def judged(world: GroupWorld, version: str) -> tuple[Judged, ...]:
     """What policies say about a version, for each of its services that they are for."""
-    return tuple(_judged(world, version, name, asked) for name, asked in _policed(world, version))
+    return tuple(_judged_service(world, version, name, asked) for name, asked in _policed(world, version))
 
 
 def place(world: GroupWorld, version: str) -> tuple[int, str]:
@@ -40,7 +40,7 @@ def _policed(world: GroupWorld, version: str) -> Iterator[tuple[str, MemberPolic
             yield name, asked
 
 
-def _judged(world: GroupWorld, version: str, name: str, asked: MemberPolicing) -> Judged:
+def _judged_service(world: GroupWorld, version: str, name: str, asked: MemberPolicing) -> Judged:
     verdicts = judge_each(asked.policing.all_policies, lambda: _facts(world, version, name, asked), world.now)
     return Judged(name, tuple(of_commit(asked.policing.then)), verdicts)
 

@@ -71,23 +71,23 @@ def forecast(
     if desired.spec is None or observed.foreign:
         return Forecast(None, _live_routes(observed), _live_services(observed))
     world = GroupWorld(key, desired.spec, desired, observed, record, now)
-    ahead = _ahead(world)
+    ahead = _move_ahead(world)
     after = after_of(world, ahead.target, _archive_size(world)) if ahead else world.state
     done = world.with_record(state=after, transition=None)
     routes, services = tuple(map(as_stored, wanted_routes(done))), wanted_services(done)
-    changed, same = _answers(_live_routes(observed), routes, desired.spec.gateway)
+    changed, same = _changed_answers(_live_routes(observed), routes, desired.spec.gateway)
     return Forecast(
         ahead=ahead,
         routes=routes,
         services=services,
-        stages=tuple(_changed(_stages(world.state), _stages(after))),
+        stages=tuple(_changed(_stage_names(world.state), _stage_names(after))),
         answers=changed,
         same_answers=same,
         followers=tuple(_changed(_live_services(observed), services)),
     )
 
 
-def _ahead(world: GroupWorld) -> Ahead | None:
+def _move_ahead(world: GroupWorld) -> Ahead | None:
     """Return where the group goes; nowhere if it goes back, or if what main asks for is rejected. From a version that
     failed it goes to the one before, whatever main asks for.
     """
@@ -118,7 +118,7 @@ def _live_services(observed: ObservedGroup) -> dict[str, str]:
     return {name: each.member for name, each in observed.services.items() if not each.foreign}
 
 
-def _answers(
+def _changed_answers(
     before: tuple[HttpRoute, ...], after: tuple[HttpRoute, ...], gateway: GroupGateway | None
 ) -> tuple[tuple[ChangedAnswer, ...], int]:
     if gateway is None:
@@ -130,7 +130,7 @@ def _answers(
     return changed, len(both) - len(changed)
 
 
-def _stages(state: GroupState) -> dict[str, str]:
+def _stage_names(state: GroupState) -> dict[str, str]:
     return {each.name: each.stage.value for each in state.versions}
 
 

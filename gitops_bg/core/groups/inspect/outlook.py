@@ -60,10 +60,10 @@ class _Group:
 
     @property
     def serves_on(self) -> str:
-        return f"{self.active} serves on" if serves(self.record, self.observed) else "nothing serves yet"
+        return f"{self.active} serves on" if has_served(self.record, self.observed) else "nothing serves yet"
 
 
-def _invalid(group: _Group) -> Outlook | None:
+def _unusable(group: _Group) -> Outlook | None:
     if group.observed.foreign:
         return Outlook("nothing moves: the ReleaseGroup is not the agent's", (Advice(group.observed.foreign),))
     if group.desired.spec is None:
@@ -78,7 +78,7 @@ def _shared_invalid(group: _Group) -> Outlook | None:
     return None
 
 
-def _lost(group: _Group) -> Outlook | None:
+def _without_record(group: _Group) -> Outlook | None:
     if not any(each.reason == RECORD_LOST for each in group.decision.conditions):
         return None
     said = "what serves serves on; nothing moves until the record can be made again from main"
@@ -122,7 +122,7 @@ def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
         yield Advice(f"or go on to {moving.target}", f"gitops-bg group {verb} {group.key} {moving.target}")
 
 
-def _left(group: _Group) -> Outlook | None:
+def _after_failure(group: _Group) -> Outlook | None:
     """Traffic has left a version that failed, and main still names that one."""
     override = group.record.override
     if override is None:
@@ -166,7 +166,7 @@ def _coming_up(group: _Group) -> Outlook | None:
     new = tuple(_unserved(group.record, group.observed))
     if not new:
         return None
-    said = f"{_named(new)} serve{'s' if len(new) == 1 else ''} nobody yet"
+    said = f"{_few_names(new)} serve{'s' if len(new) == 1 else ''} nobody yet"
     advice = (Advice(f"see what {each} waits for", f"gitops-bg explain {group.key.namespace}/{each}") for each in new)
     return Outlook(f"{said}: a service does once its pods are ready and its own gates are open", tuple(advice))
 
@@ -204,10 +204,10 @@ def _at_rest(group: _Group) -> Outlook | None:
 
 
 _ROWS: tuple[Callable[[_Group], Outlook | None], ...] = (
-    _invalid,
-    _lost,
+    _unusable,
+    _without_record,
     _moving,
-    _left,
+    _after_failure,
     _shared_invalid,
     _new,
     _rejected,
@@ -237,7 +237,7 @@ def _choices(group: _Group) -> Iterator[Advice]:
         yield Advice(f"go back to {legacy}", f"gitops-bg group rollback {group.key} {legacy}")
 
 
-def serves(record: GroupRecord, observed: ObservedGroup) -> bool:
+def has_served(record: GroupRecord, observed: ObservedGroup) -> bool:
     """Whether requests have ever reached a service of the active version."""
     active = record.state.only(VersionStage.ACTIVE)
     return len(tuple(_unserved(record, observed))) < len(serving_in(record, active))
@@ -250,7 +250,7 @@ def _unserved(record: GroupRecord, observed: ObservedGroup) -> Iterator[str]:
             yield member_name(each.service, each.initial_version)
 
 
-def _named(members: Sequence[str]) -> str:
+def _few_names(members: Sequence[str]) -> str:
     more = f" and {len(members) - _MOST_NAMED} more" if len(members) > _MOST_NAMED else ""
     return ", ".join(members[:_MOST_NAMED]) + more
 

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import requests_taken
 from gitops_bg.core.groups.subject import POST, digest_of, round_of, run_after, run_before
 from gitops_bg.core.groups.succession import left_behind, taking_over
-from gitops_bg.core.groups.transition import lacks_pods, refused_by, waits_for
+from gitops_bg.core.groups.transition import lacks_pods, obstacle_of, refused_by
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
@@ -56,7 +56,7 @@ def _under_way(world: GroupWorld) -> str:
     # A gate that has shut since it began: before requests move, every gate is asked again.
     is_ready = moving.step is TransitionStep.PREPARE and not moving.goes_back and is_in_place(world)
     shut = next(iter(_shut_reasons(world)), "") if is_ready else ""
-    waits = waits_for(world) or shut or "routes are being written"
+    waits = obstacle_of(world) or shut or "routes are being written"
     return f"{moving.kind.lower()} {way}: {moving.step.lower()}; {waits}"
 
 
@@ -65,7 +65,7 @@ def _move_back(world: GroupWorld) -> str:
     return _under_way(world) if moving is not None and moving.goes_back else ""
 
 
-def _suspension(world: GroupWorld) -> str:
+def _suspended_by(world: GroupWorld) -> str:
     return why_suspended(world.spec.suspend if world.suspended else None)
 
 
@@ -110,7 +110,7 @@ def not_accepted(world: GroupWorld) -> str:
     """What stands against routes and Services, and somebody else has to mend; empty where nothing does."""
     others = requests_taken(world, carrying_routes(world)) or left_behind(world)
     against = why_not_attached(world) or refused_by(world) or others
-    return against or ("" if lacks_pods(world) else waits_for(world))
+    return against or ("" if lacks_pods(world) else obstacle_of(world))
 
 
 def _first_version(world: GroupWorld) -> str:
@@ -121,7 +121,7 @@ def _first_version(world: GroupWorld) -> str:
     return (_ill(world) or _serving_now(world)) if is_new else ""
 
 
-def _analysis(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[GroupWorld], str]:
+def _analysis_says(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[GroupWorld], str]:
     """What an analysis run says, of the version that serves or of the one to serve next; the first that ``holds``."""
 
     def says(world: GroupWorld) -> str:
@@ -147,7 +147,7 @@ def _is_measured(world: GroupWorld, run: AnalysisRun) -> bool:
     return run.running and not (world.suspended and run.stage is AnalysisStage.PRE)
 
 
-def _gate(world: GroupWorld) -> str:
+def _shut_gate(world: GroupWorld) -> str:
     if not gates_to_show(world):
         return ""
     return next(iter(_shut_reasons(world)), f"every gate is open; {_serving_now(world)}")
@@ -210,13 +210,13 @@ SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(Phase.DEGRADED, PROMOTION_REJECTED, _rejected),
     Situation(Phase.DEGRADED, ROUTES_ACCEPTED, not_accepted),
     Situation(Phase.DEGRADED, HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost)),
-    Situation(Phase.SUSPENDED, SUSPENDED, _suspension),
+    Situation(Phase.SUSPENDED, SUSPENDED, _suspended_by),
     Situation(Phase.DEPLOYING, READY, _first_version),
     Situation(Phase.HELD, ON_HOLD, held),
-    Situation(Phase.PAUSED, ANALYSIS_PASSED, _analysis(lambda _, run: run.paused)),
-    Situation(Phase.HELD, ANALYSIS_PASSED, _analysis(lambda _, run: run.bad)),
-    Situation(Phase.PROGRESSING, ANALYSIS_PASSED, _analysis(_is_measured)),
-    Situation(Phase.WAITING, READY, _gate),
+    Situation(Phase.PAUSED, ANALYSIS_PASSED, _analysis_says(lambda _, run: run.paused)),
+    Situation(Phase.HELD, ANALYSIS_PASSED, _analysis_says(lambda _, run: run.bad)),
+    Situation(Phase.PROGRESSING, ANALYSIS_PASSED, _analysis_says(_is_measured)),
+    Situation(Phase.WAITING, READY, _shut_gate),
     Situation(Phase.DEGRADED, READY, _ill),
     Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _unfound),
     Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _is_written),

@@ -58,18 +58,18 @@ def why_not_attached(world: GroupWorld) -> str:
     if beside is None:
         why = "the group is suspended" if world.suspended else ""
     else:
-        said = (f"{name}: {live.reason}" for name, live in _live(world, routes_beside(world)) if live.reason)
+        said = (f"{name}: {live.reason}" for name, live in _live_of(world, routes_beside(world)) if live.reason)
         why = next(said, "") or requests_taken(world, routes_beside(world))
         why = why or ("it says nothing of them" if world.now >= deadline_of(world, beside) else "")
     if not why:
         return ""
     if wanted is not None and (carries.parents, carries.hosts) == (wanted.parents, wanted.hosts):
-        return f"{_still(carries, wanted)}, and not as group.yaml says: {why}"
+        return f"{_what_stays(carries, wanted)}, and not as group.yaml says: {why}"
     now = "nowhere" if wanted is None else entrance_of(wanted)
     return f"requests still come in by {entrance_of(carries)}, and not by {now} as group.yaml says: {why}"
 
 
-def _still(carries: GroupGateway, wanted: GroupGateway) -> str:
+def _what_stays(carries: GroupGateway, wanted: GroupGateway) -> str:
     """What stays as it was, where requests come in by the same Gateways and hosts."""
     if carries.version_header.lower() != wanted.version_header.lower():
         return f"requests still name a version by {carries.version_header}, not by {wanted.version_header}"
@@ -83,7 +83,7 @@ def entrance_of(gateway: GroupGateway) -> str:
     'Gateway public (listener web) for a.io'
     """
     hosts = f" for {', '.join(gateway.hosts)}" if gateway.hosts else ""
-    return f"{' and '.join(map(_named, gateway.parents))}{hosts}"
+    return f"{' and '.join(map(_parent_text, gateway.parents))}{hosts}"
 
 
 def deadline_of(world: GroupWorld, beside: Reattachment) -> datetime:
@@ -91,13 +91,13 @@ def deadline_of(world: GroupWorld, beside: Reattachment) -> datetime:
     return beside.since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
-def moments(world: GroupWorld) -> Iterable[datetime]:
+def attaching_moments(world: GroupWorld) -> Iterable[datetime]:
     """When time alone takes a move of routes further."""
     beside = world.record.reattachment
     return (beside.since + GRACE, deadline_of(world, beside)) if beside is not None else ()
 
 
-def _named(parent: ParentRef) -> str:
+def _parent_text(parent: ParentRef) -> str:
     place = f"{parent.namespace}/{parent.name}" if parent.namespace else parent.name
     listener = (f"listener {parent.section}" if parent.section else "", f"port {parent.port}" if parent.port else "")
     details = ", ".join(filter(None, listener))
@@ -113,7 +113,7 @@ def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
     beside = world.record.reattachment
     if beside is None or beside.to.attachment != to.attachment:
         beside = Reattachment(to, world.now, answered=False)
-    answered = any(live.answered for _, live in _live(world, carrying_routes(world)))
+    answered = any(live.answered for _, live in _live_of(world, carrying_routes(world)))
     beside = replace(beside, to=replace(to, base=beside.to.base), answered=beside.answered or answered)
     world = world.with_record(reattachment=beside)
     if world.now < beside.since + GRACE or not _is_taken(world, beside):
@@ -127,14 +127,14 @@ def _is_taken(world: GroupWorld, beside: Reattachment) -> bool:
     yes.
     """
     routes = routes_beside(world)
-    live = dict(_live(world, routes))
+    live = dict(_live_of(world, routes))
     written = all(each.name in live and live[each.name].route == as_stored(each) for each in routes)
     answers = {each.accepted for each in live.values()}
     silent = answers == {None} and not beside.answered and not any(each.answered for each in live.values())
     return written and (answers <= {True} or silent) and not requests_taken(world, routes)
 
 
-def _live(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterable[tuple[str, LiveRoute]]:
+def _live_of(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterable[tuple[str, LiveRoute]]:
     meant = {each.name for each in routes}
     return ((name, live) for name, live in sorted(_own(world).items()) if name in meant)
 

@@ -35,7 +35,7 @@ class _Headed:
 def render(state: GroupState, group: GroupKey, gateway: GroupGateway) -> tuple[HttpRoute, ...]:
     """Return the HTTPRoutes of a group that is at rest, in the order of their names."""
     headed = _headed(state, state.at(VersionStage.CANDIDATE, VersionStage.LEGACY))
-    return _routes(group, gateway, _of(state, state.only(VersionStage.ACTIVE)), headed)
+    return _routes(group, gateway, _routes_of(state, state.only(VersionStage.ACTIVE)), headed)
 
 
 def during(
@@ -50,18 +50,18 @@ def during(
     stays = (source,) if after.stage(source) is not None else ()
     # What is denied depends on the routes without a header: those of the source while they stand, then the target's.
     if step is TransitionStep.PREPARE:
-        return _routes(group, gateway, _of(before, source), [*headed, *_allowing(_headed(before, stays))])
-    return _routes(group, gateway, _of(after, target), [*_allowing(headed), *_headed(after, stays)])
+        return _routes(group, gateway, _routes_of(before, source), [*headed, *_allowing(_headed(before, stays))])
+    return _routes(group, gateway, _routes_of(after, target), [*_allowing(headed), *_headed(after, stays)])
 
 
-def _of(state: GroupState, version: str) -> tuple[Route, ...]:
+def _routes_of(state: GroupState, version: str) -> tuple[Route, ...]:
     return tuple(route for route in state.routes if route.version == version)
 
 
 def _headed(state: GroupState, versions: Iterable[str]) -> list[_Headed]:
     denied = sorted(prohibitions(state), key=_order)
     return [
-        _Headed(version, _of(state, version), tuple(each.match for each in denied if each.version == version))
+        _Headed(version, _routes_of(state, version), tuple(each.match for each in denied if each.version == version))
         for version in versions
     ]
 
@@ -87,7 +87,7 @@ def _routes(
     """
     rules = (
         *(rule for each in headed for rule in _headed_rules(gateway, each)),
-        *(rule for route in sorted(default, key=_by_match) for rule in _rules(gateway, route, "")),
+        *(rule for route in sorted(default, key=_by_match) for rule in _rules_of_route(gateway, route, "")),
     )
     return sharded(group, gateway, rules)
 
@@ -100,13 +100,13 @@ def _by_match(route: Route) -> tuple[object, ...]:
 
 def _headed_rules(gateway: GroupGateway, headed: _Headed) -> Iterator[HostRule]:
     for route in sorted(headed.routes, key=_by_match):
-        yield from _rules(gateway, route, headed.version)
+        yield from _rules_of_route(gateway, route, headed.version)
     for match in headed.denied:
         hosts = (match.host,) if match.host else gateway.hosts
         yield HostRule(hosts, HttpRule(_matches(gateway, match, headed.version), gateway.deny))
 
 
-def _rules(gateway: GroupGateway, route: Route, version: str) -> Iterator[HostRule]:
+def _rules_of_route(gateway: GroupGateway, route: Route, version: str) -> Iterator[HostRule]:
     """One rule; of a route that rewrites its prefix, one for each match, as the Gateway API demands."""
     to: Backend | Deny = gateway.deny
     if route.allowed:

@@ -39,7 +39,7 @@ def sharded(group: GroupKey, gateway: GroupGateway, rules: Iterable[HostRule]) -
     for each in rules:
         by_hosts.setdefault(each.hosts, []).append(each.rule)
     routes = [
-        HttpRoute(_name(group, gateway, hosts, number, part), hosts, gateway.parents, packed)
+        HttpRoute(_shard_name(group, gateway, hosts, number, part), hosts, gateway.parents, packed)
         for hosts, own in by_hosts.items()
         for number, parts in _shards(own, gateway.version_header).items()
         for part, packed in enumerate(parts)
@@ -74,7 +74,7 @@ def _packed(rules: list[HttpRule], version_header: str) -> tuple[HttpRule, ...]:
     packed: list[HttpRule] = []
     for rule in rules:
         alone = rule.rewrite or not _names_version(rule, version_header)
-        place = None if alone else _place(packed, rule, version_header)
+        place = None if alone else _last_to_join(packed, rule, version_header)
         if place is None:
             packed.append(rule)
         else:
@@ -86,7 +86,7 @@ def _names_version(rule: HttpRule, version_header: str) -> bool:
     return all(version_header in dict(match.headers) for match in rule.matches)
 
 
-def _place(packed: list[HttpRule], rule: HttpRule, version_header: str) -> int | None:
+def _last_to_join(packed: list[HttpRule], rule: HttpRule, version_header: str) -> int | None:
     """Return the last rule that this one may join without overtaking a rule for one of its paths."""
     paths = {(match.kind, match.path) for match in rule.matches}
     for place in range(len(packed) - 1, -1, -1):
@@ -121,7 +121,7 @@ def _parts(rules: tuple[HttpRule, ...]) -> list[tuple[HttpRule, ...]]:
     return parts
 
 
-def _name(group: GroupKey, gateway: GroupGateway, hosts: Hosts, number: int, part: int) -> str:
+def _shard_name(group: GroupKey, gateway: GroupGateway, hosts: Hosts, number: int, part: int) -> str:
     """Return the plain name for the first shard of the group's own hosts; a hash keeps others apart from those of other
     groups.
     """
