@@ -21,7 +21,7 @@ from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.groups.group_cluster import GroupCluster, NoPodAnswers
 from gitops_bg.core.delivery.ledger import news, publication
 from gitops_bg.core.errors import LASTING, GitopsBgError
 from gitops_bg.core.groups.contests import object_of
@@ -100,6 +100,8 @@ class GroupReconciler:
         self._ending: set[GroupKey] = set()
         """The groups that left main, and whose members end with them."""
         self._contests = Contests()
+        self._without_pods: dict[GroupKey, str] = {}
+        """Why the last step of a group was not written: no pod answered where it leads."""
 
     def groups(self) -> Iterable[GroupKey]:
         """All groups of main."""
@@ -313,9 +315,14 @@ class GroupReconciler:
         return decision if left.policy is DeletionPolicy.DELETE else None
 
     def _carry_out(self, group: GroupKey, uid: str, spec: Mapping[str, Any], decision: GroupDecision) -> None:
+        self._without_pods.pop(group, None)
         for action in decision.actions:
             LOGGER.info("%s: %s", group, action)
-            drift = self._groups.carry_out(group, spec, action)
+            try:
+                drift = self._groups.carry_out(group, spec, action)
+            except NoPodAnswers as error:
+                self._without_pods[group] = str(error)
+                raise
             self._metrics.acted(group, type(action).__name__)
             if drift is not None:
                 self._tell_of_repair(group, uid, action, drift)
@@ -346,6 +353,7 @@ class GroupReconciler:
             measurements=beside.measurements.results(group, facts.seen.record, now),
             main_refused=str(trouble) if trouble is not None else facts.observed.main_refused,
             contests=self._contests.of(group),
+            without_pods=self._without_pods.get(group, ""),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.
         )
         return replace(facts, observed=observed)

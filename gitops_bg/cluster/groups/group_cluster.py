@@ -50,6 +50,10 @@ from gitops_bg.core.model.record import OperatorState
 from gitops_bg.core.model.version import GroupKey
 
 
+class NoPodAnswers(WorldChanged):
+    """Requests would leave members that answer for ones that do not, as the cluster says at that moment."""
+
+
 @dataclass(frozen=True, slots=True)
 class SeenGroup:
     """A live ReleaseGroup at one moment; ``body`` None: there is none."""
@@ -236,9 +240,9 @@ class GroupCluster:
         return self._point(stable_service(group, action.service, member), live)
 
     def _demand_pods(self, group: GroupKey, leaves: Collection[str], to: Collection[str]) -> None:
-        """Check I1 live: raise ``WorldChanged`` where requests would leave members that answer for ones that do not."""
+        """Check I1 live: raise `NoPodAnswers` where requests would leave members that answer for ones that do not."""
         if not any(self._answers(group, each) for each in to) and any(self._answers(group, each) for each in leaves):
-            raise WorldChanged(f"Service {group.namespace}/{min(to)} has no pod that answers, and {min(leaves)} has")
+            raise NoPodAnswers(f"Service {group.namespace}/{min(to)} has no pod that answers, and {min(leaves)} has")
 
     def _answers(self, group: GroupKey, member: str) -> bool:
         """Whether the Service of a member has a ready endpoint, read live."""

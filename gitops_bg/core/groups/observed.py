@@ -139,6 +139,8 @@ class ObservedGroup:
     """The repairs of late, of what others changed; as far as this process made them."""
     measurements: tuple[MeasurementResult, ...] = ()
     """The results that no saved record contains."""
+    without_pods: str = ""
+    """Why the last step was not written: where it leads, no pod answered at that moment; empty where it was."""
     main_refused: str = ""
     """Why main takes no commit from the agent, or none of this group; empty where nothing is in its way."""
     branch: GroupBranch | None = None

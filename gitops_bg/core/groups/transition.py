@@ -204,6 +204,8 @@ def lacks_pods(world: GroupWorld) -> str:
     """
     if member := without_pods(world) or awaited_member(world):
         return f"{member} has no pod that answers: no request without the version's header is led there"
+    if world.observed.without_pods:
+        return world.observed.without_pods
     if unexplained(world):
         return ""
     return next(_not_found(world), "")

@@ -126,3 +126,16 @@ def test_a_way_back_that_nobody_asked_for_names_nobody() -> None:
     entry = moved(world, promotion=ADA)
     assert (entry.event, entry.by, entry.commit) == (Event.ROLLED_BACK, "", "")
     assert entry.reason.startswith(f"post-promotion analysis failed: {FAILED}")
+
+
+def test_that_no_pod_answers_at_the_moment_of_a_step_is_said_and_stops_nothing() -> None:
+    world = settled()
+    world.active = "v2"
+    while world.record.transition is None:
+        world.record = world.decide().record
+    said = "Service shop/cart-v2 has no pod that answers, and cart-v1 has"
+    seen = replace(world.observed(), without_pods=said)
+    found = decide_group(world.key, world.desired(), seen, world.record, world.now)
+    assert said in found.conditions[0].message
+    assert ("RoutesAccepted", "NoPods", said) in {(each.type, each.reason, each.message) for each in found.conditions}
+    assert found.actions == world.decide().actions
