@@ -184,8 +184,8 @@ class GroupSubject:
         return f"{first}{asked_anew(self.world, version_in(hold.digest))}"
 
     def resume(self) -> str:
-        """No verb changes that line."""
-        return "remove suspend from group.yaml"
+        """The verb that ends a suspension."""
+        return f"gitops-bg resume {self.world.key}"
 
     def rival(self) -> str:
         """Which route of somebody else gets requests before those of the group, or which former name still does."""

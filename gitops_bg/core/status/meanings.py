@@ -84,7 +84,7 @@ _AT_ZERO = Meaning(
 _HELD = Meaning(
     STAYS, OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
 )
-_SUSPENDED = Meaning(STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
+RESUME_IT = Meaning(STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
 BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
 _CONFIRM = Meaning(STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate", _EXPLAIN)
 _PROMOTE = Meaning(STAYS, PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
@@ -135,7 +135,7 @@ OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
     Phase.INVALID: BROKEN,
-    Phase.SUSPENDED: _SUSPENDED,
+    Phase.SUSPENDED: RESUME_IT,
     Phase.ADOPTING: Meaning(
         "stays with what the app is adopted from, until all is there",
         NOBODY,
@@ -261,7 +261,7 @@ MEANINGS: Meanings = {
     ("Completed", "AwaitingVerdict"): _MEASURED,
     ("Paused", "NotPaused"): CALM,
     ("Paused", "InconclusiveAnalysis"): _UNCLEAR,
-    ("Paused", "Suspended"): _SUSPENDED,
+    ("Paused", "Suspended"): RESUME_IT,
     ("Paused", "AwaitingConfirmation"): _CONFIRM,
     ("Paused", "AwaitingPromotion"): _PROMOTE,
     ("Paused", "AwaitingPolicy"): Meaning(
@@ -305,7 +305,7 @@ MEANINGS: Meanings = {
     ("ReplicaFailure", "NoFailure"): CALM,
     ("ReplicaFailure", ANY): _STUCK["PodsRefused"],
     ("OnHold", "Hold"): _HELD,
-    ("Suspended", "Suspended"): _SUSPENDED,
+    ("Suspended", "Suspended"): RESUME_IT,
     ("InvalidSpec", "NoTarget"): Meaning(
         STAYS, AUTHOR, "push the target: target.yaml, or what spec.target of app.yaml names", "gitops-bg check"
     ),

@@ -17,6 +17,9 @@ from gitops_bg.spec.groups.layout import GROUP_FILE
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.yaml.reader import read_one
 
+_OF_BRANCHES = ("active", "archive_size", "retry", "suspend")
+"""What branches of ours change in a ``group.yaml``."""
+
 
 def active_in(group_file: bytes) -> str:
     """The version that a ``group.yaml`` names; empty where nobody can read it.
@@ -38,21 +41,17 @@ def as_merged(
     ``after``, by their paths in the group's folder. Without a spec where nobody can read the branch's group.yaml.
 
     A branch of ours names another version, asks for one once more, suspends the group, or removes the folders of one.
-    Whatever else people push there, the pull request shows.
+    What main says by now of anything else stays. Whatever else people push there, the pull request shows.
     """
     read = load_group(group, after, main.commit).desired
     if read.spec is None or main.spec is None:
         return replace(main, spec=None, problems=read.problems or main.problems)
+    was = load_group(group, before, main.commit).desired.spec
     gone = {each for each in main.versions if _has(before, each) and not _has(after, each)}
+    changed = {each for each in _OF_BRANCHES if was is None or getattr(read.spec, each) != getattr(was, each)}
     return replace(
         main,
-        spec=replace(
-            main.spec,
-            active=read.spec.active,
-            archive_size=read.spec.archive_size,
-            retry=read.spec.retry,
-            suspend=read.spec.suspend,
-        ),
+        spec=replace(main.spec, **{each: getattr(read.spec, each) for each in changed}),
         versions={name: each for name, each in main.versions.items() if name not in gone},
     )
 

@@ -146,18 +146,18 @@ def test_explain_says_which_gate_is_shut_for_how_long_and_what_to_do(cli: Cli, s
     store.begin()
     store.spec["suspend"] = {"reason": "a holiday", "by": "ada", "until": "2099-01-01T00:00:00Z"}
     store.activate("v2")
-    store.wait("v1A v2C", "Waiting")
+    store.wait("v1A v2C", "Suspended")
     cli.env["COLUMNS"] = "80"
     text = cli("group", "explain", name(store), "--exit-code", code=1)
     assert "v1 serves; main asks for v2" in text
     assert "shut  suspension" in text
     assert "suspended by ada: a holiday" in text
-    assert "remove suspend from group.yaml" in text
+    assert "gitops-bg resume" in text
     assert max(map(len, text.splitlines())) <= 80
     found = cli.json("group", "explain", name(store))
     (shut,) = [gate for gate in found["gates"] if not gate["open"]]
     assert (shut["kind"], shut["until"]) == ("suspension", "2099-01-01T00:00:00Z")
-    assert store.status()["phase"] == "Waiting"
+    assert store.status()["phase"] == "Suspended"
     cli.env["COLUMNS"] = "240"
     _tree_shows_versions_their_services_pods_services_routes_and_gates(cli, store)
     store.spec["archiveSize"] = -1

@@ -101,6 +101,18 @@ def test_a_merge_asks_for_a_version_once_more() -> None:
     assert (found.spec.retry.digest, found.spec.retry.number) == ("v1-0123456789abcdef0123", 2)
 
 
+def test_a_merge_leaves_what_main_says_by_now_of_what_the_branch_did_not_change() -> None:
+    main = {**STORED, "group.yaml": group("v1", "  archiveSize: 3\n  suspend: {reason: freeze, by: ada}\n")}
+    after = {**STORED, "group.yaml": group("v2")}
+    found = as_merged(load_group(STORE, main, "c").desired, STORE, STORED, after)
+    assert found.spec is not None
+    assert found.spec.suspend is not None
+    assert (found.spec.active, found.spec.archive_size, found.spec.suspend.reason) == ("v2", 3, "freeze")
+    resumed = as_merged(load_group(STORE, main, "c").desired, STORE, main, {**main, "group.yaml": group("v1")})
+    assert resumed.spec is not None
+    assert resumed.spec.suspend is None
+
+
 def test_a_merge_removes_the_folders_that_the_branch_removed_and_no_newer_one() -> None:
     after = {path: file for path, file in STORED.items() if not path.startswith("v3/")}
     newer = {**STORED, "v4/cart/service.yaml": SERVICE}

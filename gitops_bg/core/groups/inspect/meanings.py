@@ -25,6 +25,7 @@ from gitops_bg.core.status.meanings import (
     PLATFORM,
     PROMOTER,
     REMOTE,
+    RESUME_IT,
     STAYS,
     Meaning,
     Meanings,
@@ -33,9 +34,6 @@ from gitops_bg.core.status.meanings import (
 
 _EXPLAIN = "gitops-bg group explain {app}"
 _HISTORY = "gitops-bg group history {app}"
-_SUSPENDED = Meaning(
-    STAYS, OPERATOR, "take suspend out of group.yaml when the reason is gone; going back works", _EXPLAIN
-)
 _UNCLEAR = Meaning(STAYS, OPERATOR, "find out why the analysis has no answer; go back, or promote another", _EXPLAIN)
 _HELD = Meaning(
     "stays with, or is back at, the last good version",
@@ -47,7 +45,7 @@ _HELD = Meaning(
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
     Phase.INVALID: BROKEN,
-    Phase.SUSPENDED: _SUSPENDED,
+    Phase.SUSPENDED: RESUME_IT,
     Phase.DEPLOYING: Meaning(
         "reaches services as they come up", NOBODY, "wait: the first version serves once they are healthy", _EXPLAIN
     ),
@@ -63,7 +61,7 @@ _PHASES: Mapping[Phase, Meaning] = {
 GROUP_MEANINGS: Meanings = {
     **of_both(_EXPLAIN, read_again=_EXPLAIN, history=_HISTORY),
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
-    (SUSPENDED, "Suspended"): _SUSPENDED,
+    (SUSPENDED, "Suspended"): RESUME_IT,
     (INVALID_SPEC, "Conflict"): Meaning(STAYS, OPERATOR, "hand the object over, or call the group otherwise", _EXPLAIN),
     (PROMOTION_REJECTED, "NotRejected"): CALM,
     (PROMOTION_REJECTED, RECORD_LOST): Meaning(

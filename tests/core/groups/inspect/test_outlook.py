@@ -83,7 +83,7 @@ def test_a_gate_that_shuts_before_requests_move_is_named() -> None:
     found, (todo, *_) = said(world)
     header = "once the Gateway has taken the rules with the version's header"
     assert found == f"{header} and every gate is open, all other requests move from v1 to v2"
-    assert "suspend" in todo
+    assert "gitops-bg resume" in todo
 
 
 def test_a_promotion_that_the_cluster_has_no_routes_for_says_the_remedy() -> None:
@@ -121,7 +121,7 @@ def test_a_way_back_out_of_a_switch_without_pods_to_go_to_names_them_and_the_way
     assert said(world) == (goes_back, [ill, "gitops-bg group promote shop/store v2"])
     world.active, world.suspend = "v2", Suspension("a holiday")
     world.settle()
-    assert said(world) == (goes_back, [ill, "when it is over: remove suspend from group.yaml"])
+    assert said(world) == (goes_back, [ill, "when it is over: gitops-bg resume shop/store"])
 
 
 def test_what_is_rejected_and_what_is_invalid_move_nothing() -> None:

@@ -103,7 +103,7 @@ def test_a_group_is_suspended_until_it_is_resumed_and_the_ledger_says_by_whom(
     store.wait_for_ledger("suspended")
     cli("group", "promote", name, "v2")
     store.world.wake()
-    store.wait("v1A v2C", "Waiting")
+    store.wait("v1A v2C", "Suspended")
 
     assert cli.json("group", "resume", name)["changed"] is True
 
