@@ -616,3 +616,14 @@ def test_past_analyses_are_limited() -> None:
         world.settle()
     assert len(world.record.analyses.past) == MOST_RUNS
     assert {version_of(run) for run in world.record.analyses.past} == {"v2"}
+
+
+def test_a_verdict_on_a_former_try_ends_with_the_next_promotion_of_that_version() -> None:
+    world = analysed(POST, finds={POST: GOOD})
+    world.settle()
+    for active in ("v1", "v2"):
+        world.active, world.after_it = active, None
+        world.settle()
+    assert world.stages == "v1L v2A"
+    assert world.record.analyses.run(POST) is None
+    assert [run.digest for run in world.record.analyses.past] == ["v2-1"]
