@@ -101,9 +101,9 @@ class GitLoop(BackgroundThread):
 
     def trouble(self, app: AppOrGroup) -> InternalError | InvalidInput | None:
         """The bug, or the mistake in a file, that kept the last change of an app from being written; the write is
-        retried with backoff.
+        retried with backoff. None once nothing is wanted of Git any more.
         """
-        return self._broken.get(app)
+        return self._broken.get(app) if app in self._asked else None
 
     def poll_soon(self) -> None:
         """Look at the remote as soon as the thread is free; many calls make one poll."""

@@ -351,7 +351,7 @@ class GroupReconciler:
             facts.observed,
             calls=beside.hooks.answers(group),
             measurements=beside.measurements.results(group, facts.seen.record, now),
-            main_refused=str(trouble) if trouble is not None else facts.observed.main_refused,
+            unwritten=str(trouble or ""),
             contests=self._contests.of(group),
             without_pods=self._without_pods.get(group, ""),
             pull=shown.pull if shown is not None else facts.observed.pull,  # Else as the status has it.

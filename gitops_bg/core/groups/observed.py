@@ -143,6 +143,8 @@ class ObservedGroup:
     """Why the last step was not written: where it leads, no pod answered at that moment; empty where it was."""
     main_refused: str = ""
     """Why main takes no commit from the agent, or none of this group; empty where nothing is in its way."""
+    unwritten: str = ""
+    """The mistake in a file, or the bug, that kept a commit from being made: only said, as main refused none."""
     branch: GroupBranch | None = None
     """The branch of the group; None where there is none."""
     ledger: LedgerPosition | None = None
@@ -166,9 +168,16 @@ class ObservedGroup:
             return ""
         return self.pull.url if self.pull is not None and self.pull.state is PullState.OPEN else self.branch.name
 
+    def not_offered(self, version: str) -> str:
+        """Why the agent cannot offer a version; empty where it can, and where the branch asks for that already."""
+        branch = self.branch
+        if branch is None or branch.is_own or branch.is_merged or branch.active == version:
+            return ""
+        if not branch.active:
+            return f"nobody can read what {branch.name} asks for: mend it, or delete it"
+        return f"{branch.name} has what somebody else asked for: merge it, or delete it"
+
     def in_the_way(self, version: str) -> str:
         """Why the agent cannot have main name a version; empty where nothing is in its way."""
-        branch = self.branch
-        if not self.main_refused or branch is None or branch.is_own or branch.active == version:
-            return self.main_refused
-        return f"{self.main_refused}; and {branch.name} has what somebody else asked for: merge it, or delete it"
+        against = self.not_offered(version)
+        return f"{self.main_refused}; and {against}" if self.main_refused and against else self.main_refused

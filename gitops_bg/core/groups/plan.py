@@ -193,15 +193,16 @@ def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
     """
     if away(world.observed) or not world.desired.main.counts:
         return ()
-    wanted, branch = _return_of_override(world), world.observed.branch
-    if branch is not None and branch.is_merged:
-        return (WithdrawPromotion("main has it"),)  # First: what takes its place would be in its way.
+    wanted, branch = return_of_override(world), world.observed.branch
+    merged = (WithdrawPromotion("main has it"),) if branch is not None and branch.is_merged else ()
+    if wanted is not None and not world.observed.main_refused:
+        return (*merged, wanted)  # A branch that nobody can delete is not in the way of main.
+    if merged:
+        return merged  # First: what takes its place would be in its way.
     if wanted is None:
         return _stale_branch(world)
-    if not world.observed.main_refused:
-        return (wanted,)
-    may_offer = branch is None or (branch.is_own and branch.active != wanted.version)
-    return (replace(wanted, offered=True),) if may_offer else ()
+    stands = branch is not None and branch.active == wanted.version
+    return () if stands or world.observed.not_offered(wanted.version) else (replace(wanted, offered=True),)
 
 
 def _stale_branch(world: GroupWorld) -> tuple[GroupGitAction, ...]:
@@ -212,7 +213,7 @@ def _stale_branch(world: GroupWorld) -> tuple[GroupGitAction, ...]:
     return (WithdrawPromotion("its version is not wanted any more"),)
 
 
-def _return_of_override(world: GroupWorld) -> CommitActive | None:
+def return_of_override(world: GroupWorld) -> CommitActive | None:
     """The commit that tells Git that traffic is back from a version that failed (DESIGN §1): main still names that one.
 
     A version whose folder left main cannot be named.

@@ -156,7 +156,7 @@ EVENTS: Mapping[Event, EventRow] = {
         remedy="merge the promotion branch",
     ),
     Event.CONVERGED: EventRow(
-        kinds=BOTH, verb="converged", sentence="live traffic and main agree again", reason="Converged"
+        kinds=BOTH, verb="converged", sentence="main says again what shall serve", reason="Converged"
     ),
     Event.ORPHANED: EventRow(
         kinds=BOTH, verb="left main", sentence="its folder is gone", severity=WARN, reason="Orphaned"

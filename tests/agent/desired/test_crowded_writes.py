@@ -13,10 +13,11 @@ from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult
 from gitops_bg.agent.runtime import gathering as times
 from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.core.errors import GitopsBgError, Transient
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.model.actions import GitAction, PublishLedger, WithdrawPromotion
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.names import promotion_branch
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -32,6 +33,7 @@ class Git:
         self.now = NOW
         self.batches: list[dict[AppKey, list[GitAction]]] = []
         self.failing: dict[str, GitopsBgError] = {}
+        self.incomplete: dict[AppOrGroup, GitopsBgError] = {}
         repository = MagicMock()
         repository.settings.branch, repository.settings.state_branch = "main", "state"
         catalog = MagicMock(rewritten="", held="", main_refused="")
@@ -61,7 +63,7 @@ class Git:
 
     def _write(self, _repository: Any, changes: Mapping[AppKey, GitChange]) -> GitWriteResult:
         self.batches.append({app: list(change.actions) for app, change in changes.items()})
-        return GitWriteResult(failed=self.failing)
+        return GitWriteResult(failed=self.failing, incomplete=self.incomplete)
 
 
 @pytest.fixture
@@ -116,3 +118,14 @@ def test_a_newer_decision_replaces_what_failed_and_what_was_left_behind(git: Git
     git.later(times.HISTORY_IN_A_CROWD)
     assert git.batches[-1] == {WEB: [newer]}
     assert git.loop.idle
+
+
+def test_what_kept_a_write_from_being_made_is_over_once_nothing_is_wanted(git: Git) -> None:
+    mistake = InvalidInput(Problem("groups/shop/store/group.yaml", "names v3"))
+    git.incomplete = {WEB: mistake}
+    git.submit(WEB, GONE)
+    git.later(times.SOON)
+    git.submit(WEB, GONE)
+    assert git.loop.trouble(WEB) is mistake
+    git.submit(WEB)
+    assert git.loop.trouble(WEB) is None

@@ -130,7 +130,7 @@ def _after_failure(group: _Group) -> Outlook | None:
     left, to = version_in(override.from_digest), version_in(override.to_digest)
     if group.active != to:
         return Outlook(f"requests go back from {left} to {to} as soon as that answers", tuple(_of_ill(group, to)))
-    if not group.observed.main_refused:
+    if not override.diverged:
         return Outlook(f"{group.serves_on}; the agent commits active: {to} to main")
     branch = group.observed.to_merge(to)
     by_hand = f"merge {branch}, which names {to}" if branch else f"name {to} in group.yaml"

@@ -71,9 +71,11 @@ def _without_override(world: GroupWorld) -> GroupWorld:
     world = world.with_record(override=None)
     if override is None or not override.diverged:
         return world
-    arrived = world.spec.active == version_in(override.to_digest)
-    reason = f"group.yaml {'follows live traffic again' if arrived else f'asks for {world.spec.active}'}"
-    return world.noting(Event.CONVERGED, to=world.spec.active, reason=reason)
+    asked, serves = world.spec.active, world.record.state.only(VersionStage.ACTIVE)
+    until = f"; {serves} serves until its gates are open" if serves != asked else ""
+    arrived = asked == version_in(override.to_digest)
+    reason = "group.yaml follows live traffic again" if arrived else f"group.yaml asks for {asked}{until}"
+    return world.noting(Event.CONVERGED, to=asked, reason=reason)
 
 
 def lift_hold(world: GroupWorld, digest: str) -> GroupWorld:

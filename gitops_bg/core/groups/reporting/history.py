@@ -8,7 +8,7 @@ from gitops_bg.core.checks.git.history import why_noted
 from gitops_bg.core.delivery.ledger import acknowledged
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import VersionStage, version_in
+from gitops_bg.core.groups.plan import return_of_override
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.record import Event
@@ -44,15 +44,14 @@ def _presence(world: GroupWorld) -> GroupWorld:
 
 
 def _divergence(world: GroupWorld) -> GroupWorld:
-    """Note once that main refuses the commit of a way back."""
-    override, refused = world.record.override, world.observed.main_refused
-    to = version_in(override.to_digest) if override is not None else ""
-    is_told = override is None or override.diverged or not refused
-    if override is None or is_told or world.record.state.only(VersionStage.ACTIVE) != to:
+    """Note once that main refuses the commit of a way back, where there is one to make."""
+    override, refused, wanted = world.record.override, world.observed.main_refused, return_of_override(world)
+    if override is None or override.diverged or not refused or wanted is None:
         return world
     world = world.with_record(override=replace(override, diverged=True))
-    reason = f"main refuses the commit ({refused}); it is offered on the promotion branch"
-    return world.noting(Event.DIVERGED, to=to, by=override.by, reason=reason, asked=False)
+    instead = world.observed.not_offered(wanted.version) or "it is offered on the promotion branch"
+    reason = f"main refuses the commit ({refused}); {instead}"
+    return world.noting(Event.DIVERGED, to=wanted.version, by=override.by, reason=reason, asked=False)
 
 
 def _history(world: GroupWorld) -> GroupWorld:

@@ -90,7 +90,9 @@ def way_back(world: GroupWorld, override: Override) -> str:
     said = f"{to} serves again instead of {left}: {override.reason}"
     if to not in world.desired.versions:
         return f"{said}; put the folder {to}/ back, which left main: group.yaml cannot name it without"
-    trouble, branch = world.observed.in_the_way(to), world.observed.to_merge(to)
+    observed, refused = world.observed, "main refused its commit" if override.diverged else ""
+    # What main refused is said until it is over: the agent tries again from time to time.
+    trouble, branch = observed.in_the_way(to) or observed.unwritten or refused, observed.to_merge(to)
     what = f"merge {branch}, which sets" if branch else "set"
     todo = f"; {what} active: {to} in group.yaml, because the agent cannot: {trouble}" if trouble else ""
     return f"{said}{todo}"

@@ -122,6 +122,6 @@ def _left_condition(world: GroupWorld) -> Condition:
         return Condition(DIVERGED, False, "InGit", "group.yaml says which version serves")
     to = version_in(override.to_digest)
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
-    pending = MAIN_REFUSES if world.observed.main_refused else "CommitPending"
+    pending = MAIN_REFUSES if override.diverged else "CommitPending"
     reason = "GoingBack" if not is_back else pending if to in world.desired.versions else FOLDER_MISSING
     return Condition(DIVERGED, True, reason, way_back(world, override))

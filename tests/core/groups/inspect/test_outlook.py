@@ -190,11 +190,13 @@ def test_after_a_way_back_it_is_said_who_tells_main() -> None:
     world = promoted()
     world.finds[POST], world.takes_commits = AnalysisPhase.FAILED, False
     world.settle()
-    assert said(world) == (
-        "v1 serves on; v2 is not promoted again by itself",
-        [BACK, "gitops-bg retry shop/store"],
-    )
+    override = world.record.override
+    assert override is not None
+    by_hand = ("v1 serves on; v2 is not promoted again by itself", [BACK, "gitops-bg retry shop/store"])
+    assert said(world) == by_hand
     world.takes_commits = True
+    assert said(world) == by_hand, "main refused the commit before"
+    world.record = replace(world.record, override=replace(override, diverged=False))
     assert said(world) == ("v1 serves on; the agent commits active: v1 to main", [])
 
 

@@ -80,7 +80,11 @@ def test_a_folder_that_is_back_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "reason"), [("v1", "group.yaml follows live traffic again"), ("v3", "group.yaml asks for v3")]
+    ("named", "reason"),
+    [
+        ("v1", "group.yaml follows live traffic again"),
+        ("v3", "group.yaml asks for v3; v1 serves until its gates are open"),
+    ],
 )
 def test_a_way_back_that_main_refuses_is_told_and_that_it_is_answered(named: str, reason: str) -> None:
     world = settled(after_it=ONCE, takes_commits=False)

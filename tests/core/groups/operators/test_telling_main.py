@@ -17,6 +17,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import Knowledge, MainRead
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import World, store
 from tests.core.groups.test_analysis import FAILED, ONCE
@@ -32,7 +33,7 @@ THEIRS = replace(OLDER, is_own=False, active="v7")
 THE_SAME = replace(OWN, is_own=False)
 NOBODY_CAN_READ = GroupBranch(NAME, "c" * 40)
 STALE = GroupBranch(NAME, "c" * 40, is_merged=True)
-REFUSED = "main is protected"
+REFUSED, WAS_REFUSED = "main is protected", "main refused its commit"
 HELD = SourceVerification(UnverifiedCommit("c" * 40, "eve", Doubt.NOT_SIGNED))
 
 
@@ -66,7 +67,7 @@ def wanted(world: World, desired: DesiredGroup | None = None, **observed: object
         (OLDER, REFUSED, (OFFER,)),
         (THEIRS, REFUSED, ()),
         (NOBODY_CAN_READ, REFUSED, ()),
-        (STALE, "", (MERGED,)),
+        (STALE, "", (MERGED, COMMIT)),
         (STALE, REFUSED, (MERGED,)),
     ],
 )
@@ -134,9 +135,75 @@ def test_each_action_says_itself(action: CommitActive, said: str) -> None:
         (None, REFUSED),
         (OWN, REFUSED),
         (THE_SAME, REFUSED),
+        (STALE, REFUSED),
         (THEIRS, f"{REFUSED}; and {NAME} has what somebody else asked for: merge it, or delete it"),
+        (NOBODY_CAN_READ, f"{REFUSED}; and nobody can read what {NAME} asks for: mend it, or delete it"),
     ],
 )
 def test_what_is_in_the_way_of_a_commit_is_said(branch: GroupBranch | None, trouble: str) -> None:
     assert ObservedGroup(main_refused=REFUSED, branch=branch).in_the_way("v1") == trouble
     assert ObservedGroup(branch=branch).in_the_way("v1") == ""
+
+
+def said(world: World, **observed: object) -> tuple[str, str, list[str]]:
+    """The condition Diverged where this is seen, and what the ledger is told of it."""
+    seen = replace(world.observed(), **observed)  # type: ignore[arg-type]
+    decision = decide_group(world.key, world.desired(), seen, world.record, world.now)
+    world.record = replace(decision.record, ledger=())
+    (diverged,) = (each for each in decision.conditions if each.type == "Diverged")
+    return (
+        diverged.reason,
+        diverged.message,
+        [each.reason for each in decision.record.ledger if each.event is Event.DIVERGED],
+    )
+
+
+def untold() -> World:
+    world = gone_back()
+    assert world.record.override is not None
+    world.record = replace(world.record, override=replace(world.record.override, diverged=False), ledger=())
+    return world
+
+
+@pytest.mark.parametrize(
+    ("branch", "instead"),
+    [
+        (None, "it is offered on the promotion branch"),
+        (OWN, "it is offered on the promotion branch"),
+        (THE_SAME, "it is offered on the promotion branch"),
+        (STALE, "it is offered on the promotion branch"),
+        (THEIRS, f"{NAME} has what somebody else asked for: merge it, or delete it"),
+        (NOBODY_CAN_READ, f"nobody can read what {NAME} asks for: mend it, or delete it"),
+    ],
+)
+def test_the_ledger_is_told_what_becomes_of_a_commit_that_main_refuses(
+    branch: GroupBranch | None, instead: str
+) -> None:
+    told = said(untold(), main_refused=REFUSED, branch=branch)[2]
+    assert told == [f"main refuses the commit ({REFUSED}); {instead}"]
+
+
+def test_main_refuses_no_commit_of_a_version_whose_folder_left_it() -> None:
+    world = untold()
+    del world.versions["v1"]
+    reason, _, told = said(world, main_refused=REFUSED)
+    assert (reason, told) == ("FolderMissing", [])
+
+
+def test_a_mistake_that_keeps_the_commit_from_being_made_is_said_and_is_no_refusal() -> None:
+    world = untold()
+    seen = {"main_refused": "", "branch": None, "unwritten": "group.yaml: names v3"}
+    reason, message, told = said(world, **seen)
+    assert (reason, told) == ("CommitPending", [])
+    assert message.endswith("; set active: v1 in group.yaml, because the agent cannot: group.yaml: names v3")
+    assert wanted(world, **seen) == (COMMIT,)
+
+
+def test_that_main_refuses_is_said_until_it_is_over_also_while_the_agent_tries_again() -> None:
+    world = gone_back()
+    reasons = [said(world, branch=OWN, main_refused=refused)[0] for refused in (REFUSED, "", REFUSED)]
+    assert reasons == ["MainRefusesCommit"] * 3
+    again = said(world, branch=OWN, main_refused="")[1]
+    assert again.endswith(
+        f"; merge {NAME}, which sets active: v1 in group.yaml, because the agent cannot: {WAS_REFUSED}"
+    )

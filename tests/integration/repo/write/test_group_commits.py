@@ -93,6 +93,14 @@ def test_what_main_refuses_is_offered_on_the_branch_and_deleted_later(
     assert remote.head(BRANCH) is None
 
 
+def test_a_branch_that_nobody_can_delete_is_not_in_the_way_of_main(repository: Repository, remote: GitRemote) -> None:
+    repository.offer_group(STORE, {PATH: lambda before: before.replace(b"v2", b"v3")}, "store: promote v3\n")
+    remote.run("config", "receive.denyDeletes", "true", cwd=remote.bare)
+    both = (WithdrawPromotion("main has it"), BACK)
+    found = write(repository, {STORE: GitChange(both, GroupRecord(), repository.head, seen=remote.head(BRANCH))})
+    assert (set(found.failed), "v1" in str(remote.show("main", PATH))) == ({BRANCH}, True)
+
+
 @pytest.mark.parametrize("action", [OLDER, WithdrawPromotion("its version is not wanted any more")])
 def test_what_somebody_else_has_put_on_the_branch_since_is_neither_replaced_nor_deleted(
     repository: Repository, remote: GitRemote, opened: Opener, action: CommitActive | WithdrawPromotion
