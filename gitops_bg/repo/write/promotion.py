@@ -22,7 +22,7 @@ from gitops_bg.repo.read.files import Entry, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.touched import touched_between
 from gitops_bg.repo.read.main_branch import MainBranch
-from gitops_bg.repo.read.promotion_branches import PromotionBranches
+from gitops_bg.repo.read.promotion_branches import OfferedBlobs, PromotionBranches
 from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft, blob_id
 from gitops_bg.repo.write.messages import Movement, asking
@@ -212,24 +212,29 @@ class Promotions:
 
     def _standing(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""
-        before, standing = self._before(changes, base), {}
+        before, offers, heads = self._before(changes, base), self._offers.blobs(), self._mirror.tracked()
+        standing = {}
         for change in changes:
-            head = self._offered_at(change, before[change.subject])
+            subject = change.subject
+            if isinstance(subject, GroupKey):
+                head = self._offered_of_group(change, subject, heads.get(promotion_branch(subject), ""))
+            else:
+                head = self._offered_of_app(change, offers.get(subject), before[subject])
             if head:
-                standing[change.subject] = PrimaryOutcome(PrimaryResult.UNCHANGED, head)
+                standing[subject] = PrimaryOutcome(PrimaryResult.UNCHANGED, head)
         return standing
 
-    def _offered_at(self, change: PrimaryChange[AppOrGroup], before: str | None) -> str:
+    def _offered_of_app(self, change: PrimaryChange[AppOrGroup], offer: OfferedBlobs | None, before: str | None) -> str:
         """The head of the promotion branch that offers a change already; empty where none does."""
-        subject = change.subject
-        if isinstance(subject, GroupKey):
-            head, path = self._mirror.tracked().get(promotion_branch(subject), ""), group_file(subject)
-            blob = self._trees.at(head, [path]).get(path, NOTHING).id if head else ""
-            return head if head and blob == blob_id(change.content, head) else ""
-        offer = self._offers.blobs().get(subject)
         if offer is None or offer.base_blob != before or offer.blob != blob_id(change.content, offer.commit):
             return ""
         return offer.commit if self._offers.stands_on_main(offer) else ""
+
+    def _offered_of_group(self, change: PrimaryChange[AppOrGroup], group: GroupKey, head: str) -> str:
+        """The same of a group: ``head``, where its ``group.yaml`` is that of the change."""
+        path = group_file(group)
+        blob = self._trees.at(head, [path]).get(path, NOTHING).id if head else ""
+        return head if head and blob == blob_id(change.content, head) else ""
 
 
 def _file_of(subject: AppOrGroup) -> str:
