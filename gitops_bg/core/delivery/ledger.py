@@ -41,7 +41,11 @@ Kept = TypeVar("Kept", bound=KeepsEntries)
 
 
 def noted(record: Kept, entry: LedgerEntry) -> Kept:
-    """The record with one more entry, which gets the next number."""
+    """The record with one more entry, which gets the next number. Raises ``ValueError`` for a record without an epoch:
+    the entry would make the ledger's file unreadable.
+    """
+    if not record.epoch:
+        raise ValueError(f"an entry without an epoch: {entry.event.value}")
     number = record.sequence + 1
     return _with(record, sequence=number, ledger=(*record.ledger, replace(entry, sequence=number)))
 

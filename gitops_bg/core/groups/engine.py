@@ -117,12 +117,11 @@ def _decided(
         return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
     if record.succeeds and not desired.main.counts:
         return _at_rest(desired, observed, record)  # Whether the former name is gone, only a main that counts says.
-    world = succeed(world)
+    world = succeed(world.with_record(epoch=record.life(observed.uid)))
     if actions := taking_over(world):
         return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
     if unknown := why_not_succeeded(world) or why_unknown(world):
         return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
-    world = world.with_record(epoch=record.life(observed.uid))
     for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))

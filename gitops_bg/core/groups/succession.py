@@ -49,6 +49,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
         operator=was.operator,
         late=was.late,
         succeeds=former.name,
+        epoch=world.record.epoch,
     )
     said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"
     return replace(world, record=record).noting(Event.TAKEN_OVER, reason=said)

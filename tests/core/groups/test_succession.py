@@ -14,6 +14,7 @@ from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.repo.ledger.ledger_file import parse, render
 from tests.core.groups.simulation import GATEWAY, STORE, Died, World, store, version
 
 PUBLIC = (ParentRef("public"),)
@@ -51,6 +52,17 @@ def test_a_group_with_another_name_has_its_versions_and_the_way_back(writes: int
     world.active = "v1"
     world.settle()
     assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+
+
+def test_the_ledger_of_the_new_name_can_be_read_at_any_moment_and_is_told_once() -> None:
+    """Found so: an entry without an epoch, published while objects were taken over, and told again under the epoch."""
+    world = promoted()
+    world.rename("market")
+    world.written.clear()
+    while world.step():
+        parse(render(world.git))
+    assert [each.event for each in world.written] == [Event.TAKEN_OVER]
+    assert {each.epoch for each in world.git.history} == {"uid"}
 
 
 def test_promotions_after_it_move_what_users_get() -> None:
