@@ -130,7 +130,7 @@ def live_verdict(asked: Round[Subject], _: str = "") -> GateResult | None:
     run = asked.analyses.run(POST)
     if run is None or not run.open or not serves(asked, run):
         return None
-    return _of_run(asked, run) if run.started_at is not None else _not_begun(asked)
+    return _of_run(asked, run) if run.started_at is not None else begins_after(asked)
 
 
 def live_version_judged(asked: Round[Subject], digest: str) -> GateResult | None:
@@ -150,7 +150,8 @@ def live_version_not_being_measured(asked: Round[Subject], digest: str) -> GateR
     return live_version_judged(asked, digest) if run is not None and run.running else None
 
 
-def _not_begun(asked: Round[Subject]) -> GateResult:
+def begins_after(asked: Round[Subject]) -> GateResult:
+    """When the analysis after promotion begins, which has not begun."""
     unknown = asked.after.unknown if asked.after is not None else ""
     if asked.of.goes_back():
         return GateResult(GateKind.ANALYSIS, False, f"{POST.called}: begins anew if traffic does not go back after all")

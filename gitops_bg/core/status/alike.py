@@ -3,6 +3,7 @@
 from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.checks.ledger import never_told, set_back
+from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.ledger import KeepsEntries
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
@@ -71,11 +72,12 @@ def _not_begun(asked: Round[Subject], coming: str, run: AnalysisRun | None) -> s
     is_asked_for = bool(coming and asked.serving) and asked.before is not None
     if is_asked_for and (run is None or run.rollout < asked.of.rollout(coming)):
         return f"{AnalysisStage.PRE.called} of {asked.of.title(coming)} has not begun"
-    latest = asked.of.arrival()
-    if run is None or run.started_at is not None or run.stage is AnalysisStage.PRE or latest is None:
+    if run is None or run.started_at is not None or run.stage is AnalysisStage.PRE:
         return ""
-    about = f"{run.stage.called} of {asked.of.title(run.digest)}"
-    return f"{about} {asked.of.awaits_after()}, and at {latest:%Y-%m-%d %H:%M} UTC all the same"
+    begins = begins_after(asked)
+    said = f"{run.stage.called} of {asked.of.title(run.digest)}{begins.reason.removeprefix(run.stage.called)}"
+    is_to_come = begins.until is not None and begins.until > asked.now
+    return f"{said}, and at {begins.until:%Y-%m-%d %H:%M} UTC all the same" if is_to_come else said
 
 
 # --- Git ---

@@ -565,7 +565,7 @@ def test_routes_that_the_gateway_refuses_after_the_switch_delay_the_analysis_and
     latest = NOW + timedelta(seconds=600)
     assert measured(world) == []
     begins = "begins when the Gateway has taken the routes"
-    said = f"post-promotion analysis of v2 {begins}, and at 2026-11-23 12:10 UTC all the same"
+    said = f"post-promotion analysis of v2: {begins}, and at 2026-11-23 12:10 UTC all the same"
     assert condition(world, "AnalysisPassed") == (False, "NotBegun", said)
     assert condition(world, "RoutesAccepted") == (False, "NotAccepted", "store: no more rules")
     world.versions["v3"] = version(cart="/cart")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -472,20 +473,30 @@ NOT_BEGUN = judging(AnalysisPhase.RUNNING, of=2, started_at=None)
 TO_BEGIN = {
     "the endpoints have to follow first": (
         JUDGED_AFTER,
-        "post-promotion analysis: begins when the endpoints have followed Service web",
+        2,
+        ": begins when the endpoints have followed Service web",
         NOW + 540 * SECOND,
     ),
+    "it goes back": (JUDGED_AFTER, 1, ": begins anew if traffic does not go back after all", None),
     "nobody knows what to measure: no time ends that": (
         manual(post_promotion_analysis=Plan(unknown="there is no AnalysisTemplate slo")),
-        "post-promotion analysis: there is no AnalysisTemplate slo",
+        2,
+        ": there is no AnalysisTemplate slo",
         None,
     ),
 }
+"""The app, the version that main names, and what the gate and the condition say, until when."""
 
 
 @pytest.mark.parametrize("name", TO_BEGIN)
 def test_analysis_after_promotion_that_has_not_begun(name):
-    spec, reason, until = TO_BEGIN[name]
+    spec, named, begins, until = TO_BEGIN[name]
     late = {"active_service": service("web", 2, ready_endpoints=2)}
-    state = world(legacy(1), active(2, activated_at=NOW - 60 * SECOND), spec=spec, record=NOT_BEGUN, observed=late)
-    assert of_kind(decided(state).gates, GateKind.ANALYSIS) == (False, reason, until)
+    served = active(2, activated_at=NOW - 60 * SECOND)
+    found = decided(world(legacy(1), served, spec=spec, names_=named, record=NOT_BEGUN, observed=late))
+    if named == 2:
+        assert of_kind(found.gates, GateKind.ANALYSIS) == (False, f"post-promotion analysis{begins}", until)
+    condition = next(each for each in found.conditions if each.type == "AnalysisPassed")
+    latest = f", and at {until:%Y-%m-%d %H:%M} UTC all the same" if until else ""
+    said = f"post-promotion analysis of {label(2, digest(2))}{begins}{latest}"
+    assert (condition.status, condition.reason, condition.message) == (False, "NotBegun", said)
