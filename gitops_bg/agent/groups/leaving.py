@@ -1,16 +1,24 @@
 """Looks at live groups whose folder left main, to end them or to leave them as they are. Only reads."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.agent.groups.heirs import why_awaited
+from gitops_bg.agent.groups.members import members_in
+from gitops_bg.agent.groups.offered import OfferedGroups
 from gitops_bg.agent.reconcile.facts import why_accident
+from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
 from gitops_bg.core.groups.leaving import LeftGroup
 from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.plan import members_of as serving_members
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.git.main import MainRead
@@ -27,28 +35,55 @@ class LeftGroups:
         self._catalog = catalog
         self._cluster = cluster
         self._groups = groups
+        self._branches = OfferedGroups(catalog.repository, GroupFolders(catalog.repository))
 
     def look(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
         """All that decides about a live group that ``main`` does not have."""
         spec = (seen.body or {}).get("spec") or {}
         policy, suspend = said_last(spec)
         ledger, _ = self._catalog.ledger_of(group, seen.record)
-        if policy is DeletionPolicy.KEEP:
-            return LeftGroup(group, main=main, ledger=ledger)
-        observed = self._groups.observe(group, seen, spec, {})
         suspended = suspend is not None and suspend.lasts(now)
+        left = LeftGroup(group, policy, main=main, ledger=ledger, branch="" if suspended else self._branch(group))
+        left = self._with_successor(left, reading, seen.record)
+        if policy is DeletionPolicy.KEEP:
+            return left
+        observed = self._groups.observe(group, seen, spec, {})
         kept = "it is suspended" if suspended else self._why_kept(reading, group, seen.record, observed)
         members = (app for app in members_of(group, seen.record) if self._cluster.bgd(app) is not None)
-        return LeftGroup(
-            group,
-            policy,
-            kept,
-            tuple(name for name, each in sorted(observed.routes.items()) if not each.foreign),
-            tuple(name for name, each in sorted(observed.services.items()) if not each.foreign),
-            tuple(app.name for app in members),
-            main,
-            ledger,
+        return replace(
+            left,
+            kept=kept,
+            routes=tuple(name for name, each in sorted(observed.routes.items()) if not each.foreign),
+            services=tuple(name for name, each in sorted(observed.services.items()) if not each.foreign),
+            members=tuple(app.name for app in members),
         )
+
+    def _branch(self, group: GroupKey) -> str:
+        """The head of its promotion branch, where that is to go; empty also where nobody can read it now."""
+        if self._catalog.unreachable:
+            return ""
+        try:
+            with guarded(f"reading the branch of {group}"):
+                return self._branches.head_to_withdraw(group)
+        except GitopsBgError as error:
+            if isinstance(error, InternalError):
+                log_bug(error)
+            return ""
+
+    def _with_successor(self, left: LeftGroup, reading: Reading, record: GroupRecord) -> LeftGroup:
+        """Add the group that takes over what this one has (`core.groups.succession`), or is to."""
+        serving = frozenset(serving_members(record.state).values())
+        for key, config in reading.groups.items():
+            if key.namespace != left.key.namespace:
+                continue
+            with suppress(InvalidInput):  # Of a damaged record nobody knows what it succeeds.
+                heir = self._groups.seen(key).record
+                if heir.succeeds == left.key.name:
+                    return replace(left, successor=key.name, taken_over=True)
+                own = {each.name for each in members_in(key, config.desired)}
+                if not heir.state.versions and serving and serving <= own:
+                    return replace(left, successor=key.name)
+        return left
 
     def _why_kept(self, reading: Reading, group: GroupKey, record: GroupRecord, observed: ObservedGroup) -> str:
         """Why a group does not end although its file said so; empty where nothing speaks against it."""

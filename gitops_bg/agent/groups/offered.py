@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.observed import GroupBranch
+from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.heard import NO_ASKS, Asks
@@ -49,11 +50,23 @@ class OfferedGroups:
         before = self._folders.files(group, found.parent) if found.parent else {}
         desired = as_merged(main, group, before, self._folders.files(group, found.commit))
         facts = self._repository.commit_facts([found.commit]).get(found.commit)
-        is_own = facts is not None and cluster_in(facts.message) == self._repository.settings.cluster
         active = desired.spec.active if desired.spec is not None else ""
-        branch = GroupBranch(name, found.commit, active, is_own=is_own)
+        branch = GroupBranch(name, found.commit, active, is_own=self._is_own(facts))
         since = (facts.at if facts is not None else None) or _LONG_AGO
         return OfferedGroup(branch, found.folder, since, desired)
+
+    def head_to_withdraw(self, group: GroupKey) -> str:
+        """The head of the branch of a group without a folder, where that is the agent's own, or main has it; empty
+        where there is none. Raises the errors of ``core.errors``.
+        """
+        found = self._repository.offered_folder(group)
+        if found is None:
+            return ""
+        facts = self._repository.commit_facts([found.commit]).get(found.commit)
+        return found.commit if found.is_merged or self._is_own(facts) else ""
+
+    def _is_own(self, facts: CommitFacts | None) -> bool:
+        return facts is not None and cluster_in(facts.message) == self._repository.settings.cluster
 
     def unread(self, group: GroupKey) -> GroupBranch | None:
         """The branch of a group of which nobody can say now what it asks for; None where there is none."""

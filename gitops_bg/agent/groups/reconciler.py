@@ -309,10 +309,10 @@ class GroupReconciler:
         else:
             self._ending.discard(group)
         uid = str(seen.body["metadata"]["uid"])
-        self._submit(group, decision, decision.record.main.commit)
+        self._submit(group, decision, decision.record.main.commit, left.branch)
         self._tell_of(group, uid, seen.record, decision)
         self._carry_out(group, uid, {}, decision)
-        return decision if left.policy is DeletionPolicy.DELETE else None
+        return decision if left.policy is DeletionPolicy.DELETE or left.successor else None
 
     def _carry_out(self, group: GroupKey, uid: str, spec: Mapping[str, Any], decision: GroupDecision) -> None:
         self._without_pods.pop(group, None)
@@ -392,6 +392,7 @@ class GroupReconciler:
             return None
         record = decision.record
         waits = record.transition is not None or record.left_at is not None or bool(decision.gates)
+        waits = waits or bool(record.succeeds)  # The former name goes once its ledger is in Git.
         soon = self._clock() + LOOK_AGAIN if waits or not _is_ready(decision) else None
         return min(filter(None, (soon, decision.wake_at)), default=None)
 

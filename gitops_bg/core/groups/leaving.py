@@ -14,6 +14,7 @@ from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteServi
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.record import Event, LedgerEntry
@@ -43,11 +44,17 @@ class LeftGroup:
     """The main that its folder left."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
+    branch: str = ""
+    """The head of its promotion branch, where that is the agent's own, or main has it; empty: nothing is to go."""
+    successor: str = ""
+    """The release group that it is under another name, or is to be; empty where there is none."""
+    taken_over: bool = False
+    """Whether that one has begun to take over what this one has."""
 
     @property
     def ends(self) -> bool:
         """Whether it ends now."""
-        return self.policy is DeletionPolicy.DELETE and not self.kept
+        return self.policy is DeletionPolicy.DELETE and not self.kept and not self.successor
 
     @property
     def leads_nowhere(self) -> bool:
@@ -64,19 +71,25 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     actions = tuple(_deletions(left)) if left.ends else ()
     told = _told(left, record, now)
     told = replace(told, main=left.main.learnt(record.main, saved=told != record))
-    return GroupDecision(actions, told, phase, kstatus_of(phase, said))
+    git = (WithdrawPromotion("the group's folder left main"),) if left.branch else ()
+    return GroupDecision(actions, told, phase, kstatus_of(phase, said), git=git)
 
 
 def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
-    """The record with the entry that its folder left main; where it is to end, once nothing speaks against that."""
+    """The record with the entry that its folder left main; where it is to end, once nothing speaks against that, and
+    where it is another group, once that one takes over, as of an app.
+    """
     if left.ledger is not None:
         record = acknowledged(record, left.ledger.epoch, left.ledger.sequence)
-    is_awaited = left.policy is DeletionPolicy.DELETE and left.kept
+    is_kept = left.policy is DeletionPolicy.DELETE and bool(left.kept)
+    is_awaited = not left.taken_over and (is_kept or bool(left.successor))
     if record.orphaned or is_awaited or not record.epoch:
         return record
     active = version_number(record.state.only(VersionStage.ACTIVE)) or None
     entry = LedgerEntry(0, now, Event.DELETED, from_version=active, commit=left.main.at.commit)
-    if not left.ends:
+    if left.taken_over:
+        entry = replace(entry, reason=_is_now(left))
+    elif not left.ends:
         reason = "the group's folder has left main without deletionPolicy: delete; it keeps serving"
         entry = replace(entry, event=Event.ORPHANED, from_version=None, to_version=active, reason=reason)
     return noted(replace(record, orphaned=True), entry)
@@ -91,7 +104,13 @@ def _deletions(left: LeftGroup) -> Iterator[GroupAction]:
         yield DeleteGroup(left.key.name, "its folder left main with deletionPolicy: delete")
 
 
+def _is_now(left: LeftGroup) -> str:
+    return f"it is the release group {left.successor} now"
+
+
 def _what_becomes(left: LeftGroup, record: GroupRecord) -> str:
+    if left.taken_over:
+        return _is_now(left)
     if left.ends:
         return f"{_ENDS}: {_next_end(left)}"
     active = record.state.only(VersionStage.ACTIVE)

@@ -75,11 +75,15 @@ def _to_succeed(world: GroupWorld) -> FormerGroup | None:
 
 
 def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:
-    """What is left to take over from the former name; nothing else is written before."""
+    """What is left to take over from the former name; nothing else is written before. Its ReleaseGroup goes once the
+    ledger has what that one tells of it.
+    """
     former = next((each for each in world.observed.formers if each.name == world.record.succeeds), None)
     if former is None:
         return ()
-    return tuple(_objects(former)) or (DeleteGroup(former.name),)
+    was = former.record
+    is_told = not was.epoch or (was.orphaned and not was.ledger)
+    return tuple(_objects(former)) or ((DeleteGroup(former.name),) if is_told else ())
 
 
 def left_behind(world: GroupWorld) -> str:

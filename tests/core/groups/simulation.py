@@ -34,6 +34,7 @@ from gitops_bg.core.groups.desired import (
     MemberPolicing,
 )
 from gitops_bg.core.groups.engine import decide_group
+from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import (
     FormerGroup,
@@ -92,6 +93,8 @@ class World:
     key: GroupKey = STORE
     former: GroupRecord | None = None
     """The record of the group `STORE`, whose folder left main; None where there is none."""
+    former_told: list[tuple[Event, str]] = field(default_factory=list)
+    """What the ledger was told of that one since."""
     damaged: bool = False
     """Whether nobody can read that record."""
     formers_own: set[str] = field(default_factory=set)
@@ -346,7 +349,7 @@ class World:
 
     def step(self, most: int = 10_000) -> bool:
         """One pass that dies after so many writes; whether it wrote anything."""
-        decision, writes = self.decide(), 0
+        decision, writes = self.decide(), self._former_told()
         if decision.record != self.record and not decision.silent:
             told = news(self.record, decision.record)
             self.record = decision.record
@@ -363,6 +366,16 @@ class World:
             writes += 1
             self.trail.append(self.answers())
         return writes > 0 or is_new or self._answered(decision.calls) or self._committed(decision.git)
+
+    def _former_told(self) -> int:
+        """Have the ledger take what the former name tells of itself; whether there was anything."""
+        if self.former is None or self.damaged or self.record.succeeds != STORE.name:
+            return 0
+        left = LeftGroup(STORE, successor=self.key.name, taken_over=True)
+        told = decide_left(left, self.former, self.now).record
+        self.former_told += [(each.event, each.reason) for each in told.ledger]
+        is_new, self.former = told != self.former, replace(told, ledger=())
+        return int(is_new)
 
     def _published(self) -> int:
         """Have the ledger take what the saved record has for it; whether there was anything."""

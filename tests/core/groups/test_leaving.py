@@ -11,6 +11,7 @@ from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.git.main import Main, MainRead
 from gitops_bg.core.model.record import Event
@@ -64,6 +65,15 @@ TOLD: dict[str, tuple[LeftGroup, Event | None]] = {
     "keep": (replace(ALL, policy=DeletionPolicy.KEEP), Event.ORPHANED),
     "delete, and something speaks against it": (replace(ALL, kept="it is suspended"), None),
     "delete": (ALL, Event.DELETED),
+    "it is to be another group": (replace(ALL, policy=DeletionPolicy.KEEP, successor="market"), None),
+    "it is another group": (
+        replace(ALL, policy=DeletionPolicy.KEEP, successor="market", taken_over=True),
+        Event.DELETED,
+    ),
+    "delete, and it is another group": (
+        replace(ALL, kept="main has its folders", successor="market", taken_over=True),
+        Event.DELETED,
+    ),
 }
 
 
@@ -76,6 +86,22 @@ def test_the_ledger_is_told_once_that_the_folder_left_or_that_the_group_ends(cas
     assert decide_left(left, record, NOW).record == record
     read = replace(left, ledger=LedgerPosition("e", record.sequence))
     assert decide_left(read, record, NOW).record.ledger == (), "Git has it"
+
+
+def test_a_group_that_has_another_name_does_not_end_with_what_the_new_one_has() -> None:
+    decision = decide_left(replace(ALL, successor="market", taken_over=True), RECORD, NOW)
+    assert decision.actions == ()
+    assert decision.conditions[0].message == "the folder of the group left main; it is the release group market now"
+    (told,) = decision.record.ledger
+    assert told.reason == "it is the release group market now"
+
+
+@pytest.mark.parametrize("policy", DeletionPolicy)
+def test_its_own_promotion_branch_goes_with_the_folder(policy: DeletionPolicy) -> None:
+    left = replace(ALL, policy=policy)
+    assert decide_left(left, RECORD, NOW).git == ()
+    found = decide_left(replace(left, branch="b" * 40), RECORD, NOW).git
+    assert [type(each) for each in found] == [WithdrawPromotion]
 
 
 def test_of_a_group_that_never_told_anything_nothing_is_told() -> None:

@@ -65,6 +65,14 @@ def test_the_ledger_of_the_new_name_can_be_read_at_any_moment_and_is_told_once()
     assert {each.epoch for each in world.git.history} == {"uid"}
 
 
+@pytest.mark.parametrize("writes", [1, 10_000])
+def test_the_ledger_of_the_former_name_tells_once_what_it_is_now_before_that_goes(writes: int) -> None:
+    """Found so: it told, and alerted, that the group kept serving without a folder, and then it was gone."""
+    world = renamed(promoted(), writes)
+    assert world.former is None
+    assert world.former_told == [(Event.DELETED, "it is the release group market now")]
+
+
 def test_promotions_after_it_move_what_users_get() -> None:
     world = renamed(promoted())
     for number in (3, 4, 5):

@@ -104,6 +104,8 @@ def test_another_name_is_no_end(store: Store) -> None:
     market = rename(store, "market")
     market.wait("v1A v2C")
     eventually(lambda: not store.status(), what="the former ReleaseGroup is gone")
+    assert store.ledger()[-1] == "deleted", "it is the other one now"
+    assert "orphaned" not in store.ledger()
     assert market.ask("/cart") == "cart-v1"
     assert {"cart-v1", "cart-v2", "auth-v1"} <= set(left(store)["apps"])
 
