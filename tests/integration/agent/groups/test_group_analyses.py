@@ -147,6 +147,22 @@ def test_where_main_is_protected_the_former_version_serves_and_the_group_says_wh
     eventually(lambda: store.world.remote.head(branch) is None, what="the branch that main has is gone")
 
 
+def test_the_branch_that_offers_a_way_back_goes_with_the_folder_of_the_group(store: Store, measured: Measured) -> None:
+    remote, branch = store.world.remote, f"gitops-bg/promote-groups/{store.world.namespace}/store"
+    measured.finds = {"pre": True}
+    store.activate("v2")
+    eventually(lambda: ("post", "v2", "Running") in runs(store), what="what serves is measured")
+    remote.protect()
+    measured.finds["post"] = False
+    eventually(lambda: remote.head(branch), what="the way back is offered")
+    store.wait("v1A v2C", "Held")
+    remote.unprotect()
+    store.world.pull()
+    store.world.publish("The store moves", {store.folder: None})
+    eventually(lambda: remote.head(branch) is None, what="nobody is asked to merge it any more")
+    assert store.ask("/cart") == "cart-v1"
+
+
 def test_an_agent_that_is_restarted_goes_on_with_the_analyses_whatever_mistake_is_in_group_yaml(
     store: Store, measured: Measured
 ) -> None:
