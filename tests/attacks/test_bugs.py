@@ -75,7 +75,7 @@ BOUNDARIES = {
     "making the status": Boundary(cluster_module.Cluster, "save"),
     "reading the app's files": Boundary(reader, "load_app"),
     "finding the commits": Boundary(Repository, "origins"),
-    "writing primary.yaml": Boundary(git_writes, "_change"),
+    "writing primary.yaml": Boundary(git_writes, "_of_app"),
     "offering a promotion": Boundary(Promotions, "offer"),
     "writing the ledger": Boundary(Ledger, "publish"),
     "asking what was measured": Boundary(MeasurementRunner, "results"),
