@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import urllib3
 
 from tests.support import manifests
+from tests.support.cluster import control_plane
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.cluster.paths import config_maps, path_in, pods
 from tests.support.cluster.rawapi import Json, RawApi
@@ -29,6 +31,25 @@ def allow_reading(namespace: str, subject: Json) -> list[Json]:
     reference = {"apiGroup": group, "kind": "Role", "name": "reader"}
     binding = {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": metadata}
     return [role, {**binding, "roleRef": reference, "subjects": [subject]}]
+
+
+@pytest.mark.control_plane
+@pytest.mark.parametrize("taken", [0, 2], ids=["etcd", "kube-apiserver"])
+def test_a_port_that_somebody_takes_before_it_is_used_costs_a_second_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    binaries = control_plane.assets()
+    assert binaries is not None
+    with socket.socket() as somebody:
+        somebody.bind(("127.0.0.1", 0))
+        somebody.listen()
+        ports = control_plane.free_ports(3)
+        ports[taken] = somebody.getsockname()[1]
+        first, real = [ports], control_plane.free_ports
+        monkeypatch.setattr(control_plane, "free_ports", lambda count: first.pop() if first else real(count))
+        with control_plane.ControlPlane(binaries, tmp_path) as started:
+            assert not first
+            assert str(somebody.getsockname()[1]) not in started.url
 
 
 @pytest.mark.control_plane

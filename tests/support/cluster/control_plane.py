@@ -50,6 +50,8 @@ _CONTROLLERS = (
 )
 LESS_COLLECTING = {"GOGC": "400"}
 """For programs in Go. A tenth of what a story costs was the collector's; there is memory enough."""
+_TRIES = 3
+"""How often a control plane is started on other ports, where one of them was taken meanwhile."""
 _FEATURES = "--feature-gates=TTLAfterFinished=true"
 """Jobs that delete themselves: off before 1.21, and no gate any more since 1.24."""
 
@@ -74,6 +76,10 @@ def assets() -> Path | None:
     if not folder or not all(os.access(Path(folder) / name, os.X_OK) for name in BINARIES):
         return None
     return Path(folder)
+
+
+class PortTakenError(RuntimeError):
+    """Somebody took a port between the look for a free one and its use: any connection that goes out may."""
 
 
 @cache
@@ -168,10 +174,18 @@ class ControlPlane:
         self._run_all()
 
     def _start(self) -> None:
-        self._ports = free_ports(3)
-        self.url = f"https://127.0.0.1:{self._ports[2]}"
-        self._write_kubeconfig("admin", {"token": self._token})
         private_key(self._signing_key)
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(PortTakenError):
+                return self._start_on(free_ports(3))
+            self.stop()
+            shutil.rmtree(self._folder / "etcd", ignore_errors=True)
+        return self._start_on(free_ports(3))
+
+    def _start_on(self, ports: list[int]) -> None:
+        self._ports = ports
+        self.url = f"https://127.0.0.1:{ports[2]}"
+        self._write_kubeconfig("admin", {"token": self._token})
         self._run_all()
 
     def _run_all(self) -> None:
@@ -261,13 +275,18 @@ class ControlPlane:
     def _is_ready(self) -> bool:
         for process in self._processes:
             if process.poll() is not None:
-                raise RuntimeError(f"{process.args!r} ended with {process.returncode}; logs in {self._folder}")
+                said = f"{process.args!r} ended with {process.returncode}; logs in {self._folder}"
+                raise PortTakenError(said) if self._met_a_taken_port() else RuntimeError(said)
         headers = {"Authorization": f"Bearer {self._token}"}
         with urllib3.PoolManager(ca_certs=str(self._authority.certificate), retries=False) as pool:
             try:
                 return pool.request("GET", f"{self.url}/readyz", headers=headers, timeout=2).status == 200
             except urllib3.exceptions.HTTPError:
                 return False
+
+    def _met_a_taken_port(self) -> bool:
+        logs = (self._folder / f"{name}.log" for name in BINARIES)
+        return any(b"address already in use" in log.read_bytes() for log in logs if log.exists())
 
     def _write_kubeconfig(self, name: str, user: dict[str, str]) -> Path:
         path = self._folder / f"{name.replace(':', '-')}.kubeconfig"
