@@ -103,6 +103,8 @@ class Catalog:
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
         """Why the remote refuses a branch, or empty; set by the writer (`closed_refs`)."""
+        self.waits_to_tell: Callable[[AppOrGroup], bool] = lambda _: False
+        """Whether this agent has still to write something of it into the ledger; set by the writer."""
         self.member_state_of: Callable[[AppKey], MemberState | None] = lambda _: None
         """What the group of a member says of it; None for an app that is no member. Set by who looks at groups."""
 
@@ -311,12 +313,13 @@ class Catalog:
 
     def ledger_of(self, group: GroupKey, record: GroupRecord) -> tuple[LedgerPosition | None, str]:
         """How far the ledger of a group got, None where nobody can tell, and why its file is not believed; where the
-        record is lost, with what the ledger knows of it. Raises as ``Repository.memory``.
+        record is lost, with what the ledger knows of it, once it has what this agent decided by that record. Raises as
+        ``Repository.memory``.
         """
-        doubt = self._doubts.get(group, "")
-        if not self._ledger_is_known:
+        doubt, lost = self._doubts.get(group, ""), not record.state.versions
+        if not self._ledger_is_known or (lost and self.waits_to_tell(group)):
             return None, doubt
-        at, lost = self._positions.get(group, NOWHERE), not record.state.versions
+        at = self._positions.get(group, NOWHERE)
         memory = (self._repository.memory(group) if lost else None) or LedgerMemory()
         return LedgerPosition(at.epoch, at.sequence, memory.serving, memory.legacy), doubt
 

@@ -72,11 +72,13 @@ class GitLoop(BackgroundThread):
         self._closed = closed
         self._may_write = may_write
         catalog.refusal_of = closed.why
+        catalog.waits_to_tell = self._waits_to_tell
         self._changes_waiting: dict[AppOrGroup, GitChange] = {}
         self._left_behind: set[AppOrGroup] = set()
         """Those of which what waits is the history that their last batch left behind, and no newer decision."""
         self._asked: dict[AppOrGroup, tuple[AnyGitAction, ...]] = {}
         self._gathering = Gathering()
+        self._writing: Mapping[AppOrGroup, GitChange] = {}
         self._poll_due = False
         self._policies_due, self._policies_trouble = True, ""
         self._busy = False
@@ -104,6 +106,12 @@ class GitLoop(BackgroundThread):
         retried with backoff. None once nothing is wanted of Git any more.
         """
         return self._broken.get(app) if app in self._asked else None
+
+    def _waits_to_tell(self, subject: AppOrGroup) -> bool:
+        """Whether the ledger is still to get something that was decided before."""
+        with self._changed:
+            changes = (self._changes_waiting.get(subject), self._writing.get(subject))
+            return any(change is not None and change.tells_ledger for change in changes)
 
     def poll_soon(self) -> None:
         """Look at the remote as soon as the thread is free; many calls make one poll."""
@@ -163,7 +171,7 @@ class GitLoop(BackgroundThread):
             self._tidy()
         finally:
             with self._changed:
-                self._busy = False
+                self._busy, self._writing = False, {}
         return not stopping
 
     def _tidy(self) -> None:
@@ -183,7 +191,7 @@ class GitLoop(BackgroundThread):
             changes: dict[AppOrGroup, GitChange] = {}
             if self._stopping or self._is_due():
                 changes = self._take_open()
-            self._busy = True
+            self._busy, self._writing = True, changes
             return poll, changes, self._stopping
 
     def _take_open(self) -> dict[AppOrGroup, GitChange]:

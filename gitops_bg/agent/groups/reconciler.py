@@ -227,8 +227,9 @@ class GroupReconciler:
         if facts.desired.main.moves:
             self._beside.forge.take_group(facts, decision.record, now)
         self._know(group, decision.record)
-        if facts.observed.uid and not decision.silent:  # Without an object, nothing is saved, and what waits stays.
-            self._submit(group, decision, facts.decided_from, facts.offered_head)
+        if facts.observed.uid and not decision.silent:  # Without an object, nothing is saved.
+            if decision.record.state.versions:  # Who remembers nothing has nothing to tell: what waits stays.
+                self._submit(group, decision, facts.decided_from, facts.offered_head)
             self._tell_of(group, facts.observed.uid, facts.seen.record, decision)
         self._carry_out(group, facts.observed.uid, facts.config.body, decision)
         return decision, measured_by, wrote or bool(decision.actions)

@@ -40,6 +40,7 @@ class Git:
         catalog.read_positions.return_value = frozenset()
         closed = ClosedRefs(Backoff(lambda: 1.0, first=2.0), lambda: self.now)
         backoff: Backoff[str] = Backoff(lambda: 1.0)
+        self.catalog = catalog
         self.loop = GitLoop(
             repository, catalog, MagicMock(), MagicMock(), lambda: self.now, backoff=backoff, closed=closed
         )
@@ -62,6 +63,7 @@ class Git:
         assert len(self.later(times.SOON)) == 1
 
     def _write(self, _repository: Any, changes: Mapping[AppKey, GitChange]) -> GitWriteResult:
+        self.untold_while_written = self.catalog.waits_to_tell(WEB)
         self.batches.append({app: list(change.actions) for app, change in changes.items()})
         return GitWriteResult(failed=self.failing, incomplete=self.incomplete)
 
@@ -75,6 +77,18 @@ def test_without_a_crowd_history_goes_along_at_once(git: Git) -> None:
     git.submit(WEB, GONE, HISTORY)
     assert git.later(times.SOON) == [{WEB: [GONE, HISTORY]}]
     assert git.loop.idle
+
+
+def test_what_the_ledger_says_lags_until_history_that_waits_is_written(git: Git) -> None:
+    """A group whose record is lost would else begin with what the ledger said before."""
+    git.submit(WEB, GONE)
+    assert not git.catalog.waits_to_tell(WEB)
+    git.submit(WEB, HISTORY)
+    assert git.catalog.waits_to_tell(WEB)
+    assert not git.catalog.waits_to_tell(OTHERS[0])
+    assert git.later(times.HISTORY_IN_A_CROWD) == [{WEB: [HISTORY]}]
+    assert git.untold_while_written
+    assert not git.catalog.waits_to_tell(WEB)
 
 
 def test_in_a_crowd_history_is_written_once_it_is_due_itself(git: Git) -> None:
