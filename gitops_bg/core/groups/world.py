@@ -81,9 +81,10 @@ class GroupWorld:
         source: Source | None = None,
     ) -> "GroupWorld":
         """The world with one more ledger entry to write to Git; ``asked``: main asked for it, by the commit ``source``,
-        where that is known.
+        which is empty where nobody can tell; None: by what it says now.
         """
-        source = source if asked and source is not None and source.commit else Source(self.desired.commit * asked)
+        if source is None or not asked:
+            source = Source(self.desired.commit if asked else "")
         entry = LedgerEntry(
             sequence=0,
             at=self.now,
