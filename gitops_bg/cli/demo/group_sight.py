@@ -19,6 +19,8 @@ _GATEWAYS = Kind(f"{_API}/v1", "Gateway", "gateways")
 class GroupSight:
     """One group as `kubectl get` and `curl` show it."""
 
+    key = GROUP
+
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._gateway = sandbox.gateway_url(GROUP.namespace, GATEWAY)

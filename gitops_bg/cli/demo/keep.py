@@ -2,7 +2,7 @@
 
 import time
 
-from gitops_bg.cli.demo.scene import APP, Scene
+from gitops_bg.cli.demo.scene import Scene
 from gitops_bg.cli.demo.screen import Screen
 
 _LATEST = 2_000
@@ -23,16 +23,17 @@ def leave_running(scene: Scene, screen: Screen) -> None:
 
 def _tell(scene: Scene, screen: Screen) -> None:
     screen.title("\nEverything goes on until Ctrl-C. In another terminal:")
-    for why, command in _commands(scene):
+    for why, command in suggested(scene):
         screen.command(why, command)
 
 
-def _commands(scene: Scene) -> list[tuple[str, str]]:
+def suggested(scene: Scene) -> list[tuple[str, str]]:
+    """Return what to type in another terminal, and why."""
     return [
         ("use the cluster", f"export KUBECONFIG={scene.kubeconfig}"),
         *scene.seen.commands(),
         ("be a user, and push what you like (a tag with `bad` never starts)", f"git clone {scene.remote.bare} shop"),
-        ("", f"cd shop && gitops-bg explain {APP}"),
+        ("", f"cd shop && gitops-bg explain {scene.seen.key}"),
         ("the ledger", f"git log origin/{scene.ledger}"),
         ("what the agent says", f"tail -f {scene.log}"),
     ]

@@ -17,7 +17,7 @@ class Sight:
     def __init__(self, sandbox: Sandbox, app: AppKey, preview: str) -> None:
         """``preview`` is the name of the preview Service; the active one has the name of the app."""
         self._sandbox = sandbox
-        self._app = app
+        self.key = app
         self.active_url = sandbox.service_url(app.namespace, app.name)
         self.preview_url = sandbox.service_url(app.namespace, preview)
 
@@ -30,7 +30,7 @@ class Sight:
     def status(self) -> Object:
         """The status of the BlueGreenDeployment; empty where there is none yet."""
         found = self._objects("gitops-bg.dev/v1alpha1", "BlueGreenDeployment")
-        return next((each.get("status", {}) for each in found if each["metadata"]["name"] == self._app.name), {})
+        return next((each.get("status", {}) for each in found if each["metadata"]["name"] == self.key.name), {})
 
     @property
     def phase(self) -> str:
@@ -76,7 +76,7 @@ class Sight:
 
     def commands(self) -> list[tuple[str, str]]:
         """Return what to try where the demo is kept, and why."""
-        inside = f"kubectl -n {self._app.namespace}"
+        inside = f"kubectl -n {self.key.namespace}"
         return [
             ("watch the app", f"{inside} get bgd -w"),
             ("the objects behind it", f"{inside} get bgd,replicasets,pods,services --show-labels"),
@@ -85,10 +85,10 @@ class Sight:
         ]
 
     def _objects(self, api_version: str, kind: str) -> list[Any]:
-        return list(self._sandbox.objects(api_version, kind, self._app.namespace))
+        return list(self._sandbox.objects(api_version, kind, self.key.namespace))
 
     def _is_ours(self, obj: Object) -> bool:
-        return bool(obj["metadata"].get("labels", {}).get(APP_LABEL) == self._app.name)
+        return bool(obj["metadata"].get("labels", {}).get(APP_LABEL) == self.key.name)
 
     def _tag(self, which: str) -> str:
         return str(self.status.get(which, {}).get("image", "")).rpartition(":")[2]

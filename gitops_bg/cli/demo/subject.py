@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.sandbox import Sandbox
 
 Object = Mapping[str, Any]
@@ -12,6 +13,10 @@ Object = Mapping[str, Any]
 
 class Seen(Protocol):
     """What every step may ask of it; a story's own steps know what else they may."""
+
+    @property
+    def key(self) -> AppOrGroup:
+        """The app or the group that the story is about."""
 
     @property
     def url(self) -> str:

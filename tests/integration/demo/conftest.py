@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,7 +16,8 @@ from urllib.parse import urlsplit
 
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.story import Step
-from tests.support.waiting import eventually
+from tests.support.git.remote import locked_down_env
+from tests.support.waiting import HANGS, eventually
 
 
 @dataclass
@@ -56,3 +59,14 @@ def nothing_left_behind(folder: Path) -> Iterator[Traces]:
     assert list(folder.iterdir()) == []
     assert [url for url in traces.urls if is_open(url)] == []
     assert (list(root.handlers), root.level, logging.getLogger("gitops_bg").level) == logs
+
+
+def asked(clone: Path, kubeconfig: str, *arguments: str) -> str:
+    """What a verb answers in a clone of the demo's repository, as the demo suggests it."""
+    environment = locked_down_env(clone.parent) | {"KUBECONFIG": kubeconfig, "XDG_CACHE_HOME": str(clone / ".cache")}
+    command = [str(Path(sys.executable).parent / "gitops-bg"), *arguments]
+    done = subprocess.run(
+        command, cwd=clone, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

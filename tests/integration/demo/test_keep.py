@@ -19,7 +19,7 @@ import pytest
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS
-from tests.integration.demo.conftest import is_open
+from tests.integration.demo.conftest import asked, is_open
 from tests.support.git.remote import locked_down_env
 from tests.support.waiting import HANGS, stretched
 
@@ -62,17 +62,6 @@ def _printed_until(process: subprocess.Popen[str], word: str) -> str:
     finally:
         too_long.cancel()
         too_long.join()
-
-
-def asked(clone: Path, kubeconfig: str, *arguments: str) -> str:
-    """What a verb answers in a clone of the demo's repository, as the demo suggests it."""
-    environment = locked_down_env(clone.parent) | {"KUBECONFIG": kubeconfig, "XDG_CACHE_HOME": str(clone / ".cache")}
-    command = [str(Path(sys.executable).parent / "gitops-bg"), *arguments]
-    done = subprocess.run(
-        command, cwd=clone, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.slow

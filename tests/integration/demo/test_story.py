@@ -6,19 +6,21 @@ import contextlib
 import io
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.gitea import gitea_at_hand
+from gitops_bg.cli.demo.keep import suggested
 from gitops_bg.cli.demo.stories.day import DAY
 from gitops_bg.cli.demo.stories.group import GROUP_STORY
 from gitops_bg.cli.demo.stories.pull_requests import pull_requests
-from gitops_bg.cli.demo.story import Story
-from tests.integration.demo.conftest import nothing_left_behind
+from gitops_bg.cli.demo.story import Step, Story
+from tests.integration.demo.conftest import asked, nothing_left_behind
 from tests.support.waiting import PATIENCE
 
 
@@ -107,11 +109,19 @@ def test_no_log_line_gets_into_the_timeline(told: Told) -> None:
 
 
 def test_a_release_group_is_promoted_and_rolled_back_by_one_commit_each(tmp_path: Path) -> None:
-    """One test for the whole story: what it promises, it checks itself."""
-    told = told_with(tmp_path, GROUP_STORY)
+    """One test for the whole story: what it promises, it checks itself; and what `--keep` suggests at its end works."""
+    explained: list[str] = []
+
+    def explain(act: Act) -> None:
+        typed = next(command for _, command in suggested(act.scene) if command.startswith("cd shop"))
+        arguments = typed.partition("gitops-bg ")[2].split()
+        explained.append(asked(act.scene.remote.clone, str(act.scene.kubeconfig), *arguments, "--exit-code"))
+
+    told = told_with(tmp_path, replace(GROUP_STORY, steps=(*GROUP_STORY.steps, Step("explain it", explain))))
     assert told.status == 0, told.screen
     assert told.report["failed_requests"] == 0
-    assert len(told.report["steps"]) == 6
+    assert len(told.report["steps"]) == 7
+    assert "v2 serves" in explained[0]
     for said in (
         "v1 Legacy, v2 Active",
         "X-Version: v1: 1.0.0 answers",
