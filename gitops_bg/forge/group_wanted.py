@@ -66,7 +66,7 @@ def _way_back(offer: GroupOffer) -> str:
     no = "To say no: close this. It is not opened again as long as the branch asks for the same."
     if not asks.promotes:
         return no
-    rollback = f"`gitops-bg group rollback {offer.group} {asks.live}`"
+    rollback = f"`gitops-bg rollback {offer.group} --to {asks.live}`"
     return (
         f"To go back after the merge: `git revert` its commit and push, or {rollback}; {asks.live} stays warm, and "
         f"going back waits for no gate.\n\n{no}"

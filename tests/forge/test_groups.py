@@ -144,7 +144,7 @@ def test_it_names_every_service_and_request_that_changes_hands() -> None:
         "| /new, v1 | 404 | denied |",
         "8 requests are answered as now.",
         "| v1 | Active | Legacy |",
-        "`gitops-bg group rollback shop/store v1`",
+        "`gitops-bg rollback shop/store --to v1`",
     ):
         assert row in body
     one = replace(PROMOTION, forecast=replace(PROMOTION.forecast, same_answers=1))

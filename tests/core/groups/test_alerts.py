@@ -19,7 +19,7 @@ ALL = Hook("team", HookType.ALERT, severity=Severity.INFO, retries=3600, deadlin
 WARNED = Hook("lead", HookType.ALERT, severity=Severity.WARN, retries=3600, deadline=3600)
 WOKEN = Hook("on-call", HookType.ALERT, severity=Severity.ERROR, retries=3600, deadline=3600)
 ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
-SAYS_MORE = "; `gitops-bg group explain shop/store` says more"
+SAYS_MORE = "; `gitops-bg explain shop/store` says more"
 
 
 def at_rest(*alerts: Hook) -> World:
@@ -73,7 +73,7 @@ def test_an_alert_leads_to_the_pull_request_that_people_decide_about(
     alert = only_call(world).alert
     assert alert is not None
     assert alert.links == links
-    assert dict(alert.facts)["Explain"] == "gitops-bg group explain shop/store"
+    assert dict(alert.facts)["Explain"] == "gitops-bg explain shop/store"
 
 
 def test_without_alerts_nothing_is_kept() -> None:

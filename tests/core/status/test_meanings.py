@@ -199,7 +199,7 @@ def test_a_row_says_all_of_it_in_lines_that_fit_and_with_a_command_that_there_is
 
 def test_of_a_group_only_what_is_about_groups_is_commanded() -> None:
     commands = {meaning.command for meaning in GROUP_MEANINGS.values() if meaning is not CALM}
-    of_both = ("gitops-bg group ", "gitops-bg retry ", "gitops-bg resume ")
+    of_both = tuple(f"gitops-bg {verb} " for verb in ("group", "explain", "history", "retry", "resume"))
     assert {each for each in commands if "{app}" in each and not each.startswith(of_both)} == set()
 
 

@@ -74,7 +74,7 @@ def waiting() -> World:
     return world
 
 
-@pytest.mark.parametrize(("verb", "printed"), [("group plan", plan_text), ("group explain", explain_text)])
+@pytest.mark.parametrize(("verb", "printed"), [("plan", plan_text), ("explain", explain_text)])
 def test_what_the_page_shows_of_a_group_that_waits_is_what_is_printed(
     verb: str, printed: Callable[[World], list[str]]
 ) -> None:

@@ -217,7 +217,7 @@ def test_verbs_are_held_to_stages_and_to_what_there_is_before_they_commit_anythi
     assert "v1 is active: promote another version, or roll back, first" in cli("group", "delete", name, "v1", code=1)
     assert f"main has no version v9 of {name}" in cli("group", "delete", name, "v9", code=5)
     said = cli("group", "rollback", name, "v2", code=1)
-    assert f"to have v2: gitops-bg group promote {name} v2; nothing was committed" in said
+    assert f"to have v2: gitops-bg promote {name} --to v2; nothing was committed" in said
     assert remote.head() == head
     cli("group", "promote", name, "v2")
     store.world.wake()
@@ -225,7 +225,7 @@ def test_verbs_are_held_to_stages_and_to_what_there_is_before_they_commit_anythi
     store.world.wait_idle()
     head = remote.head()
     said = cli("group", "promote", name, "v1", code=1)
-    assert f"v1 is legacy: to go back to it, gitops-bg group rollback {name} v1; nothing was committed" in said
+    assert f"v1 is legacy: to go back to it, gitops-bg rollback {name} --to v1; nothing was committed" in said
     assert "v2 is active" in cli("group", "delete", name, "v2", code=1)
     assert remote.head() == head
     cli.env["GITOPS_BG_KUBECONFIG"] = "/nowhere"

@@ -45,7 +45,7 @@ def _explain_says_what_serves_and_what_may_be_done(cli: Cli, store: Store) -> No
     text = cli("group", "explain", name(store), "--exit-code")
     assert text.startswith(f"{name(store)}: Healthy\n  v1 serves\n")
     assert "nothing: v1 serves until group.yaml names another version" in text
-    assert f"gitops-bg group promote {name(store)} v2" in text
+    assert f"gitops-bg promote {name(store)} --to v2" in text
     assert max(map(len, text.splitlines())) <= 80
     found = cli.json("group", "explain", "store")
     assert (found["active"], found["wanted"], found["gates"], found["actions"]) == ("v1", "v1", [], [])

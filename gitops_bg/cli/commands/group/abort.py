@@ -65,7 +65,7 @@ def abort_group(
         planned = shown or planned_of(asked.seen)
         if not planned:
             stays = f"{planned.live} stays live" if planned.live else "nothing is live"
-            leaves = f", and `gitops-bg group rollback {key}` leaves it" if planned.live else ""
+            leaves = f", and `gitops-bg rollback {key}` leaves it" if planned.live else ""
             raise CommandFailed(f"{key}: there was nothing to abort; {stays}{leaves}")
         said = f"{key}: stops {', '.join(planned.stops)}; live traffic {goes(planned)}"
         if output.dry_run:
@@ -103,7 +103,7 @@ def told(key: GroupKey, planned: Aborting, after: GroupRecord) -> "tuple[Aborted
     if not stopped:
         names, now = ", ".join(planned.stops), live or "nothing"
         raise CommandFailed(
-            f"{key}: too late to abort {names}; live traffic is with {now}; see `gitops-bg group history {key}`"
+            f"{key}: too late to abort {names}; live traffic is with {now}; see `gitops-bg history {key}`"
         )
     where = f"went back to {live}" if live != planned.live else f"stays with {live or 'nothing'}"
     return (

@@ -77,7 +77,7 @@ def new(
     output.line("Change what is new in it, above all the images; then:")
     add = f"git add {shlex.quote(f'{folder}/{version}')} && git commit -m {shlex.quote(f'{key.name}: {version}')}"
     output.line(f"  {add} && git push")
-    output.line(f"Once it is up, as X-Version: {version} shows: gitops-bg group promote {key} {version}")
+    output.line(f"Once it is up, as X-Version: {version} shows: gitops-bg promote {key} --to {version}")
 
 
 def _named(checkout: Path, name: str, namespace: str) -> GroupKey:

@@ -32,8 +32,8 @@ from gitops_bg.core.status.meanings import (
     of_both,
 )
 
-_EXPLAIN = "gitops-bg group explain {app}"
-_HISTORY = "gitops-bg group history {app}"
+_EXPLAIN = "gitops-bg explain {app}"
+_HISTORY = "gitops-bg history {app}"
 _UNCLEAR = Meaning(STAYS, OPERATOR, "find out why the analysis has no answer; go back, or promote another", _EXPLAIN)
 _HELD = Meaning(
     "stays with, or is back at, the last good version",

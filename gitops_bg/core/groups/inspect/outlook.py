@@ -100,7 +100,7 @@ def _moving(group: _Group) -> Outlook | None:
         return Outlook(said, tuple(_out_of_withdrawn(group, moving)))
     if moving.goes_back:
         return Outlook(f"requests go back from {moving.source} to {moving.target} now, whatever the Gateway says")
-    advice = (Advice(f"go back to {moving.source}", f"gitops-bg group rollback {group.key} {moving.source}"),)
+    advice = (Advice(f"go back to {moving.source}", f"gitops-bg rollback {group.key} --to {moving.source}"),)
     if moving.step is TransitionStep.PREPARE:
         shut = [gate for gate in group.decision.gates if not gate.open]
         gated = " and every gate is open" if shut else ""
@@ -119,7 +119,7 @@ def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
         yield from dict.fromkeys(Advice(gate.remedy) for gate in group.decision.gates if not gate.open and gate.remedy)
     elif ill and moving.moved:
         verb = "promote" if moving.kind is TransitionKind.PROMOTION else "rollback"
-        yield Advice(f"or go on to {moving.target}", f"gitops-bg group {verb} {group.key} {moving.target}")
+        yield Advice(f"or go on to {moving.target}", f"gitops-bg {verb} {group.key} --to {moving.target}")
 
 
 def _after_failure(group: _Group) -> Outlook | None:
@@ -134,7 +134,7 @@ def _after_failure(group: _Group) -> Outlook | None:
         return Outlook(f"{group.serves_on}; the agent commits active: {to} to main")
     branch = group.observed.to_merge(to)
     by_hand = f"merge {branch}, which names {to}" if branch else f"name {to} in group.yaml"
-    back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg group rollback {group.key} {to}")
+    back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg rollback {group.key} --to {to}")
     again = Advice("or have it tried again as it is", f"gitops-bg retry {group.key}")
     return Outlook(f"{group.serves_on}; {left} is not promoted again by itself", (back, again))
 
@@ -176,7 +176,7 @@ def _measured(group: _Group) -> Outlook | None:
     run = group.record.analyses.run(AnalysisStage.POST)
     if run is None or version_of(run) != group.active or not (run.running or run.paused):
         return None
-    back = Advice(f"go back to {run.fallback}", f"gitops-bg group rollback {group.key} {run.fallback}")
+    back = Advice(f"go back to {run.fallback}", f"gitops-bg rollback {group.key} --to {run.fallback}")
     if run.running:
         return Outlook(
             f"{group.serves_on} while it is measured; if it fails, requests go back to {run.fallback}", (back,)
@@ -231,10 +231,10 @@ def _choices(group: _Group) -> Iterator[Advice]:
     state = group.record.state
     for version in state.at(VersionStage.CANDIDATE):
         ill = tuple(_of_ill(group, version))
-        yield from ill or (Advice(f"promote {version}", f"gitops-bg group promote {group.key} {version}"),)
+        yield from ill or (Advice(f"promote {version}", f"gitops-bg promote {group.key} --to {version}"),)
     legacy = state.only(VersionStage.LEGACY)
     if legacy:
-        yield Advice(f"go back to {legacy}", f"gitops-bg group rollback {group.key} {legacy}")
+        yield Advice(f"go back to {legacy}", f"gitops-bg rollback {group.key} --to {legacy}")
 
 
 def has_served(record: GroupRecord, observed: ObservedGroup) -> bool:

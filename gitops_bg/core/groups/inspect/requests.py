@@ -17,11 +17,11 @@ def demand_promotable(key: GroupKey, desired: DesiredGroup, record: GroupRecord,
     state, stage = record.state, record.state.stage(version)
     active = state.only(VersionStage.ACTIVE)
     if stage is VersionStage.ACTIVE:
-        back = f"; to take back what main asks for: gitops-bg group rollback {key} {version}"
+        back = f"; to take back what main asks for: gitops-bg rollback {key} --to {version}"
         asks = desired.spec is not None and desired.spec.active != version
         raise PromotionRejected(Rejection.NOT_A_CANDIDATE, f"{version} is active already{back if asks else ''}")
     if stage is VersionStage.LEGACY:
-        message = f"{version} is legacy: to go back to it, gitops-bg group rollback {key} {version}"
+        message = f"{version} is legacy: to go back to it, gitops-bg rollback {key} --to {version}"
         raise PromotionRejected(Rejection.NOT_A_CANDIDATE, message)
     if stage is VersionStage.ARCHIVED:
         raise PromotionRejected(Rejection.NOT_A_CANDIDATE, f"{version} is archived: {_anew(key, desired, version)}")
@@ -50,11 +50,11 @@ def demand_way_back(key: GroupKey, desired: DesiredGroup, record: GroupRecord, v
     is_so_already = version == named and stage is VersionStage.ACTIVE
     if not record.state.versions or is_so_already or version == back or stage is VersionStage.LEGACY:
         return
-    right = f"a rollback leads to {back} now: gitops-bg group rollback {key} {back}"
+    right = f"a rollback leads to {back} now: gitops-bg rollback {key} --to {back}"
     if not back:
         right = "there is no version to go back to, as two rollbacks in a row do not exist"
     if stage is VersionStage.CANDIDATE:
-        right += f"; to have {version}: gitops-bg group promote {key} {version}"
+        right += f"; to have {version}: gitops-bg promote {key} --to {version}"
     elif stage is not VersionStage.ACTIVE:
         right += f"; {_anew(key, desired, version)}"
     what = f"is {stage.lower()}" if stage is not None else "is no version of the group any more"

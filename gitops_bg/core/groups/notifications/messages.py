@@ -169,7 +169,7 @@ def _awaits_person(gate: GateResult) -> bool:
 
 
 def _pointer_to_explain(key: GroupKey, severity: Severity) -> str:
-    return f"; `gitops-bg group explain {key}` says more" if severity is not Severity.INFO else ""
+    return f"; `gitops-bg explain {key}` says more" if severity is not Severity.INFO else ""
 
 
 # --- on its way ---
@@ -194,7 +194,7 @@ def _alert(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, one: O
         ("Group", str(key)),
         ("Phase", one.phase),
         ("Commit", desired.commit),
-        ("Explain", f"gitops-bg group explain {key}"),
+        ("Explain", f"gitops-bg explain {key}"),
     )
     return Alert(one.severity, one.message, one.at, tuple(each for each in facts if each[1]), _links(observed))
 

@@ -33,7 +33,7 @@ def test_at_rest_each_candidate_may_be_promoted() -> None:
     world = store()
     world.settle()
     nothing = "nothing: v1 serves until group.yaml names another version"
-    assert said(world) == (nothing, ["gitops-bg group promote shop/store v2"])
+    assert said(world) == (nothing, ["gitops-bg promote shop/store --to v2"])
 
 
 def test_a_candidate_that_could_not_be_promoted_is_no_choice_but_its_service_is_to_be_looked_at() -> None:
@@ -50,7 +50,7 @@ def test_after_a_promotion_the_way_back_is_named() -> None:
     world.active = "v2"
     world.settle()
     nothing = "nothing: v2 serves until group.yaml names another version"
-    assert said(world) == (nothing, ["gitops-bg group rollback shop/store v1"])
+    assert said(world) == (nothing, ["gitops-bg rollback shop/store --to v1"])
 
 
 def test_a_promotion_that_waits_names_the_service_to_look_at() -> None:
@@ -98,7 +98,7 @@ def test_each_step_of_a_move_says_the_next_and_the_way_back() -> None:
     world.settle()
     world.active, world.accepts = "v2", None
     world.record = world.decide().record
-    back = ["gitops-bg group rollback shop/store v1"]
+    back = ["gitops-bg rollback shop/store --to v1"]
     taken = "once the Gateway has taken the rules with the version's header, all other requests move from v1 to v2"
     assert said(world) == (taken, back)
     moving = world.record.transition
@@ -118,7 +118,7 @@ def test_a_way_back_out_of_a_switch_without_pods_to_go_to_names_them_and_the_way
     world.settle()
     goes_back = "requests stay with v1, or go back to it: group.yaml asks for v1"
     ill = "gitops-bg explain shop/cart-v1"
-    assert said(world) == (goes_back, [ill, "gitops-bg group promote shop/store v2"])
+    assert said(world) == (goes_back, [ill, "gitops-bg promote shop/store --to v2"])
     world.active, world.suspend = "v2", Suspension("a holiday")
     world.settle()
     assert said(world) == (goes_back, [ill, "when it is over: gitops-bg resume shop/store"])
@@ -161,7 +161,7 @@ def test_a_first_version_that_waits_says_that_nothing_serves_and_what_to_look_at
 
 POST = AnalysisStage.POST
 ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
-BACK = "gitops-bg group rollback shop/store v1"
+BACK = "gitops-bg rollback shop/store --to v1"
 
 
 def promoted(found: AnalysisPhase | None = None, **changes: object) -> World:

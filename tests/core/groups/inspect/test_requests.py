@@ -32,7 +32,7 @@ PROMOTE = {
     "a candidate": ("v1A v2C", "v2", ""),
     "a folder that nobody has looked at yet": ("v1A v2C", "v7", ""),
     "what serves": ("v1L v2A", "v2", "v2 is active already"),
-    "the version before": ("v1L v2A", "v1", "v1 is legacy: to go back to it, gitops-bg group rollback shop/store v1"),
+    "the version before": ("v1L v2A", "v1", "v1 is legacy: to go back to it, gitops-bg rollback shop/store --to v1"),
     "an archived one": ("v1R v2L v3A", "v1", f"v1 is archived: to have it again, {NEW.format(4)}"),
 }
 
@@ -53,20 +53,20 @@ BACK = {
         "v1",
         "v2",
         "v2 is candidate: there is no version to go back to, as two rollbacks in a row do not exist; "
-        "to have v2: gitops-bg group promote shop/store v2",
+        "to have v2: gitops-bg promote shop/store --to v2",
     ),
     "the version that was left": (
         "v1A v2C, v1 was rolled back to",
         "v1",
         "v2",
         "v2 is candidate: there is no version to go back to, as two rollbacks in a row do not exist; "
-        "to have v2: gitops-bg group promote shop/store v2",
+        "to have v2: gitops-bg promote shop/store --to v2",
     ),
     "an archived one": (
         "v1R v2L v3A",
         "v3",
         "v1",
-        "v1 is archived: a rollback leads to v2 now: gitops-bg group rollback shop/store v2; "
+        "v1 is archived: a rollback leads to v2 now: gitops-bg rollback shop/store --to v2; "
         f"to have it again, {NEW.format(4)}",
     ),
     "a second rollback in a row": (

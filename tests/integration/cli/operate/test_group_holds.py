@@ -32,7 +32,7 @@ def test_an_abort_takes_requests_back_and_tells_git_and_main_has_it_tried_again(
     assert 'active: "v1"' in (store.world.remote.show("main", f"{store.folder}/group.yaml") or "")
     assert store.ask("/cart") == "cart-v1"
     said = cli("abort", name, code=1)
-    assert f"there was nothing to abort; v1 stays live, and `gitops-bg group rollback {name}` leaves it" in said
+    assert f"there was nothing to abort; v1 stays live, and `gitops-bg rollback {name}` leaves it" in said
     assert "there is nothing to try again: main asks for v1, which serves" in cli("retry", name, code=1)
 
 
