@@ -78,7 +78,7 @@ from gitops_bg.core.transitions.verdicts.subject import step_of_app
 from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.transitions.versions.availability import note_availability
 from gitops_bg.core.transitions.versions.restart import note_restart
-from gitops_bg.core.transitions.versions.retention import archive, follow_delays
+from gitops_bg.core.transitions.versions.retention import archive
 from gitops_bg.core.transitions.versions.versions import choose_candidate, forget
 from gitops_bg.core.world import World
 
@@ -120,7 +120,6 @@ STEPS: tuple[Callable[[World], World], ...] = (
     abort_expired,  # expireAfterSeconds
     decide_switch,  # every gate is open: write the switch down
     note_restart,  # restartAt
-    follow_delays,  # somebody changed a delay: it also holds for versions retired before
     archive,  # warm versions whose delay is over
     choose_preview,  # the target of the preview Service
     note_ports,  # the ports that each version is served with

@@ -45,7 +45,7 @@ def version(number: int, stage: Stage, **more: object) -> Version:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-OLD = version(6, Stage.LEGACY, retirement=Retirement(NOW, until=NOW + timedelta(seconds=21)))
+OLD = version(6, Stage.LEGACY, activated_at=ago(999), retirement=Retirement(NOW - timedelta(seconds=579)))
 LIVE = version(7, Stage.ACTIVE)
 NEXT = version(8, Stage.CANDIDATE)
 
@@ -148,8 +148,9 @@ def branches(branch: Branch) -> Iterator[Branch]:
         yield from branches(child)
 
 
-def of_version(changed: Version, **record: object) -> Branch:
-    app_view = replace(SIGHT, record=replace(SIGHT.record.with_version(changed), **record))  # type: ignore[arg-type]
+def of_version(changed: Version, strategy: Strategy | None = SIGHT.strategy, **record: object) -> Branch:
+    changes = replace(SIGHT.record.with_version(changed), **record)  # type: ignore[arg-type]
+    app_view = replace(SIGHT, record=changes, strategy=strategy)
     found = (each for each in branches(root_of(app_view, NOW)) if each.name.startswith(f"# v{changed.number} "))
     return next(found)
 
@@ -194,8 +195,12 @@ def test_the_status_of_a_replica_set_is_in_argo_s_words(desired: int, available:
 
 
 def test_a_version_that_is_warm_for_ever_has_no_deadline() -> None:
-    branch = of_version(replace(OLD, retirement=Retirement(NOW)))
+    branch = of_version(OLD, Strategy("web", scale_down_delay_seconds=None))
     assert branch.children[0].info.endswith("delay:none")
+
+
+def test_nobody_can_tell_how_long_a_version_is_warm_whose_app_cannot_be_read() -> None:
+    assert of_version(OLD, None).children[0].info == "2/2 available"
 
 
 def test_a_run_that_waits_for_its_metrics_says_so() -> None:

@@ -27,7 +27,7 @@ def test_W01_wiped_selector_is_repaired_and_promotes_nothing(web: App, tag: str)
 
     web.wait_live("v1")
     world.wait_idle()
-    assert web.record.version(web.digest("v1")).scale_down_at is None
+    assert web.record.version(web.digest("v1")).retirement is None
     assert (web.record.routing.traffic, web.record.rollout) == (web.digest("v1"), rollout)
     assert web.ledger_events() == told
     wait_counts(web, 2, 4, 2, 2, 2)

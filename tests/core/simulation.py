@@ -13,6 +13,7 @@ from typing import Self
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.runs import MeasurementResult
@@ -628,6 +629,11 @@ class Simulation:
     @property
     def held(self) -> set[str]:
         return {self.tag(hold.digest) for hold in self.record.holds}
+
+    def warm_until(self, number: int) -> datetime | None:
+        """When a version that is retired goes to 0 pods, as far as time says so."""
+        version = self.record.numbered(number)
+        return warm_until(self.record, self.spec.strategy, version) if version else None
 
     def entries(self) -> list[LedgerEntry]:
         """All ledger entries made so far: those in Git, then those on their way."""

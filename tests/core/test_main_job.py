@@ -73,7 +73,7 @@ def test_merge_moves_live_traffic_and_keeps_the_old_version_warm_until_its_deadl
     old = world.record.numbered(1)
     assert (old.stage, old.retiring) == (Stage.LEGACY, True)
     assert world.pods[old.digest].replicas == 3
-    assert world.decide().wake_at == old.scale_down_at
+    assert world.decide().wake_at == world.warm_until(1)
     world.later(seconds=301)
     world.settle()
     assert world.record.numbered(1).stage is Stage.ARCHIVED
@@ -126,7 +126,7 @@ def test_revert_of_the_promotion_moves_traffic_back_at_once_while_the_old_versio
     world.revert_promotion()
     world.step()
     assert world.live == "1"
-    assert world.record.numbered(1).scale_down_at is None
+    assert world.warm_until(1) is None
     world.settle()
     assert world.held == {"2"}
     assert world.branch is None

@@ -56,10 +56,12 @@ def version(number: int, stage: Stage, **changes: Any) -> Version:
 
 
 def _on_its_way_out(changes: dict[str, Any]) -> dict[str, Any]:
-    """``retiring``, ``retired_at``, ``scale_down_at`` and ``aborted`` are said as if they were the version's own."""
+    """``retiring``, ``retired_at`` and ``aborted`` are said as if they were the version's own; or ``scale_down_at``,
+    where what served is kept for 300 seconds.
+    """
     until = changes.pop("scale_down_at", None)
     since = changes.pop("retired_at", until - 300 * SECOND if until else NOW)
-    retirement = Retirement(since, until, changes.pop("aborted", False))
+    retirement = Retirement(since, changes.pop("aborted", False))
     return changes | ({"retirement": retirement} if changes.pop("retiring", False) else {})
 
 

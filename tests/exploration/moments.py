@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 from gitops_bg.core.model.record import LedgerEntry, Record
-from gitops_bg.core.model.version import Version
 from tests.core.records import OWN, PLACES
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,8 +46,6 @@ def mapped(value: Any, change: Callable[[datetime], datetime]) -> Any:
 @lru_cache(maxsize=200_000)
 def _times(part: Any) -> frozenset[datetime]:
     """The times of a part of a record that are older than anything that counts."""
-    if isinstance(part, Version) and part.retirement and part.retirement.since:
-        part = replace(part, retirement=replace(part.retirement, until=None))  # It follows from that and the spec.
     old: set[datetime] = set()
     mapped(part, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
     return frozenset(old)
@@ -107,11 +104,9 @@ def canonical(record: Record) -> Record:
     ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
     if all(moment == rank for moment, rank in ranks.items()):
         return record
-    ranked = {place: mapped(value, lambda moment: ranks.get(moment, moment)) for place, value in timed.items()}
-    if _VERSIONS in ranked:
-        pairs = zip(record.versions, ranked[_VERSIONS], strict=True)
-        ranked[_VERSIONS] = tuple(_with_deadline(before, after) for before, after in pairs)
-    return _with(record, ranked)
+    return _with(
+        record, {place: mapped(value, lambda moment: ranks.get(moment, moment)) for place, value in timed.items()}
+    )
 
 
 def _told(entry: LedgerEntry) -> LedgerEntry:
@@ -119,14 +114,6 @@ def _told(entry: LedgerEntry) -> LedgerEntry:
     return replace(entry, at=LONG_AGO, commit="", source_commit="", by="", reason="")
 
 
-def _with_deadline(before: Version, after: Version) -> Version:
-    was, way_out = before.retirement, after.retirement
-    if not (was and was.since and was.until and way_out and way_out.since):
-        return after
-    return replace(after, retirement=replace(way_out, until=way_out.since + (was.until - was.since)))
-
-
-_VERSIONS = PLACES["versions"]
 _TIMELESS = (PLACES["ledger"], *DROPPED)
 _TIMED = tuple(
     place for place in PLACES.values() if place not in _TIMELESS and not isinstance(_read(Record(), place), str | int)

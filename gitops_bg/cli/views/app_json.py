@@ -46,7 +46,7 @@ def _version(app_view: AppView, version: Version) -> "VersionJson":
         "sourceCommit": version.source.commit,
         "configuration": [to_json(ref) for ref in version.snapshot.configuration],
         "configurationChanges": [to_json(each) for each in app_view.changes] if version is app_view.newest else [],
-        "scaleDownAt": _moment(version.scale_down_at),
+        "scaleDownAt": _moment(app_view.warm_until(version)),
         "replicaSets": [
             {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets
         ],

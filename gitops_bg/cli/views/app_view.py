@@ -5,6 +5,7 @@ Two views are equal if nothing changed but the time.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from gitops_bg.cli.errors import NameNotFound
@@ -14,6 +15,7 @@ from gitops_bg.cli.views.pods import Pod, pods_of
 from gitops_bg.cli.views.replica_sets import ReplicaSet, replica_sets_of
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
@@ -71,6 +73,10 @@ class AppView:
         """Return all remembered analysis runs of a version, the newest last."""
         runs = (*self.record.analyses.past, *self.record.analyses.runs)
         return [run for run in runs if run.digest == version.digest]
+
+    def warm_until(self, version: Version) -> datetime | None:
+        """Return when a retired version is scaled to 0; None where no time says so, or the live spec cannot be read."""
+        return warm_until(self.record, self.strategy, version) if self.strategy else None
 
     def version_of(self, short_digest: str) -> Version | None:
         """Return the version that a selector points to."""

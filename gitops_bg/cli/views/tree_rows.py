@@ -100,7 +100,7 @@ def _about(app_view: AppView, version: Version) -> Iterator[str]:
 
 def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: datetime) -> Branch:
     failed = version.failure and each.status == "Progressing"
-    about = [f"{each.available}/{each.desired} available", *_delay(version, now)]
+    about = [f"{each.available}/{each.desired} available", *_delay(app_view, version, now)]
     return Branch(
         f"⧉ {each.name}",
         each.kind,
@@ -112,13 +112,14 @@ def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: dat
     )
 
 
-def _delay(version: Version, now: datetime) -> list[str]:
+def _delay(app_view: AppView, version: Version, now: datetime) -> list[str]:
     """Return how long an old version keeps its pods."""
-    if version.stage is Stage.ARCHIVED or not version.retiring:
+    if version.stage is Stage.ARCHIVED or not version.retiring or app_view.strategy is None:
         return []
-    if version.scale_down_at is None:
+    until = app_view.warm_until(version)
+    if until is None:
         return ["delay:none"]
-    left = (version.scale_down_at - now).total_seconds()
+    left = (until - now).total_seconds()
     return [f"delay:{spoken(left)}" if left > 0 else "delay:passed"]
 
 

@@ -1,7 +1,12 @@
-"""Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, the color of the next one."""
+"""Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, how long it stays; the color of
+the next one.
+"""
+
+from datetime import datetime, timedelta
 
 from gitops_bg.core import names
-from gitops_bg.core.model.record import Lift, SwitchKind
+from gitops_bg.core.model.record import Lift, Record, SwitchKind
+from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import Color, Version
 from gitops_bg.core.world import World
 
@@ -17,6 +22,26 @@ def is_live(world: World, digest: str) -> bool:
     switch = world.record.routing.switch
     decided = switch is not None and digest == switch.to_digest
     return world.is_selected(digest) or decided or digest in (world.record.routing.traffic, world.desired_digest)
+
+
+def warm_until(record: Record, strategy: Strategy, version: Version) -> datetime | None:
+    """When a retired version is archived: an edited delay applies at once, even to versions retired before
+    (argo-rollouts.md §1.1). None: never, or when the verdict on its successor is known, or it is not retired.
+
+    With a delay of 0 seconds, at once. Nobody goes back to what never served (decision 16): one that was superseded or
+    cancelled stays no longer than an aborted one, and goes at once where its pods did not come up, or where an aborted
+    one stays for ever to be inspected.
+    """
+    way_out = version.retirement
+    if way_out is None or record.keeps_warm(version.digest):
+        return None
+    if version.was_active and not way_out.aborted:
+        seconds = strategy.scale_down_delay_seconds
+    else:
+        seconds = strategy.abort_scale_down_delay_seconds
+        if not way_out.aborted and (seconds is None or not version.available_since):
+            return way_out.since
+    return None if seconds is None else way_out.since + timedelta(seconds=seconds)
 
 
 def goes_back_still(world: World) -> bool:

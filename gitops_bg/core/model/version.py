@@ -176,9 +176,7 @@ class Retirement:
     """The retirement of a version that nothing wants: its pods stay for a while, then it is archived."""
 
     since: datetime
-    """``until`` is this plus the delay of the spec."""
-    until: datetime | None = None
-    """None: without a deadline."""
+    """How long it stays follows from this and the present spec (``core.checks.versions.warm_until``)."""
     aborted: bool = False
     """An abort retired it: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
 
@@ -236,11 +234,6 @@ class Version:
     def aborted(self) -> bool:
         """Whether an abort retired it."""
         return self.retirement is not None and self.retirement.aborted
-
-    @property
-    def scale_down_at(self) -> datetime | None:
-        """When it is scaled to 0; None while it is not retired, or without a deadline."""
-        return self.retirement.until if self.retirement else None
 
     @property
     def was_active(self) -> bool:

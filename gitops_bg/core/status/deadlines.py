@@ -27,6 +27,7 @@ from gitops_bg.core.checks.pods.scheduling import late_at as pods_listed_at
 from gitops_bg.core.checks.pods.stabilization import stabilization_ends
 from gitops_bg.core.checks.route_moves import why_not_moved
 from gitops_bg.core.checks.subject import listeners, round_of
+from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.delivery import analyses, hooks, outbox, policies
 from gitops_bg.core.delivery.gates import live_verdict
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -135,14 +136,14 @@ def _on_the_way_out(world: World) -> Iterator[Deadline]:
     for version in world.record.versions:
         if version.retirement is None:
             continue
-        warm_until = version.retirement.until
+        until = warm_until(world.record, world.spec.strategy, version)
         if may_still_serve(world, version):
             reason = "requests may still be on their way to it"
-            yield Deadline(DRAINING, version, reason, drained_at(world), shown=warm_until is not None)
-        if warm_until:
+            yield Deadline(DRAINING, version, reason, drained_at(world), shown=until is not None)
+        if until:
             view = world.replica_set(version.digest)
-            shown = view is not None and view.replicas > 0 and warm_until > world.now
-            yield Deadline(SCALE_DOWN, version, "its pods stay warm", warm_until, shown=shown)
+            shown = view is not None and view.replicas > 0 and until > world.now
+            yield Deadline(SCALE_DOWN, version, "its pods stay warm", until, shown=shown)
 
 
 # --- what only the engine waits for ---

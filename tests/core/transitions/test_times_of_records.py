@@ -50,7 +50,6 @@ RECORDS: dict[str, tuple[Any, set[str]]] = {
         Record,
         {
             "Source.date",
-            "Retirement.until",
             "Restart.at",
             "Restart.youngest",
             "OperatorState.restarted",

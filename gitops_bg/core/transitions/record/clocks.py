@@ -17,7 +17,6 @@ _Part = TypeVar("_Part")
 
 AS_RECORDED: Mapping[str, str] = {
     "Source.date": "a commit says it, by the clock of its author",
-    "Retirement.until": "a deadline: it follows from `since` and the delay of the spec",
     "Restart.at": "a person chooses it",
     "Restart.youngest": "the cluster says it, by its own clock",
     "OperatorState.restarted": "a person chose it",

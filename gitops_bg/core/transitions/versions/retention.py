@@ -1,15 +1,14 @@
 """How long versions that are no longer wanted stay warm, and when they are archived.
 
-The record keeps when a version was retired; the deadline follows from that and the present spec, so an edited delay
-applies at once, even to versions retired before. Never touches a version that traffic goes to, or may go to (I2).
+The record keeps when a version was retired; the deadline follows from that and the present spec
+(`checks.versions.warm_until`). Never touches a version that traffic goes to, or may go to (I2).
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.pods.draining import may_still_serve
 from gitops_bg.core.checks.pods.scheduling import waits_for_room
-from gitops_bg.core.checks.versions import is_live
+from gitops_bg.core.checks.versions import is_live, warm_until
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Retirement, Version
 from gitops_bg.core.world import World
@@ -17,38 +16,7 @@ from gitops_bg.core.world import World
 
 def retire(world: World, version: Version, *, aborted: bool = False) -> Version:
     """Return ``version`` as no longer wanted: warm for the delay of its retirement, then archived."""
-    way_out = Retirement(world.now, _deadline(world, version, world.now, aborted=aborted), aborted)
-    return replace(version, retirement=way_out, waiting_since=None)
-
-
-def follow_delays(world: World) -> World:
-    """Give every retired version the deadline of the present spec (argo-rollouts.md §1.1)."""
-    for version in world.record.versions:
-        way_out = version.retirement
-        if way_out:
-            deadline = _deadline(world, version, way_out.since, aborted=way_out.aborted)
-            if deadline != way_out.until:
-                world = world.with_version(replace(version, retirement=replace(way_out, until=deadline)))
-    return world
-
-
-def _deadline(world: World, version: Version, since: datetime, *, aborted: bool) -> datetime | None:
-    """When a retired version is archived. None: never, or when the verdict on its successor is known.
-
-    With a delay of 0 seconds, at once. Nobody goes back to what never served (decision 16): one that was superseded or
-    cancelled stays no longer than an aborted one, and goes at once where its pods did not come up, or where an aborted
-    one stays for ever to be inspected.
-    """
-    if world.record.keeps_warm(version.digest):
-        return None
-    strategy = world.spec.strategy
-    if version.was_active and not aborted:
-        seconds = strategy.scale_down_delay_seconds
-    else:
-        seconds = strategy.abort_scale_down_delay_seconds
-        if not aborted and (seconds is None or not version.available_since):
-            return since
-    return None if seconds is None else since + timedelta(seconds=seconds)
+    return replace(version, retirement=Retirement(world.now, aborted), waiting_since=None)
 
 
 def archive(world: World) -> World:
@@ -67,7 +35,8 @@ def archive(world: World) -> World:
     warm = retiring if limit is None else retiring[:limit]
     needed, crowded = _on_call(world), waits_for_room(world)
     for version in retiring:
-        late = version.scale_down_at is not None and version.scale_down_at <= world.now
+        until = warm_until(world.record, world.spec.strategy, version)
+        late = until is not None and until <= world.now
         in_the_way = crowded and not version.was_active
         if version.digest != needed and (version not in warm or late or in_the_way):
             world = _archive(world, version)

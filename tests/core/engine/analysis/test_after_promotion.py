@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.decision import Phase
@@ -29,7 +30,7 @@ from tests.core.engine.analysis.notation import (
 )
 from tests.core.simulation import Simulation, automatic, manual, template
 from tests.core.stories import lose_pods, name, push, retry, step, suspend, wait
-from tests.core.worlds import NOW, active, decided, digest, legacy, world
+from tests.core.worlds import EARLIER, NOW, active, decided, digest, legacy, world
 
 # --- when it begins ---
 
@@ -66,7 +67,7 @@ def test_a_template_that_a_broken_repository_does_not_say_is_waited_for():
     assert (sim.live, sim.decide().measurements, sim.record.run(POST).started_at) == ("2", (), None)
     replan(sim, post_promotion_analysis=PLAN)
     pass_analysis(sim)
-    assert sim.record.numbered(1).scale_down_at
+    assert sim.warm_until(1)
 
 
 # --- verdicts ---
@@ -77,9 +78,9 @@ def test_a_good_one_lets_the_old_version_go():
     assert (sim.live, sim.decide().phase) == ("2", Phase.PROGRESSING)
     wait(sim, seconds=3000)
     old = sim.record.numbered(1)
-    assert (old.scale_down_at, sim.pods[old.digest].replicas) == (None, 3)
+    assert (sim.warm_until(1), sim.pods[old.digest].replicas) == (None, 3)
     pass_analysis(sim)
-    assert sim.record.numbered(1).scale_down_at == sim.now + timedelta(seconds=300)
+    assert sim.warm_until(1) == sim.now + timedelta(seconds=300)
     assert sim.decide().phase is Phase.HEALTHY
     wait(sim, seconds=10)
     replan(sim, post_promotion_analysis=None)
@@ -155,7 +156,7 @@ def test_an_inconclusive_one_keeps_both_versions_until_somebody_answers():
     retry(sim)
     assert sim.record.run(POST).rollout == rollout + 1
     pass_analysis(sim)
-    assert sim.record.numbered(1).scale_down_at
+    assert sim.warm_until(1)
 
 
 def test_the_next_version_waits_for_the_verdict_about_what_serves():
@@ -165,7 +166,7 @@ def test_the_next_version_waits_for_the_verdict_about_what_serves():
     assert any("of what serves now" in reason for _, reason in shut(sim))
     pass_analysis(sim)
     assert sim.live == "3"
-    assert sim.record.numbered(1).scale_down_at
+    assert sim.warm_until(1)
 
 
 # --- where a bad one leads ---
@@ -263,7 +264,7 @@ def test_a_version_that_is_wanted_again_before_traffic_left_it_is_judged_anew(le
     run = sim.record.run(POST)
     assert (sim.live, run.running, run.attempt, run.fallback) == ("2", True, 2, template("1").digest)
     assert run.metrics[0].counted == 0, "what was measured before says nothing of what serves now"
-    assert sim.record.numbered(1).scale_down_at is None, "it may have to go back"
+    assert sim.warm_until(1) is None, "it may have to go back"
     sim.bad_tags.clear()
     measure(sim, BAD)
     sim.settle()
@@ -287,8 +288,8 @@ ENDS_EARLY = {
     "nobody asks for an analysis any more": {},
 }
 LET_GO = {
-    "its warm time begins": (legacy(1, scale_down_at=None), 300),
-    "an abort let it go: it keeps a delay of its own": (legacy(1, scale_down_at=None, aborted=True), 30),
+    "its warm time begins": (legacy(1, retired_at=EARLIER), 300),
+    "an abort let it go: it keeps a delay of its own": (legacy(1, retired_at=EARLIER, aborted=True), 30),
     "it was forgotten": (None, None),
 }
 
@@ -299,8 +300,10 @@ def test_what_traffic_left_once_nobody_waits_for_the_verdict(name: str, end: str
     fallback, seconds = LET_GO[name]
     run = AnalysisRun(POST, digest(2), 2, fallback=digest(1), started_at=NOW)
     versions = (fallback, active(2)) if fallback else (active(2),)
-    record = decided(world(*versions, **ENDS_EARLY[end], record={"analysis": (run,)})).record
+    state = world(*versions, **ENDS_EARLY[end], record={"analysis": (run,)})
+    record = decided(state).record
     assert record.run(POST) is None
     if fallback:
         left = record.numbered(1)
-        assert (left.aborted, left.scale_down_at) == (fallback.aborted, NOW + timedelta(seconds=seconds))
+        until = warm_until(record, state.spec.strategy, left)
+        assert (left.aborted, until) == (fallback.aborted, NOW + timedelta(seconds=seconds))

@@ -9,7 +9,7 @@ from gitops_bg.core.model.digest import short, with_configuration
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.model.version import Color, Snapshot, Stage
+from gitops_bg.core.model.version import Color, Retirement, Snapshot, Stage
 from tests.core.simulation import automatic, deployed, manual, settings, template
 from tests.core.stories import coming, kubernetes_events
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
@@ -154,8 +154,7 @@ def test_the_candidate_does_not_take_the_color_of_the_primary_taken_back_beside_
 
 def test_what_outlived_its_record_and_is_not_wanted_leaves_after_its_delay():
     record = decided(reborn(sets=(pods(1), pods(2)))).record
-    assert record.numbered(1).retiring
-    assert record.numbered(1).scale_down_at is not None
+    assert record.numbered(1).retirement == Retirement(NOW)
 
 
 def test_a_wiped_status_moves_no_traffic():

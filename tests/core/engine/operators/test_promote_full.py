@@ -29,7 +29,7 @@ def test_skips_both_analyses_in_whatever_state_the_first_one_is(state):
     assert (world.live, world.primary) == ("2", "2")
     assert world.record.analyses.runs == ()
     assert world.decide().measurements == ()
-    assert world.record.numbered(1).scale_down_at, "the old version waits for no verdict"
+    assert world.warm_until(1), "the old version waits for no verdict"
     assert "skipped" in world.events()
     assert world.recorded_moves() == world.moves
 
@@ -119,7 +119,7 @@ def test_with_nothing_on_its_way_it_ends_the_analysis_of_what_serves(state):
         measure(world, verdict)
     in_full(world)
     assert (world.live, world.record.run(POST)) == ("2", None)
-    assert world.record.numbered(1).scale_down_at
+    assert world.warm_until(1)
     assert world.events()[-1] == "skipped"
 
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Hold, Switch
 from gitops_bg.core.model.record import SwitchKind as L
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from tests.core.simulation import deployed, manual
 from tests.core.stories import coming, promoted, push, wait
@@ -29,12 +30,15 @@ from tests.core.worlds import (
 )
 
 
-def lives_on(version: Version) -> float | None:
+def lives_on(state: World, number: int) -> float | None:
     """For how many seconds a version that was let go keeps its pods; None: for ever."""
+    record = decided(state).record
+    version = record.numbered(number)
     if version.stage is Stage.ARCHIVED:
         return 0
     assert version.retiring
-    return (version.scale_down_at - NOW).total_seconds() if version.scale_down_at else None
+    until = warm_until(record, state.spec.strategy, version)
+    return (until - NOW).total_seconds() if until else None
 
 
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
@@ -71,7 +75,7 @@ DELAYS = {
 @pytest.mark.parametrize("name", DELAYS)
 def test_delay_of_a_version_that_is(name):
     state, seconds = DELAYS[name]
-    assert lives_on(decided(state).record.numbered(2)) == seconds
+    assert lives_on(state, 2) == seconds
 
 
 # --- a delay that somebody changes ---
@@ -84,7 +88,7 @@ CHANGED = {
     "0: at once": (world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=0)), 0),
     "never": (world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=None)), None),
     "no longer never": (
-        world(legacy(1, **LET_GO, scale_down_at=None), active(2), spec=manual(scale_down_delay_seconds=300)),
+        world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=300)),
         200,
     ),
     "an aborted one has a delay of its own": (
@@ -97,7 +101,7 @@ CHANGED = {
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed_delay_holds_for_what_was_let_go_before(name):
     state, seconds = CHANGED[name]
-    assert lives_on(decided(state).record.numbered(1)) == seconds
+    assert lives_on(state, 1) == seconds
 
 
 def switched(**strategy):
@@ -152,7 +156,10 @@ SWITCH_TO_1 = Switch(digest(2), digest(1), L.ROLLBACK, NOW)
 ARCHIVED = {
     "one whose time is up": (world(legacy(1, **DUE), active(2)), {1}),
     "none before its time": (world(legacy(1), active(2)), set()),
-    "none that is kept for ever": (world(legacy(1, scale_down_at=None), active(2)), set()),
+    "none that is kept for ever": (
+        world(legacy(1, **DUE), active(2), spec=manual(scale_down_delay_seconds=None)),
+        set(),
+    ),
     "none while it is suspended": (
         world(legacy(1, **DUE), active(2), spec=replace(manual(), suspend=Suspension("x"))),
         set(),
@@ -175,7 +182,7 @@ ARCHIVED = {
 
 FULL = {"failure": "FailedCreate: exceeded quota: pods=9"}
 NOWHERE = PodView("p", "p", short(digest(4)), EARLIER, unschedulable="0/3 nodes are available: 3 Insufficient cpu.")
-NEVER_SERVED = {"retiring": True, "retired_at": NOW, "scale_down_at": NOW + 30 * SECOND}
+NEVER_SERVED = {"retiring": True, "retired_at": NOW}
 CROWDED = (legacy(1), active(2), candidate(3, **NEVER_SERVED), rising(4))
 
 

@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Switch, SwitchKind
-from gitops_bg.core.model.version import Stage
+from gitops_bg.core.model.version import Retirement, Stage
 from gitops_bg.core.world import World
 from tests.core.worlds import (
     NOW,
@@ -87,7 +87,7 @@ def test_switch(name):
 def test_a_rollback_holds_what_it_leaves_before_it_can_move_and_clears_the_deadline_of_where_it_goes():
     record = decided(world(legacy(1), active(2), names_=1, sets=(pods(1, 3, 0), pods(2)))).record
     assert [(hold.digest, hold.reason) for hold in record.holds] == [(digest(2), "promote 1")]
-    assert (record.numbered(1).retiring, record.numbered(1).scale_down_at) == (False, None)
+    assert record.numbered(1).retirement is None
     assert record.routing.switch is None
     (entry,) = record.ledger
     assert (entry.event, entry.by, entry.reason) == (Event.HELD, "Ada <ada@example.com>", "promote 1")
@@ -160,10 +160,9 @@ def test_a_switch_that_came_true_moves_traffic_and_both_stages_and_says_so_once(
     old, new = record.numbered(1), record.numbered(2)
     assert (record.routing.traffic, record.routing.switch) == (digest(2), None)
     assert (new.stage, new.activated_at, new.left_at, new.arrived) == (Stage.ACTIVE, NOW, None, 1)
-    assert (old.stage, old.left_at, old.retiring) == (Stage.LEGACY, NOW, True)
+    assert (old.stage, old.left_at, old.retirement) == (Stage.LEGACY, NOW, Retirement(NOW))
     assert (record.routing.activations, record.routing.moves) == ((digest(1), digest(2)), 1)
     assert record.objection(digest(1)) is None
-    assert (old.scale_down_at - NOW).total_seconds() == 300
     (entry,) = record.ledger
     assert (entry.event, entry.from_version, entry.to_version) == ("promoted", 1, 2)
     assert (entry.from_digest, entry.to_digest, entry.source_commit) == (digest(1), digest(2), source(2).commit)
