@@ -60,12 +60,12 @@ from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by
 from gitops_bg.core.transitions.notifications.notifications import enqueue
 from gitops_bg.core.transitions.record.app_state import note_standing
 from gitops_bg.core.transitions.record.clocks import trust_no_future
-from gitops_bg.core.transitions.record.restore import acknowledge_ledger, remember_size, restore_memory
+from gitops_bg.core.transitions.record.last_read import remember_last_read
+from gitops_bg.core.transitions.record.restore import acknowledge_ledger, restore_memory
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
 from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
 from gitops_bg.core.transitions.traffic.adoption import note_deployment, note_hand_over
 from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
-from gitops_bg.core.transitions.traffic.former_services import note_former_services
 from gitops_bg.core.transitions.traffic.moving import note_moved
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
@@ -75,7 +75,6 @@ from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
 from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.transitions.verdicts.subject import step_of_app
-from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
 from gitops_bg.core.transitions.versions.availability import note_availability
 from gitops_bg.core.transitions.versions.restart import note_restart
 from gitops_bg.core.transitions.versions.retention import archive
@@ -88,9 +87,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     restore_memory,  # fill a new record with what the ledger and the cluster still know
     take_up,  # and with live traffic, where it still is
     resume_emergency,  # continue a rollback that main has not followed
-    remember_size,  # for the time when the target cannot be read
-    remember_auxiliary,  # likewise; and what left Git, until it is deleted
-    note_former_services,  # the Services that app.yaml named before
+    remember_last_read,  # for the time when the folder cannot be read; and what left Git, until it is gone
     settle_switch,  # a switch decided before is true once the Service shows it
     note_hand_over,  # of Services that were taken over
     end_withdrawn,  # a withdrawn switch is over once its writes can only fail

@@ -97,7 +97,7 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
 
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
     """Whether this is the size of the serving version, within the bounds of its autoscaler."""
-    autoscaler = world.record.autoscaler
+    autoscaler = world.record.last_read.autoscaler
     if autoscaler is None or is_released(world) or action.digest != world.record.routing.traffic:
         return False
     return action.current >= autoscaler.minimum or action.replicas > autoscaler.minimum

@@ -80,7 +80,7 @@ class World:
     @cached_property
     def full_size(self) -> int:
         """The replicas that the app should have: today's size where an autoscaler sets it, else the target's."""
-        autoscaler = self.record.autoscaler
+        autoscaler = self.record.last_read.autoscaler
         if autoscaler is None:
             return self._size_asked_for
         serving = self.replica_set(self.record.routing.traffic) if self.record.routing.traffic else None
@@ -90,8 +90,8 @@ class World:
     def known_size(self) -> int | None:
         """The replicas that the target asks for, or last asked for; None where that is unknown. 0 is a size."""
         if self.target and self.target.replicas is None:
-            return self.record.replicas or None
-        return self.target.replicas if self.target else self.record.replicas
+            return self.record.last_read.replicas or None
+        return self.target.replicas if self.target else self.record.last_read.replicas
 
     @property
     def _size_asked_for(self) -> int:
@@ -271,8 +271,8 @@ class World:
 
     @property
     def moved(self) -> bool:
-        """Whether the folder left main because the app got another name, as main says or said (``Record.moved_to``)."""
-        return not self.desired.in_git and bool(self.desired.moved_to or self.record.moved_to)
+        """Whether the folder left main because the app got another name, as main says or said last."""
+        return not self.desired.in_git and bool(self.desired.moved_to or self.record.last_read.moved_to)
 
     # --- what is live ---------------------------------------------------------------------------------------
 
@@ -331,7 +331,7 @@ class World:
     @property
     def _former_services(self) -> Iterator[tuple[str, ServiceView]]:
         """The former Services that still follow, without those that are deleted or not ours: these never move."""
-        followed = {each.name for each in self.record.routing.former_services if self.follows(each)}
+        followed = {each.name for each in self.record.last_read.former_services if self.follows(each)}
         for view in self.observed.former_services if followed else ():
             if view.name in followed and view.ours:
                 yield view.name, view
@@ -343,7 +343,7 @@ class World:
 
     def is_followed(self, name: str) -> bool:
         """Whether a Service carried live traffic until of late, and still moves with it, whatever it is named for."""
-        return any(each.name == name and self.follows(each) for each in self.record.routing.former_services)
+        return any(each.name == name and self.follows(each) for each in self.record.last_read.former_services)
 
     def followed_until(self, former: FormerService) -> datetime | None:
         """When a former Service stops to follow: a whole delay after it left Git.

@@ -8,7 +8,7 @@ from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.facts import former_names
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import LastRead, Record
 from gitops_bg.core.model.spec import Adoption, AppSpec, Strategy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import RecordUnreadable
@@ -34,7 +34,7 @@ class Records:
         said = self.moved[of.name] if of.namespace == "shop" else self.elsewhere[of.name]
         if said is None:
             raise RecordUnreadable("it is broken")
-        return Record(moved_to=said)
+        return Record(last_read=LastRead(moved_to=said))
 
 
 def config(adopt: Adoption | None) -> AppConfig:

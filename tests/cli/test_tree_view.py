@@ -23,7 +23,7 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricR
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.record import Hold, Record, Routing
+from gitops_bg.core.model.record import Hold, LastRead, Record, Routing
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 
@@ -76,7 +76,7 @@ SIGHT = AppView(
     record=Record(
         versions=(OLD, LIVE, NEXT),
         routing=Routing(traffic=LIVE.digest, preview=NEXT.digest),
-        replicas=2,
+        last_read=LastRead(replicas=2),
         analyses=Analyses(runs=(RUN,)),
     ),
     strategy=Strategy("web", "web-preview", auto_promotion_enabled=True, auto_promotion_seconds=60),
@@ -180,7 +180,7 @@ def test_a_version_says_that_it_failed_and_why_it_is_on_hold() -> None:
 def test_an_autoscaler_is_said_to_size_what_serves() -> None:
     """And what is desired is what it says, not what the target asks for."""
     autoscaler = Autoscaler(AuxiliaryObject("HorizontalPodAutoscaler", "web-primary"), 2, 10)
-    record = replace(SIGHT.record, autoscaler=autoscaler)
+    record = SIGHT.record.with_part(LastRead(2, autoscaler=autoscaler))
     scaled = replace(SIGHT, record=record, replica_sets=(replica_set(LIVE, 5, 5),))
     assert (
         "Replicas: desired 5 current 5 updated 0 ready 5 available 5 (2 to 10 by HorizontalPodAutoscaler web-primary)"

@@ -95,7 +95,7 @@ APP_FAULTS = (
     Fault(
         "a size that nobody knows is 0",
         "world",
-        "return self.target.replicas if self.target else self.record.replicas",
+        "return self.target.replicas if self.target else self.record.last_read.replicas",
         "return self.target.replicas if self.target else 0",
         "v2 candidate ready",
         3,

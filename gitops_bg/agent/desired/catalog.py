@@ -224,7 +224,7 @@ class Catalog:
             primary=_document(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
             in_git=is_there,
-            moved_to="" if is_there else reading.moved_to(app, record.moved_to, config.spec),
+            moved_to="" if is_there else reading.moved_to(app, record.last_read.moved_to, config.spec),
             history_rewritten=main.lost,
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
             history_lasts=main.lasts,

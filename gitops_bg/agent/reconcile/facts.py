@@ -157,7 +157,7 @@ def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple
 
 def _moved_to(cluster: Cluster, app: AppKey) -> str:
     try:
-        return cluster.record(app).moved_to
+        return cluster.record(app).last_read.moved_to
     except RecordUnreadable:
         return ""
 

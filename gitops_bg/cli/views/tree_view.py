@@ -104,9 +104,9 @@ def images_of(version: Version) -> Iterator[str]:
 def _replicas(app_view: AppView) -> str:
     """Count as Argo Rollouts does: ready and available pods of the active version, updated pods of the newest."""
     active, newest = app_view.replica_sets_of(app_view.active), app_view.replica_sets_of(app_view.newest)
-    autoscaler = app_view.record.autoscaler
+    autoscaler = app_view.record.last_read.autoscaler
     counts = {
-        "desired": sum(each.desired for each in active) if autoscaler else app_view.record.replicas or 0,
+        "desired": sum(each.desired for each in active) if autoscaler else app_view.record.last_read.replicas or 0,
         "current": sum(each.current for each in app_view.replica_sets),
         "updated": sum(each.current for each in newest),
         "ready": sum(each.ready for each in active),

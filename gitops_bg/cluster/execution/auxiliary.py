@@ -81,7 +81,7 @@ class AuxiliaryObjects:
         ``lost``: a record that may have remembered a route is gone. It has the name of the app, so it is looked for.
         """
         given = config.auxiliary_objects.manifests if config is not None else {}
-        wanted = dict.fromkeys((*given, *record.auxiliary_objects))
+        wanted = dict.fromkeys((*given, *record.last_read.auxiliary_objects))
         seen = [self._view_or_last(app, app_uid, one, _given(config, one), config) for one in wanted]
         beside = _beside(config) if any(view is not None and view.moves for view in seen) else None
         if beside is not None and beside not in wanted:

@@ -61,7 +61,7 @@ def former_names(
     lead to a version of it.
     """
     live, wanted = live_service_names(state), service_names(config, state)
-    carried = {*live.all_active(), *(each.name for each in record.routing.former_services)}
+    carried = {*live.all_active(), *(each.name for each in record.last_read.former_services)}
     others = {each.meta.name for each in found if names.DIGEST in dict(each.selector)}
     others |= {live.preview} if live.preview else set()
     return tuple(sorted(carried.difference(wanted.all_active()) | others.difference(wanted.all())))

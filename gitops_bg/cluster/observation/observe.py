@@ -165,12 +165,12 @@ def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, re
 
 def _successor(sources: Sources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
     """Whether the app that this one is under a new name has a route; only where this one may have one."""
-    own = next((one for one in record.auxiliary_objects if one.kind in ROUTES), None)
-    if own is None or not record.moved_to:
+    own = next((one for one in record.last_read.auxiliary_objects if one.kind in ROUTES), None)
+    if own is None or not record.last_read.moved_to:
         return None
     found = (sources.reader.service(app.namespace, name) for name in services)
     taken = (serves_app(state, app) for state in found if state is not None)
-    other = AppKey(app.namespace, next(filter(None, taken), record.moved_to))
+    other = AppKey(app.namespace, next(filter(None, taken), record.last_read.moved_to))
     live = sources.reader.app(other)
     kind = route_kind_in(reread_json(live.spec)) if live is not None else own.kind
     if not kind:

@@ -6,7 +6,7 @@ from gitops_bg.core.world import World
 
 def auxiliary_trouble(world: World) -> str:
     """Why one of the auxiliary objects is not as Git says; empty where all are, or soon will be."""
-    views = (world.auxiliary_object(one) for one in world.record.auxiliary_objects)
+    views = (world.auxiliary_object(one) for one in world.record.last_read.auxiliary_objects)
     return next((said for view in views if view and (said := view.trouble or view.refused)), "")
 
 

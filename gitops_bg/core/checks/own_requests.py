@@ -49,7 +49,7 @@ def formers_to_end(world: World) -> tuple[RivalRoute, ...]:
 
 def has_http_route(record: Record) -> bool:
     """Whether the app has, or may have, an HTTPRoute that is live."""
-    return any(each.kind == HTTP_ROUTE for each in record.auxiliary_objects)
+    return any(each.kind == HTTP_ROUTE for each in record.last_read.auxiliary_objects)
 
 
 def _route(world: World) -> AppRoute | None:

@@ -313,8 +313,6 @@ class Routing:
     """The digest that the preview Service selects."""
     switch: Switch | None = None
     override: Override | None = None
-    former_services: tuple[FormerService, ...] = ()
-    """Sorted by name; each stays as long as its Service exists."""
     activations: tuple[str, ...] = ()
     """Every digest that carried live traffic, in the order in which they were first promoted; a rollback does not
     change it. "Older" means promoted before, whatever the number (decision 17).
@@ -323,6 +321,24 @@ class Routing:
     """How often live traffic has moved."""
     withdrawals: int = 0
     """How often a decided switch was withdrawn before the Services showed it: the number of the mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastRead:
+    """What the app's folder said when it could be read last, with what has left it since and may still be live
+    (``core.transitions.record.last_read``).
+    """
+
+    replicas: int | None = None
+    """The size that the target asked for; None where none was seen. A target that breaks must not shrink the app."""
+    auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
+    """The auxiliary objects that Git names, or that it named before and that may still be live; sorted."""
+    autoscaler: Autoscaler | None = None
+    """What sizes the live version; None: the target's ``replicas``."""
+    former_services: tuple[FormerService, ...] = ()
+    """The Services that ``app.yaml`` named before, sorted by name; each stays as long as it exists."""
+    moved_to: str = ""
+    """The app that this one is under a new name; until the folder is back, whatever main says by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,7 +454,7 @@ class OperatorState:
 ANSWERED_BEFORE = 19
 """How many ids of requests a record keeps beside the last one: more than can wait at once (`requests_of`)."""
 
-Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
+Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState | LastRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,23 +481,12 @@ class Record:
     hook_state: HookState = HookState()
     outbox: Outbox = Outbox()
     operator: OperatorState = OperatorState()
-    replicas: int | None = None
-    """The size that the target last asked for; None where none was seen. A target that breaks must not
-    shrink the app.
-    """
-    auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
-    """The auxiliary objects that Git names, or that it named before and that may still be live; sorted."""
-    autoscaler: Autoscaler | None = None
-    """What sizes the live version; None: the target's ``replicas``."""
+    last_read: LastRead = LastRead()
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
     release: str = ""
     """The Deployment that live traffic goes back to, whatever anybody asks by now: from before the first Service is
     handed back until the app begins again. What has begun is finished.
-    """
-    moved_to: str = ""
-    """The app that this one is under a new name, as main said last; until the folder is back, whatever main says by
-    then.
     """
     moved_at: datetime | None = None
     """Since when another app has its Services; its pods stay warm for a while."""

@@ -48,7 +48,7 @@ def _led_otherwise(world: World) -> Iterator[ClusterAction]:
 
 
 def _branch_points(world: World) -> Iterator[ClusterAction]:
-    for one in world.record.auxiliary_objects if world.desired.whole and not world.suspended else ():
+    for one in world.record.last_read.auxiliary_objects if world.desired.whole and not world.suspended else ():
         view = world.auxiliary_object(one)
         if one in world.desired.auxiliary_objects or view is None or view.trouble or not may_be_live(view):
             continue
@@ -87,17 +87,17 @@ def _refers(snapshot: Snapshot, auxiliary_object: AuxiliaryObject) -> bool:
 
 
 def _arrivals(world: World) -> Iterator[ClusterAction]:
-    for one in world.record.auxiliary_objects:
+    for one in world.record.last_read.auxiliary_objects:
         view = world.auxiliary_object(one)
         if view and (is_of_another(world, view) or view.trouble or view.deleting):
             continue
         due = may_repair(world, one.kind, one.name)
         if not due:
             continue
-        if world.record.autoscaler and world.record.autoscaler.copy == one and is_released(world):
+        if world.record.last_read.autoscaler and world.record.last_read.autoscaler.copy == one and is_released(world):
             if view is not None and not view.former:
                 yield DeleteAuxiliaryObject(one, "no version serves: the app was released")
-        elif world.record.autoscaler and world.record.autoscaler.copy == one:
+        elif world.record.last_read.autoscaler and world.record.last_read.autoscaler.copy == one:
             yield from _scaling_what_serves(world, one, view)
         elif world.desired.route and world.desired.route.live == one:
             yield from route_actions(world, world.desired.route, view, _difference(view))

@@ -23,7 +23,7 @@ def _end(world: World) -> DeleteApp:
     which has the name of the app. Budgets, routes and configuration of the folder serve what traffic went back to as
     well: they stay, and only the autoscaler that was made for the versions goes.
     """
-    policy, beside = world.spec.deletion_policy, world.record.auxiliary_objects
+    policy, beside = world.spec.deletion_policy, world.record.last_read.auxiliary_objects
     former = tuple(view.name for view in world.observed.former_services)
     if world.moved:
         beside = tuple(one for one in beside if one.kind not in ROUTES)
@@ -36,5 +36,5 @@ def _end(world: World) -> DeleteApp:
 
 
 def _copy(world: World) -> AuxiliaryObject | None:
-    autoscaler = world.record.autoscaler
+    autoscaler = world.record.last_read.autoscaler
     return autoscaler.copy if autoscaler else None

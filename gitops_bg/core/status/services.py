@@ -20,7 +20,7 @@ def services_in_git(world: World) -> Condition:
 
 
 def _differences(world: World) -> Iterator[Condition]:
-    former, active = world.record.routing.former_services, world.active
+    former, active = world.record.last_read.former_services, world.active
     for each in former:
         if not world.follows(each):
             yield Condition("ServicesInGit", False, "NotManaged", _left(world, each))

@@ -79,7 +79,7 @@ def mend_a_typing_error(on: Stage) -> App:
     """Another name before the first one has any pod that answers: the app serves under the name before both."""
     on.cluster.set_ready(on.world.namespace, {names.APP: "shp"}, False)
     mistaken = on.web.rename("shp")
-    on.web.wait(lambda: on.web.record.moved_to == mistaken.name, "it is known what it is to be called")
+    on.web.wait(lambda: on.web.record.last_read.moved_to == mistaken.name, "it is known what it is to be called")
     mistaken.wait(lambda: left(on, mistaken.name), "its pods are on their way")
     assert not has_it(on, mistaken.name)
     return mistaken.rename("shop")

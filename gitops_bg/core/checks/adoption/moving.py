@@ -31,7 +31,7 @@ def _leads_here(world: World, view: ServiceView) -> bool:
 def successor(world: World) -> str:
     """The app that has the Services, as they show; else the one that main says, or said last, will have them."""
     taken = (view.app for _, view in world.active_services if view is not None)
-    return next(filter(None, taken), world.desired.moved_to or world.record.moved_to)
+    return next(filter(None, taken), world.desired.moved_to or world.record.last_read.moved_to)
 
 
 def is_taken_over(world: World) -> bool:
@@ -39,7 +39,7 @@ def is_taken_over(world: World) -> bool:
     if serves_still(world):
         return False
     has_one = any(view is not None and view.app for _, view in world.active_services)
-    return bool(world.desired.moved_to) or (bool(world.record.moved_to) and has_one)
+    return bool(world.desired.moved_to) or (bool(world.record.last_read.moved_to) and has_one)
 
 
 def is_stranded(world: World) -> bool:
@@ -49,7 +49,7 @@ def is_stranded(world: World) -> bool:
 
 def own_routes(world: World) -> tuple[AuxiliaryObject, ...]:
     """The routes of the app that are live, under its own name."""
-    known = (one for one in world.record.auxiliary_objects if one.kind in ROUTES)
+    known = (one for one in world.record.last_read.auxiliary_objects if one.kind in ROUTES)
     return tuple(one for one in known if may_be_live(world.auxiliary_object(one)))
 
 

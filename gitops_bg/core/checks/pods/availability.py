@@ -24,7 +24,7 @@ def is_available(world: World, version: Version) -> bool:
     that comes or goes takes what serves along, and has proved nothing against the candidate.
     """
     view, needed = world.replica_set(version.digest), wanted_size(world, version)
-    autoscaler = world.record.autoscaler
+    autoscaler = world.record.last_read.autoscaler
     if autoscaler and version.available_since and version.digest != world.desired_digest:
         needed = min(needed, max(1, autoscaler.minimum))
     if version.on_every_node and version.available_since and version.digest != world.desired_digest:

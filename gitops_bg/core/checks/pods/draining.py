@@ -41,7 +41,7 @@ def reaches_only(world: World, service: ServiceView | None, version: Version) ->
 
 def former_moments(world: World) -> Iterator[datetime]:
     """The times until which the former Services are followed."""
-    for each in world.record.routing.former_services:
+    for each in world.record.last_read.former_services:
         until = world.followed_until(each)
         if until is not None:
             yield until

@@ -23,7 +23,7 @@ def wanted_size(world: World, version: Version) -> int:
 def _wanted(world: World, version: Version) -> int:
     full, live = 1 if version.on_every_node else world.full_size, _live(world, version.digest)
     if version.digest == world.record.routing.traffic:
-        return max(full, live) if world.record.autoscaler else full
+        return max(full, live) if world.record.last_read.autoscaler else full
     full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.desired_digest and not held_back:
@@ -57,7 +57,7 @@ def _to_go_back_to(world: World, version: Version, full: int) -> int:
     broken version asks for few pods.
     """
     live = _live(world, version.digest)
-    if world.record.autoscaler and world.unproven:
+    if world.record.last_read.autoscaler and world.unproven:
         return max(full, live)
     return max(full, min(live, _like_live(world)))
 
@@ -69,12 +69,12 @@ def _shown(world: World, version: Version, full: int) -> int:
     """
     is_promoted = version.digest == world.desired_digest and world.switch_kind is SwitchKind.PROMOTION
     is_known = version.was_active and not is_promoted
-    return full if is_known or world.record.autoscaler is None else max(1, full)
+    return full if is_known or world.record.last_read.autoscaler is None else max(1, full)
 
 
 def _is_being_scaled(world: World, version: Version) -> bool:
     """Whether the autoscaler still scales a version that traffic has left: the agent must not scale it as well (I5)."""
-    autoscaler = world.record.autoscaler
+    autoscaler = world.record.last_read.autoscaler
     view = world.auxiliary_object(autoscaler.copy) if autoscaler else None
     return view is not None and view.scale_target == live_name(world, version)
 
@@ -106,7 +106,7 @@ def serving_to_match(world: World, version: Version) -> int:
 
 def is_scaled_to_zero(world: World) -> bool:
     """Whether the author wants no pods. An autoscaler that is at 0 at present wants pods as soon as there is load."""
-    return world.known_size == 0 and world.record.autoscaler is None
+    return world.known_size == 0 and world.record.last_read.autoscaler is None
 
 
 def _live(world: World, digest: str) -> int:

@@ -109,11 +109,3 @@ def _source(world: World, digest: str) -> Source:
     """The commit that brought a snapshot, where main still names it."""
     documents = (world.desired.primary, world.desired.target)
     return next((one.source for one in documents if one and one.snapshot.digest == digest), Source(commit=""))
-
-
-def remember_size(world: World) -> World:
-    """Record the replicas that the target asks for, for the time when it cannot be read."""
-    target, record = world.target, world.record
-    if not target or target.replicas in (None, record.replicas):
-        return world
-    return world.with_record(replace(record, replicas=target.replicas))

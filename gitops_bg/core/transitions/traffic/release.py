@@ -70,5 +70,5 @@ def begin_again(world: World) -> World:
     if active is not None:
         stage = stage_after(active.stage, StageEvent.TRAFFIC_LEFT)
         world = world.with_version(replace(retire(world, active), stage=stage, left_at=world.now, stabilization=None))
-    world = world.with_record(replace(world.record, released=False, release="", moved_to="", moved_at=None))
+    world = world.with_record(replace(world.record, released=False, release="", moved_at=None))
     return world.with_part(replace(world.record.routing, traffic="", preview=""))

@@ -437,7 +437,7 @@ REMEMBERED = {
 def test_it_remembers(name):
     state, moved_to, moved_at = REMEMBERED[name]
     record = decided(state).record
-    assert (record.moved_to, record.moved_at) == (moved_to, moved_at)
+    assert (record.last_read.moved_to, record.moved_at) == (moved_to, moved_at)
 
 
 def test_with_its_folder_back_it_serves_on_or_begins_again_where_it_had_lost_its_services():

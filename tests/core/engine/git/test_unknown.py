@@ -112,7 +112,7 @@ def test_a_size_of_0_that_is_asked_for_is_0() -> None:
 
 def test_a_first_version_does_not_serve_from_a_replica_set_that_nobody_scaled() -> None:
     state = world(rising(1), names_=1, sets=(pods(1, 0),), desired={"target": Missing.UNREADABLE})
-    state = state.with_record(replace(state.record, replicas=None))
+    state = state.with_part(replace(state.record.last_read, replicas=None))
     assert decided(state).record.routing.switch is None
     assert any("to 1" in line for line in sentences(state)), "it is scaled first"
 

@@ -68,7 +68,7 @@ def test_service_that_left_git_is_followed_no_longer_than_its_delay():
         record={"former_services": (former,)},
         observed={"former_services": (service("old", 1),)},
     )
-    (kept,) = decided(state).record.routing.former_services
+    (kept,) = decided(state).record.last_read.former_services
     assert kept.left_at == NOW
 
 

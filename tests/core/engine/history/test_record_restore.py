@@ -233,4 +233,4 @@ def test_a_target_that_breaks_does_not_shrink_an_app_whose_replica_set_is_lost()
 
 def test_the_size_asked_for_last_is_remembered():
     state = world(active(1), desired={"target": target(1, replicas=7)})
-    assert decided(state).record.replicas == 7
+    assert decided(state).record.last_read.replicas == 7

@@ -249,10 +249,10 @@ def test_autoscaler_aims(name):
 
 def test_replicas_count_again_once_the_copy_is_gone():
     leaving = scaled(active(1), sets=(pods(1, 6),), desired={"auxiliary_objects": (), "autoscaler": None})
-    assert decided(leaving).record.autoscaler == HPA
+    assert decided(leaving).record.last_read.autoscaler == HPA
     gone = replace(leaving, observed=replace(leaving.observed, auxiliary_objects=()))
     decision = decided(gone)
-    assert (decision.record.autoscaler, decision.record.auxiliary_objects) == (None, ())
+    assert (decision.record.last_read.autoscaler, decision.record.last_read.auxiliary_objects) == (None, ())
     assert [str(each) for each in decision.actions] == [f"scale v1 ({S1}) from 6 to 3: the active version needs 3"]
 
 
@@ -311,7 +311,7 @@ def test_auxiliary_object_that_is_not_ours_is_said_to_be_somebody_elses_and_neve
     conflict = next(each for each in decision.conditions if each.type == "Conflict")
     assert (conflict.status, conflict.message) == (True, "PodDisruptionBudget shop/web is managed by Helm")
     left = decided(world(active(1), observed=seen, record={"auxiliary_objects": (BUDGET,)}))
-    assert (left.actions, left.record.auxiliary_objects) == ((), ())
+    assert (left.actions, left.record.last_read.auxiliary_objects) == ((), ())
 
 
 def test_trouble_with_an_auxiliary_object_is_a_condition_and_stops_nothing():

@@ -232,7 +232,7 @@ LEFT = {
 def test_a_route_that_is_found_is_remembered_though_nobody_names_it_where(case: str) -> None:
     view, desired, remembered = LEFT[case]
     state = world(active(1), observed={"auxiliary_objects": (view,)}, desired=desired)
-    assert decided(state).record.auxiliary_objects == ((OBJECT,) if remembered else ())
+    assert decided(state).record.last_read.auxiliary_objects == ((OBJECT,) if remembered else ())
 
 
 def test_what_a_gateway_has_against_the_route_is_said() -> None:

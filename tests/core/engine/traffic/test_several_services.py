@@ -264,7 +264,7 @@ NOTED = {
 @pytest.mark.parametrize("name", NOTED)
 def test_former_service_is_remembered(name):
     state, expected = NOTED[name]
-    assert decided(state).record.routing.former_services == expected
+    assert decided(state).record.last_read.former_services == expected
 
 
 LATE = NOW + 300 * SECOND

@@ -252,7 +252,7 @@ SUCCEEDED = {
 @pytest.mark.parametrize("name", SUCCEEDED)
 def test_former_service_is_followed_for_a_delay_from_when_its_successor_carries_traffic(name):
     state, expected = SUCCEEDED[name]
-    assert decided(state).record.routing.former_services == (expected,)
+    assert decided(state).record.last_read.former_services == (expected,)
 
 
 @pytest.mark.parametrize("shop", [None, replace(SHOP, ours=False, digest="", owner="theirs")])

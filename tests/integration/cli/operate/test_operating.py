@@ -117,7 +117,7 @@ def test_an_offline_rollback_to_a_version_at_zero_scales_it_up_first(cli: Cli, w
 def test_an_offline_rollback_goes_on_where_an_autoscaler_may_not_be_written_to_and_says_so(cli: Cli, web: App) -> None:
     publish(web, "hpa", hpa())
     web.promote("v2")
-    web.wait(lambda: web.record.auxiliary_objects, "the autoscaler is the agent's")
+    web.wait(lambda: web.record.last_read.auxiliary_objects, "the autoscaler is the agent's")
     world = web.scenario
     world.wait_idle()
     world.stop()

@@ -12,7 +12,7 @@ from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteA
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, Successor
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import LastRead, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import BlueGreen
@@ -246,10 +246,15 @@ def taken(scene: Scene, at: str, taken: bool) -> None:
     scene.cluster.patch(f"{at}/status", {"status": {"parents": [parent]}}, MERGE)
 
 
+def former_with(**read: Any) -> Record:
+    """The record of an app that has left main."""
+    return Record(last_read=LastRead(**read))
+
+
 @pytest.mark.parametrize("protocol", ["grpc"], indirect=True)  # of HTTPRoutes the sandbox's own Gateway speaks
 def test_an_app_of_another_name_has_a_route_once_the_gateway_has_taken_it(scene: Scene, protocol: str) -> None:
     apply(scene, protocol)
-    former = Record(moved_to="shop", auxiliary_objects=(route_in(protocol),))
+    former = former_with(moved_to="shop", auxiliary_objects=(route_in(protocol),))
     successor = lambda: scene.observe(written(scene, protocol), former).successor  # noqa: E731
     assert successor() == Successor(wants_route=True), "nobody knows what it wants"
     new = replace(scene, app=AppKey(scene.app.namespace, "shop"))
@@ -268,5 +273,7 @@ def test_an_app_of_another_name_has_a_route_once_the_gateway_has_taken_it(scene:
     assert successor() == Successor(wants_route=True), "it refuses the new one"
     taken(scene, own, True)
     assert successor() == Successor(wants_route=True, has_route=True)
-    assert scene.observe(written(scene, protocol), replace(former, moved_to="")).successor is None
-    assert scene.observe(written(scene, protocol), replace(former, auxiliary_objects=())).successor is None
+    assert (
+        scene.observe(written(scene, protocol), former_with(auxiliary_objects=(route_in(protocol),))).successor is None
+    )
+    assert scene.observe(written(scene, protocol), former_with(moved_to="shop")).successor is None

@@ -14,7 +14,7 @@ from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import LastRead, Record
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.auxiliary import UNKNOWN, AuxiliaryObjects
@@ -177,7 +177,7 @@ def test_an_autoscaler_that_git_does_not_describe_just_now_is_only_aimed_anew(sc
     before["spec"].pop("scaleTargetRef")
     assert after["spec"] == before["spec"]
     views = scene.observe(
-        replace(scene.config, auxiliary_objects=UNKNOWN), Record(auxiliary_objects=(copy,))
+        replace(scene.config, auxiliary_objects=UNKNOWN), Record(last_read=LastRead(auxiliary_objects=(copy,)))
     ).auxiliary_objects
     assert views == (AuxiliaryView(copy, scale_target=replica_set_name(scene.app, 1, V1.digest)),)
 
@@ -219,9 +219,8 @@ def test_a_kind_that_the_server_does_not_have_is_named_until_it_has_it(scene: Sc
         assert (view.trouble, view.drifted, view.scale_target) == ("", False, replica_set_name(scene.app, 1, V1.digest))
     assert seen(scene, scaled_object()).trouble
     assert missing in seen(scene, scaled_object()).trouble
-    assert (
-        scene.observe(record=Record(auxiliary_objects=(auxiliary_object_of(scaled_object()),))).auxiliary_objects == ()
-    )
+    known = LastRead(auxiliary_objects=(auxiliary_object_of(scaled_object()),))
+    assert scene.observe(record=Record(last_read=known)).auxiliary_objects == ()
 
 
 def test_a_deleted_autoscaler_is_not_remembered_while_the_server_does_not_answer(

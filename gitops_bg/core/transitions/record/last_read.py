@@ -1,0 +1,101 @@
+"""The step that remembers what the app's folder said when it could be read last, and what has left it since.
+
+A file that nobody can read now says nothing: what it said before holds. What left Git is remembered as long as it may
+be live, for otherwise nobody would delete it, or report it. Where the folder cannot be read whole, nothing has left it.
+
+Clients still use the old name of a Service that carried live traffic until ``app.yaml`` named others. So it moves with
+live traffic as long as its manifest is in Git, or those that ``app.yaml`` names instead carry none, and for a whole
+``scaleDownDelaySeconds`` afterwards: also one that ``app.yaml`` names for the preview now, which shows no candidate
+before. A former preview Service carried nothing, and is only reported. The agent deletes none.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.checks.pods.draining import without_traffic
+from gitops_bg.core.model.auxiliary import ROUTES, Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.record import FormerService, LastRead
+from gitops_bg.core.world import World
+
+
+def remember_last_read(world: World) -> World:
+    """Remember what can be read now; of what cannot, what was remembered holds."""
+    auxiliary_objects = _auxiliary_objects(world)
+    return world.with_part(
+        LastRead(
+            replicas=_replicas(world),
+            auxiliary_objects=auxiliary_objects,
+            autoscaler=_autoscaler(world, auxiliary_objects),
+            former_services=_former_services(world),
+            moved_to=_moved_to(world),
+        )
+    )
+
+
+def _replicas(world: World) -> int | None:
+    """The size that the target asks for; an autoscaler in its place asks for none."""
+    before, target = world.record.last_read.replicas, world.target
+    return before if not target or target.replicas is None else target.replicas
+
+
+def _auxiliary_objects(world: World) -> tuple[AuxiliaryObject, ...]:
+    """What Git names, and what it named before and may be live. A route that is found where the record is new was named
+    before.
+    """
+    desired, views = world.desired, world.observed.auxiliary_objects
+    known = {*world.record.last_read.auxiliary_objects}
+    known.update(view.auxiliary_object for view in views if view.auxiliary_object.kind in ROUTES)
+    left = known.difference(desired.auxiliary_objects)
+    staying = (one for one in left if not desired.whole or may_be_live(world.auxiliary_object(one)))
+    return tuple(sorted((*desired.auxiliary_objects, *staying)))
+
+
+def _autoscaler(world: World, auxiliary_objects: tuple[AuxiliaryObject, ...]) -> Autoscaler | None:
+    """What sizes the live version: the one in Git; one that left it counts until its copy is deleted."""
+    before = world.record.last_read.autoscaler
+    return world.desired.autoscaler or (before if before and before.copy in auxiliary_objects else None)
+
+
+def _moved_to(world: World) -> str:
+    """The new name of the app: what main said once counts until the folder is back, for an app whose Services nobody
+    has taken over yet must not leave by its policy because that line is gone.
+    """
+    before = world.record.last_read.moved_to
+    if world.in_main_for_sure:
+        return ""
+    return world.desired.moved_to or before if world.left_main else before
+
+
+def _former_services(world: World) -> tuple[FormerService, ...]:
+    """Each Service of ours that Git no longer names, and since when, until it is deleted or named again; of one that is
+    to show the preview, until it has followed long enough.
+    """
+    strategy, views = world.spec.strategy, world.observed.former_services
+    known = {each.name: each for each in world.record.last_read.former_services}
+    theirs = (view for view in views if view.ours and view.name not in strategy.active_services)
+    there = sorted(theirs, key=lambda view: view.name)
+    noted = (_dated(world, known.get(view.name) or _begun(world, view), view) for view in there)
+    return tuple(each for each in noted if each.name != strategy.preview_service or world.follows(each))
+
+
+def _begun(world: World, view: ServiceView) -> FormerService:
+    is_preview = view.name == world.observed.former_preview
+    return FormerService(view.name, world.now if is_preview else None, preview=is_preview)
+
+
+def _dated(world: World, former: FormerService, view: ServiceView) -> FormerService:
+    """Set since when a Service only has to be followed for a while: it has left Git, and its successors carry
+    traffic.
+    """
+    if former.preview:
+        return former
+    is_preview = former.name == world.spec.strategy.preview_service
+    if not is_preview and any(each.service == former.name for each in world.desired.ports):
+        return replace(former, left_at=None)
+    waits = bool(without_traffic(world))
+    if former.left_at:
+        still_carries = waits and view.digest == short(world.record.routing.traffic)
+        return replace(former, left_at=None) if still_carries else former
+    return former if waits or not world.desired.whole else replace(former, left_at=world.now)
