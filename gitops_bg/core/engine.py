@@ -59,41 +59,34 @@ from gitops_bg.core.transitions.git.pulls import hear_pull_request
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.transitions.notifications.notifications import enqueue
 from gitops_bg.core.transitions.record.app_state import note_standing
-from gitops_bg.core.transitions.record.clocks import trust_no_future
 from gitops_bg.core.transitions.record.last_read import remember_last_read
-from gitops_bg.core.transitions.record.restore import acknowledge_ledger, restore_memory
+from gitops_bg.core.transitions.record.restore import restore_record
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
-from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
-from gitops_bg.core.transitions.traffic.adoption import note_deployment, note_hand_over
-from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
-from gitops_bg.core.transitions.traffic.moving import note_moved
+from gitops_bg.core.transitions.traffic.adoption import settle_adoption
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
-from gitops_bg.core.transitions.traffic.promote_full import end_full
-from gitops_bg.core.transitions.traffic.release import note_release
-from gitops_bg.core.transitions.traffic.stabilization import watch_active
-from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
-from gitops_bg.core.transitions.verdicts.analysis import forget_runs
+from gitops_bg.core.transitions.traffic.switching import decide_switch, settle_traffic
+from gitops_bg.core.transitions.verdicts.checks import begin_checks, take_results
 from gitops_bg.core.transitions.verdicts.subject import step_of_app
-from gitops_bg.core.transitions.versions.availability import note_availability
+from gitops_bg.core.transitions.verdicts.triggers import follow_triggers
+from gitops_bg.core.transitions.versions.availability import watch_versions
 from gitops_bg.core.transitions.versions.restart import note_restart
 from gitops_bg.core.transitions.versions.retention import archive
 from gitops_bg.core.transitions.versions.versions import choose_candidate, forget
 from gitops_bg.core.world import World
 
-STEPS: tuple[Callable[[World], World], ...] = (
-    acknowledge_ledger,  # forget the entries that Git has
-    trust_no_future,  # let no wait count from a moment in the future
-    restore_memory,  # fill a new record with what the ledger and the cluster still know
-    take_up,  # and with live traffic, where it still is
-    resume_emergency,  # continue a rollback that main has not followed
+Steps = tuple[Callable[[World], World], ...]
+
+SETTLE: Steps = (
+    restore_record,  # what Git has of it, and where it is new, what the ledger and the cluster still know
     remember_last_read,  # for the time when the folder cannot be read; and what left Git, until it is gone
-    settle_switch,  # a switch decided before is true once the Service shows it
-    note_hand_over,  # of Services that were taken over
-    end_withdrawn,  # a withdrawn switch is over once its writes can only fail
-    note_endpoints_synced,  # the endpoints have followed the Service
-    note_release,  # live traffic went back to what the app was adopted from
-    note_moved,  # or to the app that this one is now
+    resume_emergency,  # continue a rollback that main has not followed
+    settle_traffic,  # what the Services show: a switch came true, or is over; endpoints have followed
+    settle_adoption,  # of Services that were taken over, given back, or went to another app
+)
+"""What has become of what was decided before: all else is read against where traffic is."""
+
+READ: Steps = (
     hear_what_passed,  # what primary.yaml named between two looks answers older decisions
     note_look,  # tell what main said before an emergency from an answer to it
     answer_older_retry,  # a retry older than the last change of primary.yaml
@@ -105,31 +98,44 @@ STEPS: tuple[Callable[[World], World], ...] = (
     lift_by_revert,  # somebody reverted that revert
     hear_pull_request,  # somebody closed the pull request, or reopened it
     hear_merges,  # who merged the version that serves, and who approved it
-    step_of_app(hooks.take_hook_answers),  # read the answers of hooks, act on them
-    step_of_app(analyses.take_measurements),  # read measurements, act on the verdicts of analyses
-    choose_candidate,  # register, supersede, cancel, retire
-    end_full,  # promote --full has reached its aim
-    note_availability,  # which versions are ready since when, and which take too long
-    step_of_app(hooks.begin_hooks),  # start the hooks of the version on its way
-    step_of_app(analyses.begin_runs),  # start the analyses of available versions, and of the one just promoted
-    watch_active,  # pods that fail after the switch
-    abort_late,  # progressDeadlineAbort
-    abort_expired,  # expireAfterSeconds
+    take_results,  # what hooks and measurements say, and what follows
+    choose_candidate,  # what the target names: register, supersede, cancel, retire
+)
+"""What people, hooks and measurements say, in the order in which it counts."""
+
+JUDGE: Steps = (
+    watch_versions,  # which are ready since when, which take too long, whether the serving one keeps its pods
+    begin_checks,  # the hooks and analyses of available versions, and of the one just promoted
+    follow_triggers,  # pods that fail, or are late; a version that nobody promotes
+)
+"""What speaks against a version: it is stopped, or left."""
+
+AGE: Steps = (
+    archive,  # warm versions whose delay is over
+    forget,  # versions beyond the history limit, and analyses beyond theirs
+)
+"""Which versions nothing needs any more."""
+
+MOVE: Steps = (
     decide_switch,  # every gate is open: write the switch down
     note_restart,  # restartAt
-    archive,  # warm versions whose delay is over
     choose_preview,  # the target of the preview Service
     note_ports,  # the ports that each version is served with
-    forget,  # versions beyond the history limit
-    forget_runs,  # analyses beyond their limit
+)
+"""Where traffic is to go."""
+
+TELL: Steps = (
     note_divergence,  # main refuses the commit of an emergency
     note_beside,  # what people add to the promotion branch
     note_offer,  # the version that the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
-    note_deployment,  # that an adopted app was served by
     note_rollouts,  # when each rollout began, how long it waited, how it ended
     enqueue,  # notify the hooks that listen of what these steps did
 )
+"""What happened, for the ledger and for people."""
+
+STEPS: Steps = (*SETTLE, *READ, *JUDGE, *AGE, *MOVE, *TELL)
+"""A decision, from top to bottom."""
 
 
 def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, now: datetime) -> Decision:

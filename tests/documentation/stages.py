@@ -65,20 +65,20 @@ TABLE = (
     Row(
         NOWHERE,
         Stage.CANDIDATE,
-        ("choose_candidate", "follow_primary", "restore_memory"),
+        ("choose_candidate", "follow_primary", "restore_record"),
         "The target names a new snapshot, or `primary.yaml` names one that the record does not know, or a ReplicaSet "
         "of a lost record is found that never served. It gets a number, a color and a rollout.",
     ),
     Row(
         NOWHERE,
         Stage.LEGACY,
-        ("restore_memory",),
+        ("restore_record",),
         "The record is gone, and a ReplicaSet is found of which the ledger knows that it served.",
     ),
     Row(
         Stage.CANDIDATE,
         Stage.ACTIVE,
-        ("settle_switch", "take_up"),
+        ("settle_traffic", "restore_record"),
         "Every active Service shows it, after a switch that was decided; or, where the record is gone, each showed it "
         "all along.",
     ),
@@ -91,14 +91,14 @@ TABLE = (
     Row(
         Stage.ACTIVE,
         Stage.LEGACY,
-        ("settle_switch", "note_release"),
+        ("settle_traffic", "settle_adoption"),
         "Live traffic left it: another version was promoted, or traffic went back. It stays warm. Or it was released, "
         "and the app is adopted anew.",
     ),
     Row(
         Stage.LEGACY,
         Stage.ACTIVE,
-        ("settle_switch", "take_up"),
+        ("settle_traffic", "restore_record"),
         "Traffic came back to it, through no gate but pods where nothing speaks against it; or, where the record is "
         "gone, a Service shows that traffic was there.",
     ),
@@ -123,9 +123,8 @@ TABLE = (
             "follow_primary",
             "follow_target_revert",
             "answer_requests",
-            "take_hook_answers",
-            "take_measurements",
-            "watch_active",
+            "take_results",
+            "follow_triggers",
             "decide_switch",
         ),
         "Traffic is to go back to it: it is scaled up first.",

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from gitops_bg.core import engine
+from gitops_bg.core.model.record import Cause
 from gitops_bg.core.model.version import Stage
+from gitops_bg.core.transitions.verdicts import triggers
 from tests.documentation.stages import NOWHERE, TABLE, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture" / "stages.md"
@@ -26,15 +31,17 @@ _HEAD = f"""\
 Written by `{COMMAND}` (`make docs`). The ways are those of `NEXT` in
 [`core/model/stages.py`](../../gitops_bg/core/model/stages.py): the engine goes no other, a step that tries raises. A
 test runs it through every world that exploration comes to, and fails where a step goes a way that the table below does
-not have for it, or a row of it never happens. The steps are `STEPS` of
-[`core/engine.py`](../../gitops_bg/core/engine.py), with its comments.
+not have for it, or a row of it never happens. What is said against a version by time and pods is `TRIGGERS` of
+[`core/transitions/verdicts/triggers.py`](../../gitops_bg/core/transitions/verdicts/triggers.py); each cause of a hold
+has a row. The steps are `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py), with its comments.
 """
 
 
 def page() -> str:
     """The whole page."""
+    stages = ("## Stages\n", _meanings(), _picture(), _transitions())
     return "\n".join(
-        [_HEAD, "## Stages\n", _meanings(), _picture(), _transitions(), "## Steps\n", _ABOUT_STEPS, _steps()]
+        [_HEAD, *stages, "## Triggers\n", _ABOUT_TRIGGERS, _triggers(), "## Steps\n", _ABOUT_STEPS, *_acts()]
     )
 
 
@@ -68,33 +75,76 @@ def _named(stage: str) -> str:
     return stage if stage == NOWHERE else f"`{stage}`"
 
 
+_ABOUT_TRIGGERS = """\
+What puts a version on hold, and what follows. *Stop*: it does not get live traffic, and what serves stays. *Go back*:
+live traffic leaves it for the last good version at once, and the commit follows.
+"""
+
+_STOP, _GO_BACK, _BOTH = "stop", "go back", "stop; from the one that serves: go back"
+_LEADS = {triggers.stop: _STOP, triggers.go_back: _GO_BACK}
+SAID_BY_OTHERS = (
+    ("an analysis fails, or cannot measure: before the promotion, or after it", Cause.ANALYSIS_FAILED, _BOTH),
+    ("a hook refuses, or a `rollback` hook asks to go back", Cause.HOOK_REFUSED, _BOTH),
+    ("`gitops-bg abort`", Cause.ABORTED, _BOTH),
+    (
+        "`primary.yaml` names what served before; `gitops-bg rollback --offline`",
+        Cause.ROLLED_BACK,
+        _GO_BACK,
+    ),
+    ("main takes its promotion back before traffic moved", Cause.TAKEN_BACK, _STOP),
+    ("somebody closes the pull request that offers it", Cause.CLOSED, _STOP),
+)
+"""What hooks, analyses and people say: `core.delivery` and `core.transitions.git` act on it."""
+
+
+def _triggers() -> str:
+    ours = [(each.what, each.cause, _LEADS[each.leads]) for each in triggers.TRIGGERS]
+    return _table(
+        ("What happened", "Cause", "Then"),
+        [(what, f"`{cause}`", then) for what, cause, then in (*ours, *SAID_BY_OTHERS)],
+    )
+
+
 _ABOUT_STEPS = """\
-`decide` takes them from top to bottom. Each gets a world, and returns one in which only the record differs
+`decide` takes them from top to bottom, act by act. Each gets a world, and returns one in which only the record differs
 (DESIGN §5.2).
 """
 
 
-def _steps() -> str:
-    """The steps in their order, with the comments beside them in the code."""
-    comments = _comments()
-    rows = []
-    for number, (step, comment) in enumerate(zip(engine.STEPS, comments, strict=True), 1):
-        place = (inspect.getsourcefile(inspect.unwrap(step)) or "").rpartition("gitops_bg/")[2]
-        rows.append((str(number), f"`{step.__name__}`", comment, f"[{place}](../../gitops_bg/{place})"))
-    return _table(("", "Step", "Is about", "In"), rows)
+def _acts() -> Iterator[str]:
+    """The acts in their order: what each is about, and its steps with the comments beside them in the code."""
+    numbers = count(1)
+    for name, about, comments in _in_code():
+        steps: tuple[Callable[..., Any], ...] = getattr(engine, name)
+        rows = [_step(next(numbers), *each) for each in zip(steps, comments, strict=True)]
+        yield f"### {name.capitalize()}\n\n{about}\n"
+        yield _table(("", "Step", "Is about", "In"), rows)
 
 
-def _comments() -> list[str]:
-    """What the code says beside each step."""
+def _step(number: int, step: Callable[..., Any], comment: str) -> tuple[str, ...]:
+    place = (inspect.getsourcefile(inspect.unwrap(step)) or "").rpartition("gitops_bg/")[2]
+    return str(number), f"`{step.__name__}`", comment, f"[{place}](../../gitops_bg/{place})"
+
+
+def _in_code() -> Iterator[tuple[str, str, list[str]]]:
+    """The name of each act, in the order of `STEPS`; what the code says of it, and beside each of its steps."""
     source = inspect.getsource(engine)
-    lines = source.splitlines()
-    assign = next(
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "STEPS"
-    )
-    assert isinstance(assign.value, ast.Tuple)
-    return [lines[one.lineno - 1].partition("# ")[2] for one in assign.value.elts]
+    lines, body = source.splitlines(), ast.parse(source).body
+    places = {ast.unparse(node.target): place for place, node in enumerate(body) if isinstance(node, ast.AnnAssign)}
+    for act in _elements(body[places["STEPS"]]):
+        place = places[ast.unparse(act).removeprefix("*")]
+        about = body[place + 1]
+        assert isinstance(about, ast.Expr)
+        assert isinstance(about.value, ast.Constant)
+        comments = [lines[one.lineno - 1].partition("# ")[2] for one in _elements(body[place])]
+        yield ast.unparse(act).removeprefix("*"), str(about.value.value), comments
+
+
+def _elements(node: ast.stmt) -> list[ast.expr]:
+    """What stands in the tuple of an assignment."""
+    assert isinstance(node, ast.AnnAssign)
+    assert isinstance(node.value, ast.Tuple)
+    return node.value.elts
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

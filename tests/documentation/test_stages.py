@@ -1,9 +1,11 @@
 """The table of stages is what the engine does, and docs/architecture/stages.md is what the table says."""
 
 from gitops_bg.core import engine
+from gitops_bg.core.model.record import Cause
 from gitops_bg.core.model.version import Stage
+from gitops_bg.core.transitions.verdicts.triggers import TRIGGERS
 from tests.documentation.stages import NOWHERE, TABLE, observed, ways
-from tests.documentation.stages_page import COMMAND, PAGE, page
+from tests.documentation.stages_page import COMMAND, PAGE, SAID_BY_OTHERS, page
 
 
 def test_engine_changes_no_stage_but_as_the_table_says():
@@ -24,6 +26,11 @@ def test_each_way_has_one_row_and_every_stage_is_left_and_come_to():
     assert len(set(rows)) == len(rows)
     assert set(rows) == ways(), "the rows are the ways of core.model.stages"
     assert {origin for origin, _ in rows} == {goal for _, goal in rows} == {NOWHERE, *Stage}
+
+
+def test_every_cause_of_a_hold_has_a_row_that_says_what_follows():
+    causes = [each.cause for each in TRIGGERS] + [cause for _, cause, _ in SAID_BY_OTHERS]
+    assert sorted(causes) == sorted(set(Cause) - {Cause.UNKNOWN})
 
 
 def test_page_is_as_the_table_and_the_steps_are():

@@ -279,7 +279,7 @@ APP_FAULTS = (
     Fault(
         "nobody wakes up to scale down",
         "status.deadlines",
-        "        if warm_until:\n",
+        "        if until:\n",
         "        if False:\n",
         "v2 on probation",
         2,

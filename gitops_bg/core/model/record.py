@@ -223,7 +223,7 @@ class Switch:
     by: str = ""
     reason: str = ""
     withdrawn: bool = False
-    """The switch is no longer wanted; it is over once none of its writes can succeed any more (``end_withdrawn``)."""
+    """The switch is no longer wanted; it is over once none of its writes can succeed any more (``settle_traffic``)."""
     pods: int = 0
     """How many pods of the version were available when it was decided."""
 

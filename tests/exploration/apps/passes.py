@@ -49,7 +49,6 @@ from gitops_bg.core.model.spec import AppSpec, Release, Retry, ScaleDown, Suspen
 from gitops_bg.core.model.version import Snapshot, Source
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
-from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.apps.sameness import compared, named, nameless
@@ -119,7 +118,7 @@ class Question(NamedTuple):
     """The main of the record, as far as one can tell it from what main says now."""
 
 
-FOR_PEOPLE = (note_rollouts, forget_runs)
+FOR_PEOPLE = (note_rollouts,)
 """Steps that keep books which no decision reads, and which `moments.canonical` drops."""
 
 

@@ -1,4 +1,4 @@
-"""Steps that join the record with Git's memory: what the ledger already has, and what a rebuilt cluster forgot."""
+"""The step that joins the record with Git's memory: what the ledger already has, and what a rebuilt cluster forgot."""
 
 from dataclasses import replace
 
@@ -8,16 +8,21 @@ from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, 
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
 from gitops_bg.core.model.version import Source, Version
+from gitops_bg.core.transitions.record.clocks import trust_no_future
+from gitops_bg.core.transitions.traffic.switching import take_up
 from gitops_bg.core.world import World
 
 
-def acknowledge_ledger(world: World) -> World:
-    """Forget the entries that have reached the state branch."""
+def restore_record(world: World) -> World:
+    """Forget the entries that have reached the state branch, and correct times that are still to come; fill a new
+    record with what the ledger and the cluster know, and with live traffic, where it still is.
+    """
     git = world.observed.git
-    return world.with_record(acknowledged(world.record, git.ledger_epoch, git.ledger_sequence))
+    world = world.with_record(acknowledged(world.record, git.ledger_epoch, git.ledger_sequence))
+    return take_up(_remembered(trust_no_future(world)))
 
 
-def restore_memory(world: World) -> World:
+def _remembered(world: World) -> World:
     """Begin a new record: take numbers, holds and past digests from the ledger, and existing ReplicaSets.
 
     Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. Requests made before the record

@@ -1,4 +1,4 @@
-"""The steps that remember what an app was adopted from: how large it was, and that its pods have gone.
+"""The step in the life of an adoption: what the app was adopted from, and that it was given back or got another name.
 
 The consent counts once. Whoever scales the Deployment up afterwards has it as it is: the agent does not fight.
 """
@@ -7,10 +7,19 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.taking_over import deployment_size, watched_deployment, why_left_alone
 from gitops_bg.core.model.record import Adopted
+from gitops_bg.core.transitions.traffic.moving import note_moved
+from gitops_bg.core.transitions.traffic.release import note_release
 from gitops_bg.core.world import World
 
 
-def note_hand_over(world: World) -> World:
+def settle_adoption(world: World) -> World:
+    """Note what the Services and the Deployment show of an adoption: that it was handed over, that its pods have gone,
+    that live traffic went back to it, or to the app that this one is now.
+    """
+    return note_moved(note_release(_note_deployment(_note_hand_over(world))))
+
+
+def _note_hand_over(world: World) -> World:
     """Remember the Deployment, once a Service that live traffic goes through was taken over from it."""
     adopt = world.spec.adopt
     if world.record.adopted is not None or adopt is None or adopt.app or not world.record.routing.traffic:
@@ -34,7 +43,7 @@ def _was_taken_over(world: World) -> bool:
     return any(view is not None and view.before for _, view in world.active_services)
 
 
-def note_deployment(world: World) -> World:
+def _note_deployment(world: World) -> World:
     """Remember how many pods the Deployment had, and whether they have gone."""
     adopted, view = watched_deployment(world), world.observed.deployment
     if adopted is None or view is None or why_left_alone(world, view):

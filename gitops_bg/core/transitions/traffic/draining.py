@@ -1,4 +1,5 @@
-"""The step that notes when live traffic has arrived: until then, and `drainSeconds` longer, no version is retired.
+"""The part of a step that notes when live traffic has arrived: until then, and `drainSeconds` longer, no version is
+retired.
 
 A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until the
 slices of the active Service hold exactly the new ones, but no longer than ``progressDeadlineSeconds``: otherwise a

@@ -22,6 +22,7 @@ from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.adoption import taken_over_before
+from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.transitions.traffic.serving import found_serving
 from gitops_bg.core.transitions.verdicts.subject import acting_app
@@ -36,7 +37,14 @@ EVENT_OF = {
 }
 
 
-def settle_switch(world: World) -> World:
+def settle_traffic(world: World) -> World:
+    """Take what the Services show for true: a switch that was decided, the end of one that was withdrawn, and that the
+    endpoints have followed.
+    """
+    return note_endpoints_synced(_end_withdrawn(_settle_switch(world)))
+
+
+def _settle_switch(world: World) -> World:
     """Make the decided switch true once every active Service selects its version; one that goes back, once every one
     does that carries traffic of ours.
     """
@@ -74,7 +82,7 @@ def _has_moved(world: World, switch: Switch) -> bool:
     return not astray and any(view.ours for view in there)
 
 
-def end_withdrawn(world: World) -> World:
+def _end_withdrawn(world: World) -> World:
     """End a withdrawn switch once each Service that could still accept a write of it carries the mark.
 
     Until then it may come true: a write that succeeds before the mark is a movement that the record knows, with its
@@ -196,7 +204,7 @@ def _want(world: World, coming: Version) -> World:
 def _without_switch(world: World) -> World:
     """Withdraw the switch.
 
-    Another process may still carry it out: it is over once its writes can only fail (`end_withdrawn`).
+    Another process may still carry it out: it is over once its writes can only fail (`settle_traffic`).
     """
     record = world.record
     if record.routing.switch is None or record.routing.switch.withdrawn:

@@ -1,4 +1,6 @@
-"""The step that watches candidates start: since when they are available, and whether they take too long."""
+"""The step that watches the versions on their way, and the one that has just arrived: since when their pods are
+available, and whether they take too long.
+"""
 
 from dataclasses import replace
 
@@ -9,15 +11,20 @@ from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
+from gitops_bg.core.transitions.traffic.promote_full import end_full
+from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.world import World
 
 
-def note_availability(world: World) -> World:
-    """Note the times of every version that is on its way forward."""
+def watch_versions(world: World) -> World:
+    """Note the times of every version that is on its way forward, and the probation of the one that serves. With its
+    version there, or no longer wanted, `promote --full` ends.
+    """
+    world = end_full(world)
     for version in world.record.versions:
         if is_in_flight(world, version):
             world = _note(world, version)
-    return world
+    return watch_active(world)
 
 
 def _note(world: World, version: Version) -> World:

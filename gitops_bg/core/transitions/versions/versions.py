@@ -9,6 +9,7 @@ from gitops_bg.core.model.record import Event, Hold, Lift
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, can, stage_after
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.traffic.holds import lift_all, put_hold
+from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.world import World
 
@@ -152,8 +153,12 @@ def _release(world: World, version: Version) -> World:
 
 
 def forget(world: World) -> World:
-    """Forget the oldest archived versions beyond ``revisionHistoryLimit``, and remove texts that the record does not
-    need.
+    """Forget the oldest archived versions beyond ``revisionHistoryLimit``, then the analyses beyond their limits."""
+    return forget_runs(_forget_versions(world))
+
+
+def _forget_versions(world: World) -> World:
+    """Forget the oldest archived versions, and remove texts that the record does not need.
 
     The last good version is never forgotten, and keeps its text: a rollback must stay possible (I6). That a forgotten
     version served, or was bad, stays known by its digest: a revert to it has the same effect (gitops.md §3).
