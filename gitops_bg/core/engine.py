@@ -65,7 +65,7 @@ from gitops_bg.core.transitions.record.rollouts import note_rollouts
 from gitops_bg.core.transitions.traffic.adoption import settle_adoption
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
-from gitops_bg.core.transitions.traffic.switching import decide_switch, settle_traffic
+from gitops_bg.core.transitions.traffic.switching import decide_switch, recover_traffic, settle_traffic
 from gitops_bg.core.transitions.verdicts.checks import begin_checks, take_results
 from gitops_bg.core.transitions.verdicts.subject import step_of_app
 from gitops_bg.core.transitions.verdicts.triggers import follow_triggers
@@ -79,6 +79,7 @@ Steps = tuple[Callable[[World], World], ...]
 
 SETTLE: Steps = (
     restore_record,  # what Git has of it, and where it is new, what the ledger and the cluster still know
+    recover_traffic,  # of a new record: where it still is
     remember_last_read,  # for the time when the folder cannot be read; and what left Git, until it is gone
     resume_emergency,  # continue a rollback that main has not followed
     settle_traffic,  # what the Services show: a switch came true, or is over; endpoints have followed

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitops_bg.core import names
+from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.conditions import Condition
@@ -101,6 +102,18 @@ def service(name: str, number: int, **changes: Any) -> ServiceView:
     """A Service that selects version ``number``; 0: somebody wiped its selector."""
     selector = tuple(sorted(names.selector(APP, digest(number)).items())) if number else (("app", "web"),)
     return replace(ServiceView(name, short(digest(number)) if number else "", selector, ready_endpoints=3), **changes)
+
+
+def warm_for(state: World, number: int) -> float | None:
+    """For how many seconds a version that is retired keeps its pods, once this world is decided; None: for ever."""
+    record = decided(state).record
+    version = record.numbered(number)
+    assert version is not None
+    if version.stage is Stage.ARCHIVED:
+        return 0
+    assert version.retiring
+    until = warm_until(record, state.spec.strategy, version)
+    return (until - state.now).total_seconds() if until else None
 
 
 def target(number: int, replicas: int = 3, **changes: Any) -> Target:

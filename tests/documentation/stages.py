@@ -78,7 +78,7 @@ TABLE = (
     Row(
         Stage.CANDIDATE,
         Stage.ACTIVE,
-        ("settle_traffic", "restore_record"),
+        ("settle_traffic", "recover_traffic"),
         "Every active Service shows it, after a switch that was decided; or, where the record is gone, each showed it "
         "all along.",
     ),
@@ -98,7 +98,7 @@ TABLE = (
     Row(
         Stage.LEGACY,
         Stage.ACTIVE,
-        ("settle_traffic", "restore_record"),
+        ("settle_traffic", "recover_traffic"),
         "Traffic came back to it, through no gate but pods where nothing speaks against it; or, where the record is "
         "gone, a Service shows that traffic was there.",
     ),

@@ -61,7 +61,7 @@ def await_verdict(world: W, digest: str, fallback: str, rounds: Rounds[W]) -> W:
     if last is not None and last.digest == digest:
         world = asked.of.with_part(asked.analyses.without_run(last, asked.now))
         asked = rounds(world)
-    if asked.after is None or asked.in_full == digest:
+    if asked.after is None or asked.is_in_full(digest):
         return world
     return _with_run(world, _first_run(asked, POST, digest, fallback), rounds)
 
@@ -160,7 +160,7 @@ def serves(asked: Round[Subject], run: AnalysisRun) -> bool:
 
 def _goes_forward(asked: Round[Subject], digest: str) -> bool:
     """Whether a version is on its way, and nobody has its analysis skipped."""
-    return asked.in_full != digest and asked.of.goes_forward(digest)
+    return not asked.is_in_full(digest) and asked.of.goes_forward(digest)
 
 
 # --- runs that begin ---

@@ -116,7 +116,7 @@ def pre_promotion(asked: Round[Subject], digest: str) -> GateResult | None:
     """What the analysis before promotion says; None where nobody asks for one, or nothing serves yet."""
     if asked.before is None or not asked.serving:
         return None
-    if asked.in_full == digest:
+    if asked.is_in_full(digest):
         return GateResult(GateKind.ANALYSIS, True, f"{PRE.called}: {SKIPPED}")
     run = asked.analysis_of(digest)
     if run is not None and run.started_at is not None:
@@ -136,7 +136,7 @@ def live_verdict(asked: Round[Subject], _: str = "") -> GateResult | None:
 def live_version_judged(asked: Round[Subject], digest: str) -> GateResult | None:
     """Keep the version that serves until its analysis is over."""
     verdict = live_verdict(asked)
-    if verdict is None or asked.in_full == digest:
+    if verdict is None or asked.is_in_full(digest):
         return None
     return GateResult(GateKind.ANALYSIS, False, f"of what serves now: {verdict.reason}", verdict.until)
 

@@ -82,7 +82,7 @@ def has_passed(asked: Round[Subject], digest: str, *types: HookType) -> bool:
 
 def is_skipped(asked: Round[Subject], digest: str, kind: HookType) -> bool:
     """Whether hooks of a type are skipped for a version: the checks are, but not the gates that people open."""
-    return kind.counts_refusals and asked.in_full == digest
+    return kind.counts_refusals and asked.is_in_full(digest)
 
 
 def says_no(hook: Hook, run: HookRun) -> bool:

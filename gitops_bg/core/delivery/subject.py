@@ -246,14 +246,14 @@ class Round(Generic[S_co]):
     """
 
     @property
-    def in_full(self) -> str:
-        """The version that somebody promoted by `promote --full`, without its checks."""
-        return self.operator.promote_full
-
-    @property
     def suspended(self) -> bool:
         """Whether it is suspended now."""
         return self.suspension is not None
+
+    def is_in_full(self, digest: str) -> bool:
+        """Whether somebody promotes a version by `promote --full`, without its checks."""
+        rollout = self.operator.promote_full
+        return rollout != 0 and self.of.rollout(digest) == rollout
 
     def plan(self, stage: AnalysisStage) -> Plan | None:
         """What is measured in a stage."""
@@ -266,7 +266,7 @@ class Round(Generic[S_co]):
 
     def has_passed_analysis(self, digest: str) -> bool:
         """Whether the analysis before promotion found nothing against a version; True where nobody asks for one."""
-        if self.before is None or self.in_full == digest:
+        if self.before is None or self.is_in_full(digest):
             return True
         run = self.analysis_of(digest)
         return run is not None and run.phase is AnalysisPhase.SUCCESSFUL

@@ -426,8 +426,10 @@ class OperatorState:
     """The ids of those answered before it, oldest first, as far as the record keeps them."""
     retry: int = 0
     """The number of the last ``spec.retry`` that was carried out."""
-    promote_full: str = ""
-    """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
+    promote_full: int = 0
+    """The rollout that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``), or did
+    last; 0: none yet. It counts for no other.
+    """
     suspended: bool = False
     resumed_at: datetime | None = None
     """When the last suspension ended (`World.waits_since`)."""

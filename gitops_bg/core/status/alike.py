@@ -54,7 +54,7 @@ def on_hold(reason: str) -> Condition:
 
 def analysis_passed(asked: Round[Subject], coming: str) -> Condition:
     """How the analysis of the version on its way ended, else the last one; ``coming`` is its digest, empty: none is."""
-    if coming and asked.in_full == coming:
+    if coming and asked.is_in_full(coming):
         said = f"{asked.of.title(coming)} is promoted without analysis"
         return Condition(ANALYSIS_PASSED, False, "Skipped", said)
     run = asked.analyses.newest()

@@ -9,17 +9,16 @@ from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
 from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.transitions.record.clocks import trust_no_future
-from gitops_bg.core.transitions.traffic.switching import take_up
 from gitops_bg.core.world import World
 
 
 def restore_record(world: World) -> World:
     """Forget the entries that have reached the state branch, and correct times that are still to come; fill a new
-    record with what the ledger and the cluster know, and with live traffic, where it still is.
+    record with what the ledger and the cluster know.
     """
     git = world.observed.git
     world = world.with_record(acknowledged(world.record, git.ledger_epoch, git.ledger_sequence))
-    return take_up(_remembered(trust_no_future(world)))
+    return _remembered(trust_no_future(world))
 
 
 def _remembered(world: World) -> World:

@@ -1,12 +1,11 @@
 """`promote --full`: one version moves without pause, analyses and preview size. Every other gate stays.
 
-It applies to the version that the request names, wherever that is by then, and to no other. It ends by itself once that
-version serves, or is no longer wanted (argo-rollouts.md §2.4).
+It applies to the version that the request names, wherever that is by then, and to no other: to its present rollout. A
+retry, or a version that is wanted again after it was given up, passes every gate (argo-rollouts.md §2.4).
 """
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.pods.availability import is_in_flight
 from gitops_bg.core.delivery.gates import SKIPPED
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Event, SwitchKind
@@ -24,9 +23,9 @@ def promote_full(world: World, request: Request) -> World:
         world = skip_verdict(world, request.by)
     on_its_way = (_coming_forward(world), world.candidate)
     version = next((each for each in on_its_way if each and each.digest in about), None)
-    if version is None or world.record.operator.promote_full == version.digest:
+    if version is None or world.record.operator.promote_full == version.rollout:
         return world
-    world = world.with_part(replace(world.record.operator, promote_full=version.digest))
+    world = world.with_part(replace(world.record.operator, promote_full=version.rollout))
     return world.noting(Event.SKIPPED, to=version, by=request.by, reason=request.reason or SKIPPED)
 
 
@@ -40,11 +39,3 @@ def meant_in_full(world: World) -> tuple[str, ...]:
 
 def _coming_forward(world: World) -> Version | None:
     return world.incoming if world.switch_kind is SwitchKind.PROMOTION else None
-
-
-def end_full(world: World) -> World:
-    """End it once its version serves, or is not on its way any more."""
-    version = world.record.version(world.record.operator.promote_full)
-    if not world.record.operator.promote_full or (version and is_in_flight(world, version)):
-        return world
-    return world.with_part(replace(world.record.operator, promote_full=""))

@@ -98,7 +98,7 @@ def _end_withdrawn(world: World) -> World:
     return world.with_part(replace(world.record.routing, switch=None))
 
 
-def take_up(world: World) -> World:
+def recover_traffic(world: World) -> World:
     """Begin a new record with live traffic where it is (`serving.found_serving`).
 
     No traffic moves: the ledger gets no entry, and what it says against the serving version stays. Active Services that

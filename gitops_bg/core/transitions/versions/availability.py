@@ -11,16 +11,12 @@ from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.transitions.traffic.promote_full import end_full
 from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from gitops_bg.core.world import World
 
 
 def watch_versions(world: World) -> World:
-    """Note the times of every version that is on its way forward, and the probation of the one that serves. With its
-    version there, or no longer wanted, `promote --full` ends.
-    """
-    world = end_full(world)
+    """Note the times of every version that is on its way forward, and the probation of the one that serves."""
     for version in world.record.versions:
         if is_in_flight(world, version):
             world = _note(world, version)

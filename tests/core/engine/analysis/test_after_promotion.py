@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.decision import Phase
@@ -30,7 +29,7 @@ from tests.core.engine.analysis.notation import (
 )
 from tests.core.simulation import Simulation, automatic, manual, template
 from tests.core.stories import lose_pods, name, push, retry, step, suspend, wait
-from tests.core.worlds import EARLIER, NOW, active, decided, digest, legacy, world
+from tests.core.worlds import EARLIER, NOW, active, decided, digest, legacy, warm_for, world
 
 # --- when it begins ---
 
@@ -305,5 +304,4 @@ def test_what_traffic_left_once_nobody_waits_for_the_verdict(name: str, end: str
     assert record.run(POST) is None
     if fallback:
         left = record.numbered(1)
-        until = warm_until(record, state.spec.strategy, left)
-        assert (left.aborted, until) == (fallback.aborted, NOW + timedelta(seconds=seconds))
+        assert (left.aborted, warm_for(state, 1)) == (fallback.aborted, seconds)

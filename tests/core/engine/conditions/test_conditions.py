@@ -278,7 +278,7 @@ CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
         (False, "NoAnalysis", "nothing was analysed"),
     ),
     "AnalysisPassed: promoted without it": (
-        world(active(1), candidate(2), spec=JUDGED, record={"promote_full": digest(2)}),
+        world(active(1), candidate(2), spec=JUDGED, record={"promote_full": 2}),
         (False, "Skipped", f"{V2} is promoted without analysis"),
     ),
     "AnalysisPassed: all that is measured now": (

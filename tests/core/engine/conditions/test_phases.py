@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.observed import AuxiliaryView, GitView
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override
 from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
 from gitops_bg.core.world import World
@@ -67,7 +67,12 @@ PHASES: dict[str, tuple[World, Phase]] = {
         Phase.SCALED_TO_ZERO,
     ),
     "an app whose autoscaler is at 0 just now": (
-        world(active(1), sets=(pods(1, 0),), record={"autoscaler": Autoscaler(COPY, 0, 5)}),
+        world(
+            active(1),
+            sets=(pods(1, 0),),
+            desired={"autoscaler": Autoscaler(COPY, 0, 5), "auxiliary_objects": (COPY,)},
+            observed={"auxiliary_objects": (AuxiliaryView(COPY),)},
+        ),
         Phase.HEALTHY,
     ),
     "one live pod of three: it answers": (world(active(1), sets=(pods(1, 3, 1),)), Phase.HEALTHY),

@@ -68,7 +68,7 @@ ASKED_NOW = {
         [],
     ),
     "no check that somebody skips": (
-        world(active(1), candidate(2), spec=CONFIRMED, record={"promote_full": digest(2)}),
+        world(active(1), candidate(2), spec=CONFIRMED, record={"promote_full": 2}),
         ["confirm-promotion"],
     ),
 }

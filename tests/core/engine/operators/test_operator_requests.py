@@ -332,14 +332,14 @@ def test_retry_answers(name: str) -> None:
 
 def test_promote_full_of_what_is_to_serve_first_skips_nothing_as_nothing_is_checked():
     record = decided(world(candidate(1), observed=asked(OperatorCommand.PROMOTE_FULL))).record
-    assert (record.operator.promote_full, record.ledger) == ("", ())
+    assert (record.operator.promote_full, record.ledger) == (0, ())
 
 
 @pytest.mark.parametrize(("said", "told"), [("it is urgent", "it is urgent"), ("", "skipped by `promote --full`")])
 def test_promote_full_is_told_with_its_reason(said: str, told: str):
     request = replace(asked(OperatorCommand.PROMOTE_FULL)["requests"][0], reason=said)
     record = decided(world(active(1), candidate(2), observed={"requests": (request,)})).record
-    assert record.operator.promote_full == digest(2)
+    assert record.operator.promote_full == record.numbered(2).rollout
     assert [(entry.event, entry.by, entry.reason) for entry in record.ledger] == [(Event.SKIPPED, "ada", told)]
 
 

@@ -89,7 +89,6 @@ def test_asked_for_again_it_is_told_once():
 def test_is_over_once_promoted():
     world = analysing(pre=PLAN)
     in_full(world)
-    assert world.record.operator.promote_full == ""
     push(world, "3")
     assert world.live == "2"
     assert world.record.run(PRE).phase is AnalysisPhase.RUNNING
@@ -99,15 +98,22 @@ def test_is_over_with_a_new_target():
     world = analysing(manual(), pre=PLAN)
     in_full(world)
     push(world, "3")
-    assert world.record.operator.promote_full == ""
     assert [one.id.rollout for one in world.decide().measurements] == [world.record.numbered(3).rollout]
+
+
+def test_is_over_with_a_version_in_between_although_the_target_names_it_again():
+    world = analysing(manual(), pre=PLAN)
+    in_full(world)
+    push(world, "3")
+    push(world, "2")
+    assert [one.id.rollout for one in world.decide().measurements] == [world.record.numbered(2).rollout]
 
 
 def test_is_over_with_an_abort_and_a_retry_measures():
     world = analysing(manual(), pre=PLAN)
     in_full(world)
     ask(world, OperatorCommand.ABORT)
-    assert (world.record.operator.promote_full, world.held) == ("", {"2"})
+    assert world.held == {"2"}
     retry(world)
     assert world.record.run(PRE).phase is AnalysisPhase.RUNNING
 
@@ -147,7 +153,7 @@ def test_means_nothing_where_nothing_is_on_its_way_or_what_is_there_is_on_hold()
     push(world, "2")
     measure(world, BAD)
     in_full(world)
-    assert (world.live, world.held, world.record.operator.promote_full) == ("1", {"2"}, "")
+    assert (world.live, world.held, world.record.operator.promote_full) == ("1", {"2"}, 0)
 
 
 def test_condition_says_that_nothing_was_measured():

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Hold, Switch
@@ -26,20 +25,9 @@ from tests.core.worlds import (
     pods,
     rising,
     service,
+    warm_for,
     world,
 )
-
-
-def lives_on(state: World, number: int) -> float | None:
-    """For how many seconds a version that was let go keeps its pods; None: for ever."""
-    record = decided(state).record
-    version = record.numbered(number)
-    if version.stage is Stage.ARCHIVED:
-        return 0
-    assert version.retiring
-    until = warm_until(record, state.spec.strategy, version)
-    return (until - NOW).total_seconds() if until else None
-
 
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 DELAYS = {
@@ -75,7 +63,7 @@ DELAYS = {
 @pytest.mark.parametrize("name", DELAYS)
 def test_delay_of_a_version_that_is(name):
     state, seconds = DELAYS[name]
-    assert lives_on(state, 2) == seconds
+    assert warm_for(state, 2) == seconds
 
 
 # --- a delay that somebody changes ---
@@ -101,7 +89,7 @@ CHANGED = {
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed_delay_holds_for_what_was_let_go_before(name):
     state, seconds = CHANGED[name]
-    assert lives_on(state, 1) == seconds
+    assert warm_for(state, 1) == seconds
 
 
 def switched(**strategy):
