@@ -317,8 +317,6 @@ class Routing:
     """Every digest that carried live traffic, in the order in which they were first promoted; a rollback does not
     change it. "Older" means promoted before, whatever the number (decision 17).
     """
-    moves: int = 0
-    """How often live traffic has moved."""
     withdrawals: int = 0
     """How often a decided switch was withdrawn before the Services showed it: the number of the mark."""
 

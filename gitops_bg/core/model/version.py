@@ -205,7 +205,9 @@ class Version:
     retirement: Retirement | None = None
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
     arrived: int = 0
-    """The movement of live traffic (``Record.routing.moves``) that last came to it; 0 where that is unknown."""
+    """Its place among the versions by when traffic last came to them: the latest has the highest; 0 where that is
+    unknown.
+    """
     stabilization: Stabilization | None = None
     """Set by a promotion; None once the version is proven, and for every version that is not active."""
     unproven: bool = False

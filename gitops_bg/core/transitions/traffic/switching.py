@@ -127,7 +127,7 @@ def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_
         stage=stage_after(kept.stage, StageEvent.TRAFFIC_CAME),
         activated_at=world.now,
         routed_at=None,
-        arrived=world.record.routing.moves + 1,
+        arrived=1 + max(one.arrived for one in world.record.versions),
         left_at=None,
         waiting_since=None,
         stabilization=stabilization,
@@ -143,9 +143,7 @@ def _moved(record: Record, digest: str, switch_kind: SwitchKind) -> Record:
         order = (*(one for one in order if one != digest), digest)
     spare = max(0, len(order) - PAST_DIGESTS)
     known = tuple(one for place, one in enumerate(order) if place >= spare or record.version(one))
-    return record.with_part(
-        replace(record.routing, traffic=digest, switch=None, moves=record.routing.moves + 1, activations=known)
-    )
+    return record.with_part(replace(record.routing, traffic=digest, switch=None, activations=known))
 
 
 def _left(world: World, version: Version) -> Version:
