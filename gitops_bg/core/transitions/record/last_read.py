@@ -44,10 +44,11 @@ def _auxiliary_objects(world: World) -> tuple[AuxiliaryObject, ...]:
     """What Git names, and what it named before and may be live. A route that is found where the record is new was named
     before.
     """
-    desired, views = world.desired, world.observed.auxiliary_objects
-    known = {*world.record.last_read.auxiliary_objects}
-    known.update(view.auxiliary_object for view in views if view.auxiliary_object.kind in ROUTES)
-    left = known.difference(desired.auxiliary_objects)
+    desired, known, views = world.desired, world.record.last_read.auxiliary_objects, world.observed.auxiliary_objects
+    if not (desired.auxiliary_objects or known or views):
+        return ()
+    routes = {view.auxiliary_object for view in views if view.auxiliary_object.kind in ROUTES}
+    left = routes.union(known).difference(desired.auxiliary_objects)
     staying = (one for one in left if not desired.whole or may_be_live(world.auxiliary_object(one)))
     return tuple(sorted((*desired.auxiliary_objects, *staying)))
 
@@ -62,10 +63,10 @@ def _moved_to(world: World) -> str:
     """The new name of the app: what main said once counts until the folder is back, for an app whose Services nobody
     has taken over yet must not leave by its policy because that line is gone.
     """
-    before = world.record.last_read.moved_to
-    if world.in_main_for_sure:
+    said, before = world.desired.moved_to, world.record.last_read.moved_to
+    if not (said or before) or world.in_main_for_sure:
         return ""
-    return world.desired.moved_to or before if world.left_main else before
+    return said or before if world.left_main else before
 
 
 def _former_services(world: World) -> tuple[FormerService, ...]:
@@ -73,6 +74,8 @@ def _former_services(world: World) -> tuple[FormerService, ...]:
     to show the preview, until it has followed long enough.
     """
     strategy, views = world.spec.strategy, world.observed.former_services
+    if not views:
+        return ()
     known = {each.name: each for each in world.record.last_read.former_services}
     theirs = (view for view in views if view.ours and view.name not in strategy.active_services)
     there = sorted(theirs, key=lambda view: view.name)
