@@ -24,7 +24,7 @@ def planned(world: World, asked_for: str = "") -> PlannedGroup:
 
 def plan_text(world: World, asked_for: str = "") -> list[str]:
     """The lines that `group plan` prints."""
-    return _lines(drawn_plan(planned(world, asked_for)))
+    return [*_lines(drawn_plan(planned(world, asked_for))), f"at commit {COMMIT[:10]}"]
 
 
 def explain_text(world: World) -> list[str]:

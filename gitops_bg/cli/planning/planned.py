@@ -1,17 +1,18 @@
-"""A plan as plain data, from which its texts are made: what would be done with each app, what it waits for."""
+"""A plan as plain data, from which its texts are made: what would be done with each app or group, what it waits for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup, GroupKey
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedApp:
-    """One app."""
+class PlannedSubject:
+    """One app, or one release group."""
 
-    app: AppKey
+    key: AppOrGroup
     phase: str
     actions: tuple[str, ...] = ()
     """What would be done, one sentence each."""
@@ -32,9 +33,25 @@ class Planned:
 
     commit: str
     """The commit of main that was planned."""
-    apps: tuple[PlannedApp, ...] = ()
+    subjects: tuple[PlannedSubject, ...] = ()
 
 
 def until(gate: GateResult) -> str:
     """Return when a shut gate opens by itself, as a text; empty where it does not, or where that is unknown."""
     return f"{gate.until:%Y-%m-%d %H:%M} UTC" if gate.until and not gate.open else ""
+
+
+def counted(keys: Iterable[AppOrGroup]) -> str:
+    """Return how many apps and groups these are.
+
+    >>> counted([GroupKey("shop", "store")]), counted([])
+    ('1 group', '0 apps')
+    """
+    of_groups = [isinstance(key, GroupKey) for key in keys]
+    groups, apps = sum(of_groups), len(of_groups) - sum(of_groups)
+    said = [_counted(apps, "app")] if apps or not groups else []
+    return " and ".join([*said, *([_counted(groups, "group")] if groups else [])])
+
+
+def _counted(many: int, what: str) -> str:
+    return f"{many} {what}{'' if many == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""What the agent would do with apps, by one reading of main and of what is live: decisions of the engine.
+"""What the agent would do with apps and groups, by one reading of main and of what is live: decisions of the engine.
 
 It writes nothing, and draws nothing.
 """
@@ -12,13 +12,15 @@ from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
-from gitops_bg.cli.planning.planned import Planned, PlannedApp
+from gitops_bg.cli.planning.group_plans import plans_of_groups
+from gitops_bg.cli.planning.planned import Planned, PlannedSubject
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 
 _TO_BE_MADE = "planned"
 """The uid of a BlueGreenDeployment that the first action creates."""
@@ -65,34 +67,45 @@ class Plan:
 
     commit: str
     apps: tuple[PlanOfApp, ...]
+    groups: tuple[PlannedGroup, ...]
+    """None where single apps are asked about, or what is live comes from a file: that has apps only."""
     live: dict[AppKey, Live]
     """What was seen of each app."""
     shown: Planned
     """The same as plain data, for forges."""
 
     def beyond(self, before: "Plan") -> "Plan":
-        """Return the plan without the apps for which it is as it was before."""
-        was = {each.app: each.outcome for each in before.apps}
-        changed = tuple(each for each in self.apps if was.get(each.app) != each.outcome)
-        kept = {each.app for each in changed}
-        shown = tuple(each for each in self.shown.apps if each.app in kept)
-        return replace(self, apps=changed, shown=replace(self.shown, apps=shown))
+        """Return the plan without the apps and groups for which it is as it was before."""
+        was = before.outcomes
+        changed = {key for key, outcome in self.outcomes.items() if was.get(key) != outcome}
+        apps = tuple(each for each in self.apps if each.app in changed)
+        groups = tuple(each for each in self.groups if each.group in changed)
+        shown = tuple(each for each in self.shown.subjects if each.key in changed)
+        return replace(self, apps=apps, groups=groups, shown=replace(self.shown, subjects=shown))
+
+    @property
+    def outcomes(self) -> dict[AppOrGroup, tuple[object, ...]]:
+        """What would be done with each app and group."""
+        return {each.app: each.outcome for each in self.apps} | {each.group: each.outcome for each in self.groups}
 
 
 def plan_of(session: Session, live: dict[AppKey, Live] | None, names: Sequence[str], namespace: str) -> Plan:
-    """Return the plan for apps of these names (none: all). ``live`` is asked instead of the cluster, if given."""
+    """Return the plan for apps of these names; none: for all, and all groups. ``live`` is asked instead of the cluster,
+    if given.
+    """
     records = None if live is None else [each.record for each in live.values()]
     catalog = session.catalog([namespace] if namespace else [], records)
     chosen = _chosen(session, catalog, live, list(names))
     seen = {app: _seen(session, catalog, live, app) for app in chosen}
     apps = tuple(PlanOfApp(facts, tuple(steps)) for facts, steps in _plans(session, catalog, live, seen))
-    return Plan(catalog.commit, apps, seen, _planned(catalog.commit, apps))
+    groups = () if names or live is not None else plans_of_groups(session, namespace)
+    return Plan(catalog.commit, apps, groups, seen, _planned(catalog.commit, apps, groups))
 
 
-def _planned(commit: str, plans: Sequence[PlanOfApp]) -> Planned:
+def _planned(commit: str, plans: Sequence[PlanOfApp], of_groups: Sequence[PlannedGroup]) -> Planned:
     """Return the plans as plain data."""
     apps = (
-        PlannedApp(
+        PlannedSubject(
             each.app,
             each.last.phase,
             tuple(map(str, each.actions)),
@@ -102,7 +115,11 @@ def _planned(commit: str, plans: Sequence[PlanOfApp]) -> Planned:
         )
         for each in plans
     )
-    return Planned(commit, tuple(apps))
+    groups = (
+        PlannedSubject(each.group, each.decision.phase, each.actions, each.decision.gates, each.problems, each.refused)
+        for each in of_groups
+    )
+    return Planned(commit, (*apps, *groups))
 
 
 def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, names: list[str]) -> list[AppKey]:

@@ -203,17 +203,6 @@ class PlannedAppJson(TypedDict):
     wakeAt: str | None
 
 
-_Before = TypedDict("_Before", {"from": str, "unchanged": int}, total=False)
-
-
-@with_config(CLOSED)
-class PlanJson(_Before):
-    """What `plan` prints. ``from`` and ``unchanged`` are there if it is about what would come to main."""
-
-    commit: str
-    apps: list[PlannedAppJson]
-
-
 @with_config(CLOSED)
 class DifferenceJson(TypedDict):
     """One difference."""

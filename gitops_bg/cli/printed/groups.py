@@ -182,6 +182,7 @@ class GroupPlanJson(TypedDict):
     """The requests that somebody else answers then."""
     services: list[Annotated[dict[str, Any], Encoded(Changed)]]
     actions: list[str]
+    refused: str | None
     problems: list[ProblemJson]
     wakeAt: str | None
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter, WithJsonSchema
 
-from gitops_bg.cli.printed import apps, changes, groups
+from gitops_bg.cli.printed import apps, changes, groups, plans
 from gitops_bg.cli.views.check_report import ReportJson
 from gitops_bg.spec.json_schema import DRAFT, Schema, plain
 
@@ -24,7 +24,7 @@ _VERBS: dict[str, Any] = {
     "tree": apps.TreesJson,
     "status": apps.StatusJson,
     "explain": apps.ExplanationJson,
-    "plan": apps.PlanJson,
+    "plan": plans.PlanJson,
     "diff": apps.DiffJson,
     "history": apps.HistoryJson | apps.OverridesJson,
     "set-image": changes.ImagesJson,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitops_bg.forge.markdown import code
 from tests.fixtures.repos.texts import policy
 from tests.integration.cli.conftest import Cli
 from tests.support.groups import Store
@@ -73,10 +74,26 @@ def _plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, store: Store) -> No
         remote.write(path, content or "")
     remote.commit("Release v2")
     remote.push("release")
+    _plan_of_everything_has_the_group_as_it_has_apps(cli, store)
     remote.checkout("main")
     assert cli.json("group", "plan", name(store))["move"] is None
     assert cli.json("group", "plan", name(store), "--branch", "release")["move"]["target"] == "v2"
     store.spec["active"] = "v1"
+
+
+def _plan_of_everything_has_the_group_as_it_has_apps(cli: Cli, store: Store) -> None:
+    """As it is, and as the work tree, where the release is checked out, would make it."""
+    here = ("plan", "-n", store.world.namespace)
+    assert f"{name(store)}: Healthy, nothing to do" in cli(*here)
+    [as_it_is] = cli.json(*here)["groups"]
+    assert (as_it_is["group"], as_it_is["move"], as_it_is["refused"]) == (name(store), None, None)
+    pushed = (*here, "--worktree", str(store.world.remote.clone))
+    [changed] = cli.json(*pushed)["groups"]
+    assert (changed["move"]["source"], changed["move"]["target"]) == ("v1", "v2")
+    text = cli(*pushed)
+    assert "Promotion from v1 to v2" in text
+    assert "1 group would change" in text
+    assert f"| {code(name(store))} |" in cli(*pushed, "-o", "markdown")
 
 
 def _plan_of_a_version_says_what_its_promotion_would_do(cli: Cli, store: Store) -> None:

@@ -3,9 +3,7 @@
 Writes nothing.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -15,16 +13,12 @@ from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import AppOptions
+from gitops_bg.cli.planning.group_plans import planned_group
 from gitops_bg.cli.session.group_session import group_facts, group_in_git
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan, json_plan
+from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.inspect.forecast import forecast
-
-_TO_BE_MADE = "planned"
-"""The uid of a ReleaseGroup that the first action creates."""
 
 
 def plan(
@@ -50,11 +44,12 @@ def plan(
     with Session(at.git, at.kube, at.place, about=about, note=output.note) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
         asking = _asking_for(facts, version)
-        found = _planned(asking, session.now, asked_for=version if asking is not facts else "")
+        found = planned_group(asking, session.now, asked_for=version if asking is not facts else "")
     if output.json:
         output.data(json_plan(found))
     else:
         output.show(drawn_plan(found))
+        output.line(f"at commit {found.commit[:10]}", "dim")
 
 
 def _asking_for(facts: GroupFacts, version: str) -> GroupFacts:
@@ -67,20 +62,3 @@ def _asking_for(facts: GroupFacts, version: str) -> GroupFacts:
             f"main has no version {version} of {facts.group}; it has {', '.join(facts.desired.versions)}"
         )
     return replace(facts, desired=replace(facts.desired, spec=replace(spec, active=version), policing={}))
-
-
-def _planned(facts: GroupFacts, now: datetime, asked_for: str) -> PlannedGroup:
-    steps = list(_steps(facts, now))
-    record = steps[-1].record
-    ahead = forecast(facts.group, facts.desired, facts.observed, record, now)
-    actions = tuple(str(action) for step in steps for action in step.actions)
-    desired = facts.desired
-    return PlannedGroup(facts.group, desired.commit, desired.problems, actions, steps[-1], ahead, now, asked_for)
-
-
-def _steps(facts: GroupFacts, now: datetime) -> Iterator[GroupDecision]:
-    """Yield the decision; of a group without an object also the next one, which names what is registered."""
-    first = facts.decide(now)
-    yield first
-    if not facts.observed.uid and first.actions:
-        yield replace(facts, observed=replace(facts.observed, uid=_TO_BE_MADE)).decide(now)

@@ -17,11 +17,13 @@ from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.planning import observed_file
 from gitops_bg.cli.planning.plan_markdown import markdown
+from gitops_bg.cli.planning.planned import counted
 from gitops_bg.cli.planning.plans import Plan, PlanOfApp, plan_of
 from gitops_bg.cli.planning.proposed_main import Question, proposed_main
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.spec.codec import to_json
@@ -82,15 +84,15 @@ def plan(
             parser=an_app,
             metavar="[APP]...",
             autocompletion=completion.apps_and_groups,
-            help="Apps, or one release group. Default: all apps.",
+            help="Apps, or one release group. Default: all apps and groups.",
         ),
     ] = None,
 ) -> None:
     """Show what would be done now, changing nothing: neither the cluster nor Git.
 
-    With --worktree, or --to, it is what a push or a merge would change: the apps for which the plan is another one
-    then. With -o markdown it is for a pull request; with --comment it is a comment there, which the next plan
-    replaces.
+    With --worktree, or --to, it is what a push or a merge would change: the apps and groups for which the plan is
+    another one then. With -o markdown it is for a pull request; with --comment it is a comment there, which the next
+    plan replaces.
 
     Example: gitops-bg plan --worktree
     """
@@ -146,14 +148,14 @@ def _tell(output: Output, how: PlanFormat, found: Plan, before: Plan | None = No
         sys.stdout.flush()
     elif output.json:
         told = {"commit": found.commit} | ({"from": before.commit, "unchanged": _same(found, before)} if before else {})
-        output.data({**told, "apps": [_json(each) for each in found.apps]})
+        output.data({**told, "apps": list(map(_json, found.apps)), "groups": list(map(json_plan, found.groups))})
     else:
         _show(output, found, before)
 
 
 def _same(found: Plan, before: Plan) -> int:
-    """Return for how many apps the plan stays as it is."""
-    return len({each.app for each in before.apps} - {each.app for each in found.apps})
+    """Return for how many apps and groups the plan stays as it is."""
+    return len(before.outcomes.keys() - found.outcomes.keys())
 
 
 def _json(each: PlanOfApp) -> "PlannedAppJson":
@@ -174,17 +176,15 @@ def _json(each: PlanOfApp) -> "PlannedAppJson":
 
 def _show(output: Output, found: Plan, before: Plan | None) -> None:
     _show_apps(output, found.apps)
-    busy = sum(bool(each.actions) for each in found.apps)
+    for group in found.groups:
+        output.show(drawn_plan(group))
     if before is None:
-        said = f"{busy} of {len(found.apps)} apps have something to do at commit {found.commit[:10]}"
+        busy = sum(bool(each.actions) for each in found.shown.subjects)
+        said = f"{busy} of {counted(found.outcomes)} have something to do at commit {found.commit[:10]}"
     else:
-        change, stay = _counted(len(found.apps)), _counted(_same(found, before))
+        change, stay = counted(found.outcomes), counted(before.outcomes.keys() - found.outcomes.keys())
         said = f"{change} would change from {before.commit[:10]} to {found.commit[:10]}, {stay} would not"
     output.line(said, "dim")
-
-
-def _counted(apps: int) -> str:
-    return "1 app" if apps == 1 else f"{apps} apps"
 
 
 def _show_apps(output: Output, apps: Sequence[PlanOfApp]) -> None:

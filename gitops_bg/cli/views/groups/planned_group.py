@@ -40,6 +40,8 @@ class PlannedGroup:
     now: datetime
     asked_for: str = ""
     """The version that the plan is for as if group.yaml asked for it; empty where it does."""
+    refused: str = ""
+    """Why nothing of it is done now, and what mends that; empty where nothing stands in the way."""
 
     @property
     def rejections(self) -> tuple[Condition, ...]:
@@ -50,7 +52,13 @@ class PlannedGroup:
     def is_quiet(self) -> bool:
         """Whether nothing is to be done, now or later."""
         ahead = self.forecast
-        return not (self.actions or self.problems or ahead.ahead or ahead.answers or ahead.followers)
+        return not (self.actions or self.problems or self.refused or ahead.ahead or ahead.answers or ahead.followers)
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """What people would call the same plan."""
+        gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.decision.gates)
+        return self.decision.phase, self.actions, gates, self.problems, self.rejections, self.forecast
 
 
 def json_plan(found: PlannedGroup) -> "GroupPlanJson":
@@ -68,13 +76,14 @@ def json_plan(found: PlannedGroup) -> "GroupPlanJson":
         "requests": [to_json(each.request) | {"before": each.before, "after": each.after} for each in ahead.answers],
         "services": list(map(to_json, ahead.followers)),
         "actions": list(found.actions),
+        "refused": found.refused or None,
         "problems": [to_json(problem) for problem in found.problems],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
 
 
 def drawn_plan(found: PlannedGroup) -> Group:
-    """Return the plan for people."""
+    """Return the plan for people, without its commit."""
     return Group(*_parts(found))
 
 
@@ -85,7 +94,7 @@ def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
     if found.asked_for:
         how = f"as if group.yaml asked for {found.asked_for}; policies are asked once it does"
         yield _indented(said(how, "dim"))
-    for problem in found.problems:
+    for problem in [*found.problems, *([found.refused] if found.refused else [])]:
         yield _indented(said(f"! {problem}", "red"))
     for rejection in found.rejections:
         yield _indented(said(f"rejected: {rejection.reason}: {rejection.message}", "red"))
@@ -106,7 +115,6 @@ def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
         yield _indented(said(f"{_counted(ahead.same_answers)} answered as now", "dim"))
     if ahead.followers:
         yield _table(("SERVICE", "NOW", "THEN"), map(_change, ahead.followers))
-    yield said(f"at commit {found.commit[:10]}", "dim")
 
 
 def _indented(text: Text) -> Listing:
