@@ -18,6 +18,7 @@ from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners, round_of
 from gitops_bg.core.delivery import analyses, hooks, operators, outbox
+from gitops_bg.core.delivery.standing import note_standing
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -58,7 +59,7 @@ from gitops_bg.core.transitions.git.operator_requests import answer_older_retry,
 from gitops_bg.core.transitions.git.pulls import hear_pull_request
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.transitions.notifications.notifications import enqueue
-from gitops_bg.core.transitions.record.app_state import note_standing
+from gitops_bg.core.transitions.record.app_state import note_departure
 from gitops_bg.core.transitions.record.last_read import remember_last_read
 from gitops_bg.core.transitions.record.restore import restore_record
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
@@ -129,7 +130,8 @@ TELL: Steps = (
     note_divergence,  # main refuses the commit of an emergency
     note_beside,  # what people add to the promotion branch
     note_offer,  # the version that the agent itself puts on the promotion branch
-    note_standing,  # suspended, invalid, orphaned, rewritten
+    note_standing,  # suspended, invalid, adopted, rewritten
+    note_departure,  # its folder left main
     note_rollouts,  # when each rollout began, how long it waited, how it ended
     enqueue,  # notify the hooks that listen of what these steps did
 )

@@ -7,7 +7,7 @@ promotion: all lead only to a version that served before and that nothing speaks
 from dataclasses import dataclass
 
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.record import Lift, Record
+from gitops_bg.core.model.record import Delivery, Lift, Record
 from gitops_bg.core.model.version import Version
 
 
@@ -22,6 +22,7 @@ class WayBack:
 
 
 OPEN = WayBack()
+NEVER_SERVED = WayBack("never carried live traffic")
 
 
 def may_return_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
@@ -31,9 +32,12 @@ def may_return_without_gates(record: Record, version: Version, *, by_name: bool 
     `retry`, or by a promotion; a version that the agent chooses by itself must have served since. Pods and the age of
     the version are not considered.
     """
-    if not version.was_active:
-        return WayBack("never carried live traffic")
-    objection = record.objection(version.digest)
+    return speaks_against(record, version.digest, by_name=by_name) if version.was_active else NEVER_SERVED
+
+
+def speaks_against(record: Delivery, digest: str, *, by_name: bool = False) -> WayBack:
+    """What speaks against going back to a version that served, of an app or a release group; see above."""
+    objection = record.objection(digest)
     if objection is None or (by_name and objection.lifted in (Lift.SAID_SO, Lift.NAMED)):
         return OPEN
     if objection.lifted is None:

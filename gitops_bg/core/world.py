@@ -17,6 +17,7 @@ from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
+from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
@@ -363,6 +364,36 @@ class World:
     def is_selected_by_all(self, digest: str) -> bool:
         """Whether every active Service exists and selects a version."""
         return all(view is not None and view.digest == short(digest) for _, view in self.active_services)
+
+    # --- what the steps of `core.delivery` ask (`core.delivery.world.DeliveryWorld`) -------------------------
+
+    @property
+    def kind(self) -> SubjectKind:
+        """That it is an app."""
+        return self.spec.app.kind
+
+    @property
+    def is_in_main(self) -> bool:
+        """Whether main has its folder."""
+        return self.desired.in_git
+
+    @property
+    def ledger_at(self) -> tuple[str, int]:
+        """The last entry that Git has of it, by epoch and number."""
+        return self.observed.git.ledger_epoch, self.observed.git.ledger_sequence
+
+    @property
+    def history(self) -> tuple[str, str]:
+        """The commit that main has lost, and the one that the ledger was told of; empty: none."""
+        return self.record.git.lost, self.record.git.history
+
+    def with_history(self, lost: str, told: str) -> "World":
+        """The same world with that in its record."""
+        return self.with_part(replace(self.record.git, lost=lost, history=told))
+
+    def noting_of(self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = "") -> "World":
+        """The same world with one more ledger entry, about a version that may be forgotten, or about none."""
+        return self.noting(event, to=self.record.version(digest), reason=reason, by=by, commit=commit)
 
     # --- answers --------------------------------------------------------------------------------------------
 

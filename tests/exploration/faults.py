@@ -39,14 +39,14 @@ APP_FAULTS = (
     Fault(
         "a way without gates leads to what was rolled back",
         "way_back",
-        "objection = record.objection(version.digest)",
+        "objection = record.objection(digest)",
         "objection = None",
         "v2 on probation",
         3,
     ),
     Fault(
         "that it was bad is forgotten with the hold",
-        "transitions.traffic.holds",
+        "model.record",
         "for hold in said[-1:]]",
         "for hold in ()]",
         "no history kept",
@@ -54,9 +54,9 @@ APP_FAULTS = (
     ),
     Fault(
         "a promotion taken back makes a bad version good",
-        "transitions.traffic.holds",
-        "without_objection(world.record, version.digest) if cause.is_bad else world.record",
-        "without_objection(world.record, version.digest)",
+        "model.record",
+        "self.without_objection(hold.digest) if hold.cause.is_bad else self",
+        "self.without_objection(hold.digest)",
         "rolled back with a hold",
         4,
     ),
@@ -118,7 +118,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a lost record gets no holds back",
-        "transitions.record.restore",
+        "delivery.restore",
         "        holds=(*holds, *record.holds),\n        past_holds=(*past, *record.past_holds),\n",
         "",
         "rolled back with a hold",
@@ -199,7 +199,7 @@ APP_FAULTS = (
     Fault(
         "an abort puts no hold",
         "transitions.traffic.abort",
-        "    world = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)\n",
+        "    world = put_hold(world, version.digest, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)\n",
         "",
         "v2 candidate ready",
         2,
@@ -255,8 +255,8 @@ APP_FAULTS = (
     Fault(
         "what was never live is a place to go back to",
         "way_back",
-        "if not version.was_active:",
-        "if False:",
+        "if version.was_active else NEVER_SERVED",
+        "if True else NEVER_SERVED",
         "v2 candidate ready",
         3,
     ),
@@ -310,7 +310,7 @@ APP_FAULTS = (
     ),
     Fault(
         "holds are not kept",
-        "transitions.traffic.holds",
+        "model.record",
         "holds=(*record.holds, hold)",
         "holds=record.holds",
         "v2 on probation",

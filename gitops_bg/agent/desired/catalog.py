@@ -312,16 +312,20 @@ class Catalog:
         )
 
     def ledger_of(self, group: GroupKey, record: GroupRecord) -> tuple[LedgerPosition | None, str]:
-        """How far the ledger of a group got, None where nobody can tell, and why its file is not believed; where the
-        record is lost, with what the ledger knows of it, once it has what this agent decided by that record. Raises as
-        ``Repository.memory``.
+        """How far the ledger of a group got, None where nobody can tell, and why its file is not believed."""
+        at, lost = self._positions.get(group, NOWHERE), _is_lost(record)
+        is_known = self._ledger_is_known and not (lost and self.waits_to_tell(group))
+        return LedgerPosition(at.epoch, at.sequence) if is_known else None, self._doubts.get(group, "")
+
+    def memory_of(self, group: GroupKey, record: GroupRecord) -> LedgerMemory | None:
+        """What the ledger knows of a group whose record is lost, or began without it, once it has what this agent
+        decided by that record; None where nobody asks, or nobody can tell. Raises as ``Repository.memory``.
         """
-        doubt, lost = self._doubts.get(group, ""), not record.state.versions
-        if not self._ledger_is_known or (lost and self.waits_to_tell(group)):
-            return None, doubt
-        at = self._positions.get(group, NOWHERE)
-        memory = (self._repository.memory(group) if lost else None) or LedgerMemory()
-        return LedgerPosition(at.epoch, at.sequence, memory.serving, memory.legacy), doubt
+        branch = self._repository.settings.state_branch
+        is_unknown = bool(self.ledger_trouble or self._repository.unread_branch(branch)) or not self.seen
+        if is_unknown or not _is_lost(record) or self.waits_to_tell(group):
+            return None
+        return self._repository.memory(group) or LedgerMemory()
 
     def refused(self, group: GroupKey) -> str:
         """Why main takes no commit about a group, nor, where that is refused as well, its branch; or empty."""
@@ -407,6 +411,10 @@ class Catalog:
 
 def _needs_memory(reading: Reading, record: Record) -> bool:
     return bool(reading.followed.commit) and (not record.epoch or record.unrecalled)
+
+
+def _is_lost(record: GroupRecord) -> bool:
+    return record.unrecalled or not record.state.versions
 
 
 def _document(document: Document | None, reading: Reading, *, there: bool) -> Document | Missing:

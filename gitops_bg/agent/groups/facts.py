@@ -169,7 +169,8 @@ class GroupGatherer:
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, in_main)
         ledger, doubt = self._catalog.ledger_of(group, seen.record)
-        live = replace(live, ledger=ledger, ledger_doubt=doubt, verification=self._catalog.verification)
+        memory = self._catalog.memory_of(group, seen.record)
+        live = replace(live, ledger=ledger, memory=memory, ledger_doubt=doubt, verification=self._catalog.verification)
         return replace(live, **self._catalog.last_look.for_status)
 
     def _left_main(

@@ -41,9 +41,10 @@ class LeftGroups:
         """All that decides about a live group that ``main`` does not have."""
         spec = (seen.body or {}).get("spec") or {}
         policy, suspend = said_last(spec)
-        ledger, _ = self._catalog.ledger_of(group, seen.record)
+        (ledger, _), memory = self._catalog.ledger_of(group, seen.record), self._catalog.memory_of(group, seen.record)
         suspended = suspend is not None and suspend.lasts(now)
-        left = LeftGroup(group, policy, main=main, ledger=ledger, branch="" if suspended else self._branch(group))
+        branch = "" if suspended else self._branch(group)
+        left = LeftGroup(group, policy, main=main, ledger=ledger, memory=memory, branch=branch)
         left = self._with_successor(left, reading, seen.record)
         if policy is DeletionPolicy.KEEP:
             return left

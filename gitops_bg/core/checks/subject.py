@@ -11,6 +11,7 @@ from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
 from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdicts
 from gitops_bg.core.delivery import hooks
+from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.policies import LAST
 from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.model.actions import label
@@ -67,8 +68,7 @@ class AppSubject:
 
     def is_overruled(self, run: AnalysisRun) -> bool:
         """Whether the hold that came with the verdict was lifted since."""
-        ended, hold = run.finished_at, self.world.record.objection(run.digest)
-        return ended is not None and hold is not None and hold.lifted is not None and hold.since >= ended
+        return was_lifted_since(self.world.record, run)
 
     def is_judged_live(self, digest: str) -> bool:
         """Whether it serves, its analysis after promotion is not over, and traffic does not go back from it anyway."""

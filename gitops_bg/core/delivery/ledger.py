@@ -2,42 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.actions import PublishLedger
-from gitops_bg.core.model.record import LedgerEntry, Outbox
+from gitops_bg.core.model.record import Delivery, LedgerEntry
 
-
-class KeepsEntries(Protocol):
-    """A record, as far as the ledger is concerned."""
-
-    @property
-    def epoch(self) -> str:
-        """Tells its entries from those of another life of the record."""
-        ...
-
-    @property
-    def sequence(self) -> int:
-        """The number of its newest entry."""
-        ...
-
-    @property
-    def ledger(self) -> tuple[LedgerEntry, ...]:
-        """The entries that Git may not have yet."""
-        ...
-
-    @property
-    def ledger_claimed(self) -> int:
-        """The entry that Git claimed although the record never gave it out; 0: none."""
-        ...
-
-    @property
-    def outbox(self) -> Outbox:
-        """Whom it has told of which entry."""
-        ...
-
-
-Kept = TypeVar("Kept", bound=KeepsEntries)
+Kept = TypeVar("Kept", bound=Delivery)
 
 
 def noted(record: Kept, entry: LedgerEntry) -> Kept:
@@ -47,7 +18,7 @@ def noted(record: Kept, entry: LedgerEntry) -> Kept:
     if not record.epoch:
         raise ValueError(f"an entry without an epoch: {entry.event.value}")
     number = record.sequence + 1
-    return _with(record, sequence=number, ledger=(*record.ledger, replace(entry, sequence=number)))
+    return replace(record, sequence=number, ledger=(*record.ledger, replace(entry, sequence=number)))
 
 
 def news(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
@@ -60,9 +31,17 @@ def untold(record: Kept) -> Iterator[LedgerEntry]:
     return (entry for entry in record.ledger if entry.sequence > record.outbox.notified_sequence)
 
 
-def publication(record: KeepsEntries) -> tuple[PublishLedger, ...]:
-    """What to have Git write of a saved record."""
-    return (PublishLedger(record.epoch, record.ledger),) if record.ledger else ()
+def publication(record: Delivery) -> tuple[PublishLedger, ...]:
+    """What to have Git write of a saved record; nothing while it began without what the ledger knows: its state would
+    take the place of that.
+    """
+    return (PublishLedger(record.epoch, record.ledger),) if record.ledger and not record.unrecalled else ()
+
+
+def acknowledge_ledger(world: W) -> W:
+    """Forget the entries that have reached the state branch."""
+    at = world.ledger_at
+    return world if at is None else with_record(world, acknowledged(world.record, *at))
 
 
 def acknowledged(record: Kept, epoch: str, sequence: int) -> Kept:
@@ -75,7 +54,7 @@ def acknowledged(record: Kept, epoch: str, sequence: int) -> Kept:
     claimed = record.ledger_claimed if sequence <= record.ledger_claimed else 0
     if (waiting, claimed) == (record.ledger, record.ledger_claimed):
         return record
-    return _with(record, ledger=waiting, ledger_claimed=claimed)
+    return replace(record, ledger=waiting, ledger_claimed=claimed)
 
 
 def _counting_from(record: Kept, last: int) -> Kept:
@@ -88,8 +67,4 @@ def _counting_from(record: Kept, last: int) -> Kept:
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
     told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
     outbox = replace(record.outbox, notified_sequence=told)
-    return _with(record, sequence=last + len(waiting), ledger=waiting, ledger_claimed=last, outbox=outbox)
-
-
-def _with(record: Kept, **changes: object) -> Kept:
-    return replace(record, **changes)  # type: ignore[type-var]
+    return replace(record, sequence=last + len(waiting), ledger=waiting, ledger_claimed=last, outbox=outbox)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.groups.model import VersionStage, version_in
-from gitops_bg.core.groups.operators.holds import go_back, put_hold
+from gitops_bg.core.groups.operators.holds import go_back, hold_version, may_go_back
 from gitops_bg.core.groups.operators.requests import abort
-from gitops_bg.core.groups.subject import GroupSubject, digest_of, round_as
+from gitops_bg.core.groups.subject import GroupSubject, round_as
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.runs import AnalysisRun
@@ -22,20 +22,20 @@ class ActingGroup(GroupSubject):
 
     def versions(self) -> Iterator[str]:
         """Those of the record, with what their folders say now."""
-        return (digest_of(self.world, version.name) for version in self.world.record.state.versions)
+        return (self.world.digest_of(version.name) for version in self.world.record.state.versions)
 
     def coming(self) -> str:
         """The version that shall be active, and is not yet."""
         wanted, state = self.world.wanted, self.world.record.state
-        return digest_of(self.world, wanted) if state.stage(wanted) is VersionStage.CANDIDATE else ""
+        return self.world.digest_of(wanted) if state.stage(wanted) is VersionStage.CANDIDATE else ""
 
     def is_named(self, digest: str) -> bool:
         """Whether group.yaml names it, as it does before anything is measured: so that answers no pause."""
         return self.world.spec.active == version_in(digest)
 
     def way_back(self, run: AnalysisRun) -> str:
-        """The version that requests left for this one."""
-        return run.fallback
+        """The version that requests left for this one, unless something speaks against that."""
+        return run.fallback if may_go_back(self.world, run.fallback) else ""
 
     def with_part(self, part: HookState | Analyses | OperatorState) -> GroupWorld:
         """The same world with that in its record. Each try has a number of its own."""
@@ -43,7 +43,7 @@ class ActingGroup(GroupSubject):
 
     def noting(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
         """An entry without a commit: main did not ask for it."""
-        return self.world.noting(event, to=version_in(digest), reason=reason, by=by, asked=False)
+        return self.world.noting_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> GroupWorld:
         """Of what a group has is in its folders: what else somebody asks for is a commit."""
@@ -51,7 +51,7 @@ class ActingGroup(GroupSubject):
 
     def stop(self, digest: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
         """Put it on hold; main stays as it is."""
-        return put_hold(self.world, version_in(digest), cause, reason, by)
+        return hold_version(self.world, version_in(digest), cause, reason, by)
 
     def go_back(self, to: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
         """Begin the way back, and put what served on hold."""

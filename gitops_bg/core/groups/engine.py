@@ -9,17 +9,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery import analyses, hooks, operators, policies
+from gitops_bg.core.delivery.ledger import acknowledge_ledger
+from gitops_bg.core.delivery.restore import begun, recalled
+from gitops_bg.core.delivery.standing import note_standing, note_suspension
 from gitops_bg.core.groups.asking import step_of_group
 from gitops_bg.core.groups.contests import contest_moments, due_now
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.gating.suspension import note_suspension
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.operators.holds import lift_answered
+from gitops_bg.core.groups.operators.holds import go_back_still, lift_answered
 from gitops_bg.core.groups.operators.requests import answer_retry
 from gitops_bg.core.groups.plan import actions_of, write_to_git
 from gitops_bg.core.groups.record import GroupRecord
@@ -31,7 +33,7 @@ from gitops_bg.core.groups.registering import (
     reject_late_routes,
     reject_late_services,
 )
-from gitops_bg.core.groups.reporting.history import acknowledge_ledger, learnt, note_standing
+from gitops_bg.core.groups.reporting.history import learnt, note_refused_commit
 from gitops_bg.core.groups.reporting.situations import standing_of
 from gitops_bg.core.groups.reporting.status import (
     conditions_of,
@@ -41,7 +43,7 @@ from gitops_bg.core.groups.reporting.status import (
 )
 from gitops_bg.core.groups.routes.attaching import attach, attaching_moments
 from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
-from gitops_bg.core.groups.subject import digest_of, latest_start, round_of
+from gitops_bg.core.groups.subject import latest_start, round_of
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
@@ -65,6 +67,7 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     drop_services,  # services whose folder left a version
     register_versions,  # new folders are candidates
     reject_late_routes,  # what has passed gets nothing new
+    go_back_still,  # a way back whose record was lost
     reject_late_services,  # what serves changes no service without a promotion
     step_of_group(operators.answer_requests),  # what operators ask for
     step_of_group(analyses.take_measurements),  # a verdict may open the way, or lead back
@@ -76,7 +79,8 @@ STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
     tell_of_requests,  # who left main had them
     step_of_group(hooks.begin_hooks),  # who is asked about what is on its way
     step_of_group(analyses.begin_runs),  # analyses of what is on its way, or has arrived
-    note_standing,  # that files broke, main refuses a commit, or moved backwards
+    note_standing,  # that files broke, or main moved backwards
+    note_refused_commit,  # that main takes no commit of a way back
 )
 
 OF_MAIN = frozenset({forget_changed, lift_answered, answer_retry, drop_removed, drop_services, register_versions})
@@ -100,6 +104,14 @@ def decide_group(
     return decision if observed.foreign else learnt(desired, saved, decision)
 
 
+def _begun(world: GroupWorld) -> GroupRecord:
+    """The record, begun, and with what the ledger knows of a former life, once that can be read."""
+    record, memory = world.record, world.observed.memory
+    if not record.epoch:
+        record = begun(record, world.observed.uid, world.spec.retry, world.observed.requests)
+    return recalled(record, memory) if memory is not None else record
+
+
 def _at_rest(desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord) -> GroupDecision:
     """Nothing moves where main does not count and nobody can read what the record's main said: it has the routes."""
     record = replace(record, lost=desired.main.lost_after(record.lost))
@@ -117,7 +129,7 @@ def _decided(
         return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
     if record.succeeds and not desired.main.counts:
         return _at_rest(desired, observed, record)  # Whether the former name is gone, only a main that counts says.
-    world = succeed(world.with_record(epoch=record.life(observed.uid)))
+    world = succeed(replace(world, record=_begun(world)))
     if actions := taking_over(world):
         return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
     if unknown := why_not_succeeded(world) or why_unknown(world):
@@ -151,7 +163,7 @@ def _policies(world: GroupWorld) -> Iterable[datetime]:
     """When a policy says something else about the version that group.yaml names, and that is to be promoted."""
     if world.record.state.stage(world.spec.active) is not VersionStage.CANDIDATE:
         return ()
-    return policies.moments(round_of(world), digest_of(world, world.spec.active))
+    return policies.moments(round_of(world), world.digest_of(world.spec.active))
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:

@@ -20,7 +20,7 @@ from gitops_bg.core.groups.gating.hooks import hook_gates
 from gitops_bg.core.groups.gating.members import members_available, members_healthy
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
-from gitops_bg.core.groups.subject import digest_of, round_of
+from gitops_bg.core.groups.subject import round_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.questions import answered_once
@@ -34,11 +34,20 @@ def not_left(world: GroupWorld, version: str) -> GateResult | None:
     somebody says so. Whether this one is on hold itself, `not_on_hold` says.
     """
     override = world.record.override
-    if override is None or override.baseline != version or world.record.held(digest_of(world, version)) is not None:
+    if override is None or override.baseline != version or world.record.held(world.digest_of(version)) is not None:
         return None
     left, back = version_in(override.from_digest), version_in(override.to_digest)
     remedy = f"gitops-bg retry {world.key}, or set active: {back} and back"
     return GateResult(GateKind.HOLD, False, f"{left} was left for {back}: {override.reason}", remedy=remedy)
+
+
+def ledger_read(world: GroupWorld, version: str) -> GateResult | None:
+    """Shut where the record is lost, and nobody has read the ledger yet, which says what is on hold."""
+    if not world.record.unrecalled:
+        return None
+    reason = f"the record is lost, and nobody has read the ledger yet, which may have a hold on {version}"
+    remedy = "the agent tries again by itself; the condition GitReachable says what keeps it from Git"
+    return GateResult(GateKind.HOLD, open=False, reason=reason, remedy=remedy)
 
 
 def knows_routes(world: GroupWorld, version: str) -> GateResult:
@@ -77,7 +86,7 @@ def routes_ours(world: GroupWorld, version: str) -> GateResult | None:
 
 def _of_group(gate: AlikeGate) -> Gate:
     """A gate that an app has, too, about a version of the group."""
-    return alike(gate, round_of, digest_of)
+    return alike(gate, round_of, GroupWorld.digest_of)
 
 
 # What can be mended at once is said first.
@@ -89,6 +98,7 @@ BEFORE_MERGE: tuple[Gate, ...] = (
     services_ours,
     routes_ours,
     _of_group(requests_ours),
+    ledger_read,
     _of_group(not_on_hold),
     not_left,
     _of_group(live_version_not_being_measured),  # else nobody would know what was measured

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.delivery.ledger import acknowledged, noted
+from gitops_bg.core.delivery.restore import recalled
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupDecision
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import DeletionPolicy
@@ -44,6 +46,8 @@ class LeftGroup:
     """The main that its folder left."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
+    memory: LedgerMemory | None = None
+    """As `ObservedGroup.memory`."""
     branch: str = ""
     """The head of its promotion branch, where that is the agent's own, or main has it; empty: nothing is to go."""
     successor: str = ""
@@ -81,6 +85,8 @@ def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
     """
     if left.ledger is not None:
         record = acknowledged(record, left.ledger.epoch, left.ledger.sequence)
+    if left.memory is not None:
+        record = recalled(record, left.memory)
     is_kept = left.policy is DeletionPolicy.DELETE and bool(left.kept)
     is_awaited = not left.taken_over and (is_kept or bool(left.successor))
     if record.orphaned or is_awaited or not record.epoch:

@@ -7,10 +7,10 @@ Services follow several versions, the group's HTTPRoutes say which of them serve
 from collections.abc import Iterator
 
 from gitops_bg.core.groups.model import GroupGateway, version_number
-from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.routes.attaching import attached_at
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, HttpRule
 
 
@@ -53,7 +53,7 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
     led = _led_to(world)
     routed = {member.rpartition("-")[0] for member in led}
     if not overtaken & routed:
-        return overtaken if _by_ledger(world).active == version else frozenset()
+        return overtaken if _by_ledger(world).serving == version else frozenset()
     agree = {followed[service] for service in (overtaken | its) & routed} <= led
     is_on_its_way = any(member_name(service, version) in led for service in overtaken)
     return overtaken if agree and not is_on_its_way else frozenset()
@@ -77,9 +77,9 @@ def _led_to(world: GroupWorld) -> frozenset[str]:
     return frozenset[str]().union(*led_by_default(_routes(world), _attached(world)).values())
 
 
-def _by_ledger(world: GroupWorld) -> LedgerPosition:
+def _by_ledger(world: GroupWorld) -> LedgerMemory:
     """What the ledger says; nothing, where nobody has read it."""
-    return world.observed.ledger or LedgerPosition("", 0)
+    return world.observed.memory or LedgerMemory()
 
 
 def _overtaken(world: GroupWorld, version: str) -> frozenset[str]:
@@ -103,7 +103,7 @@ def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
     """
     newest = newest_followed(world)
     ledger = _by_ledger(world)
-    noted = version_number(ledger.legacy) if version_number(ledger.active) == newest else 0
+    noted = version_number(ledger.legacy) if version_number(ledger.serving) == newest else 0
     named = [number for number in _numbers_in_headers(world) if number < newest]
     legacy = max(named, default=noted or newest)
     served = {member for _, member in _services_that_follow(world)} | _backends(world)
@@ -166,11 +166,11 @@ def _either(world: GroupWorld) -> str:
     if version not in world.desired.versions or version_number(world.spec.active) < newest_followed(world):
         return ""
     overtaken, its = _overtaken(world, version), _its_own(world, version)
-    if not overtaken or not its or _led_to(world) or _by_ledger(world).active:
+    if not overtaken or not its or _led_to(world) or _by_ledger(world).serving:
         return ""
     followed, late = dict(_services_that_follow(world)), min(overtaken)
     pairs = " and ".join(f"{service} follows {followed[service]}" for service in (min(its), late))
-    unread = world.observed.ledger is None
+    unread = world.observed.memory is None
     why = "nobody has read the ledger yet" if unread else "the ledger does not say which of them is active"
     was = followed[late].removeprefix(f"{late}-")
     return (

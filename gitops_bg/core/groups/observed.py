@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.unread import UnreadReason
@@ -86,10 +87,6 @@ class LedgerPosition:
 
     epoch: str
     sequence: int
-    active: str = ""
-    """The version that served by then; empty where the ledger does not say it."""
-    legacy: str = ""
-    """The one before, which is kept warm."""
 
     def is_at(self, epoch: str, sequence: int) -> bool:
         """Whether this is the last entry."""
@@ -149,6 +146,8 @@ class ObservedGroup:
     """The branch of the group; None where there is none."""
     ledger: LedgerPosition | None = None
     """How far the ledger in Git got; None while nobody has looked."""
+    memory: LedgerMemory | None = None
+    """What the ledger knows, where the record is lost, or began while nobody could read that; None while nobody can."""
     verification: SourceVerification | None = None
     """What became of the commits of main, where they are verified; None where they are not."""
     unreachable: str = ""

@@ -9,7 +9,7 @@ from gitops_bg.core.delivery.policies import with_place
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.subject import digest_of, round_of, run_of_active, version_of
+from gitops_bg.core.groups.subject import round_of, run_of_active, version_of
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.policies.facts import Labels, Peer
 from gitops_bg.core.model.version import AppKey, GroupKey
@@ -21,7 +21,7 @@ def peer_of(world: GroupWorld, labels: Callable[[AppKey], Labels]) -> Peer:
     is_next = world.record.transition is None and world.record.state.stage(version) is VersionStage.CANDIDATE
     if seen.moving or not is_next:
         return seen
-    return with_place(round_of(world), seen, digest_of(world, version), gates_of(world, version))
+    return with_place(round_of(world), seen, world.digest_of(version), gates_of(world, version))
 
 
 def peer_on_record(key: GroupKey, record: GroupRecord, labels: Callable[[AppKey], Labels], asked_for: str = "") -> Peer:

@@ -9,9 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage, version_in
-from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.git.main import NO_MAIN, Main
-from gitops_bg.core.model.record import Hold, HookState, LedgerEntry, OperatorState, Outbox, Override
+from gitops_bg.core.model.record import Delivery, Override
 
 
 class TransitionKind(StrEnum):
@@ -85,8 +84,8 @@ class GroupMove:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRecord:
-    """The memory of one group."""
+class GroupRecord(Delivery):
+    """The memory of one group. A digest is that of a version with what its folder says (`GroupWorld.digest_of`)."""
 
     state: GroupState = GroupState()  # noqa: RUF009 - frozen
     """Versions, endpoints, registrations, and the last routes of the active and the legacy version."""
@@ -98,8 +97,6 @@ class GroupRecord:
     left: tuple[str, ...] = ()
     """The versions that requests left until then: by a move, or because one was taken back once they had moved."""
     deleted: tuple[DeletedVersion, ...] = ()
-    holds: tuple[Hold, ...] = ()
-    """What is not promoted until somebody says so: each a version with what its folder says (`subject.digest_of`)."""
     override: Override | None = None
     """What serves instead of what main names, because that failed, or somebody aborted it, until Git follows."""
     moves: tuple[GroupMove, ...] = ()
@@ -110,24 +107,8 @@ class GroupRecord:
     """Where they are to be attached instead, while that is on its way."""
     succeeds: str = ""
     """The name of the group that it takes over from, whose folder left main, until that one is gone."""
-    epoch: str = ""
-    """What tells its measurements and entries from those of a record that was lost."""
-    rollout: int = 0
-    """How many promotions were analysed, or asked about; each try is a new one."""
-    analyses: Analyses = Analyses()  # noqa: RUF009 - frozen
-    hook_state: HookState = HookState()  # noqa: RUF009 - frozen
-    """What hooks have answered about the version that group.yaml names, and the open manual gates."""
-    operator: OperatorState = OperatorState()  # noqa: RUF009 - frozen
-    outbox: Outbox = Outbox()  # noqa: RUF009 - frozen
-    """The messages to chats and hooks that have not been delivered yet."""
     alerted: tuple[str, ...] = ()
     """What lasts, and alerts have told already (`core.groups.notifications.messages`)."""
-    sequence: int = 0
-    """The number of the newest entry of the ledger."""
-    ledger: tuple[LedgerEntry, ...] = ()
-    """The entries that Git may not have yet (`core.delivery.ledger`)."""
-    ledger_claimed: int = 0
-    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
     late: tuple[tuple[str, str], ...] = ()
     """The services that came into the folder of a version when that had passed, each with the version: a rollback does
     not take them in, as nobody has ever judged them.
@@ -138,10 +119,6 @@ class GroupRecord:
     """The commit that main lacks although it was seen."""
     history: str = ""
     """The rewritten history that the ledger already knows of."""
-    invalid: str = ""
-    """The mistakes of its files that the ledger knows of; empty: none."""
-    orphaned: bool = False
-    """Whether the ledger knows that its folder left main."""
 
     def life(self, uid: str) -> str:
         """The epoch, also of a record that has none yet; ``uid`` is that of the live ReleaseGroup."""
@@ -158,10 +135,6 @@ class GroupRecord:
         override = self.override
         to = version_in(override.to_digest) if override is not None else ""
         return to if to and self.state.only(VersionStage.ACTIVE) != to else asked_for
-
-    def held(self, digest: str) -> Hold | None:
-        """The hold on a version with what its folder says, or None."""
-        return next((hold for hold in self.holds if hold.digest == digest), None)
 
     def back_from(self, asked_for: str) -> str:
         """The version that a rollback has group.yaml name instead of ``asked_for``: the legacy one; but the active one

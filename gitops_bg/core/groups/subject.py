@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.groups.gating import policies
 from gitops_bg.core.groups.gating.members import members_healthy
@@ -22,11 +23,6 @@ from gitops_bg.core.questions import answered_once
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
 
-def digest_of(world: GroupWorld, version: str) -> str:
-    """What a run is about: the version, and what its folder says."""
-    return f"{version}-{world.content(version)}"
-
-
 def version_of(run: AnalysisRun | HookRun) -> str:
     """The version that a run is about."""
     return version_in(run.digest)
@@ -35,7 +31,7 @@ def version_of(run: AnalysisRun | HookRun) -> str:
 def run_before(world: GroupWorld, version: str) -> AnalysisRun | None:
     """The analysis before the promotion of a version with what its folder says now; None: it has not begun."""
     run = world.record.analyses.run(PRE)
-    return run if run is not None and run.digest == digest_of(world, version) else None
+    return run if run is not None and run.digest == world.digest_of(version) else None
 
 
 def run_after(world: GroupWorld) -> AnalysisRun | None:
@@ -89,7 +85,7 @@ class GroupSubject:
         again measures again. A verdict after it is for as long as the version serves.
         """
         version = version_of(run)
-        is_asked_for = self.world.spec.active == version and run.digest == digest_of(self.world, version)
+        is_asked_for = self.world.spec.active == version and run.digest == self.world.digest_of(version)
         return run.stage is POST or is_asked_for
 
     def goes_forward(self, digest: str) -> bool:
@@ -108,8 +104,9 @@ class GroupSubject:
         return self.world.record.state.stage(self.world.wanted) is VersionStage.LEGACY
 
     def is_overruled(self, run: AnalysisRun) -> bool:
-        """Whether somebody named the version again once its failure was answered."""
-        return self.world.record.override is None and self.world.spec.active == version_of(run)
+        """Whether somebody named the version again, or has it tried again, once its failure was answered."""
+        is_named = self.world.record.override is None and self.world.spec.active == version_of(run)
+        return is_named and was_lifted_since(self.world.record, run)
 
     def is_judged_live(self, digest: str) -> bool:
         """Whether it serves, its analysis after the promotion is not over, and the group does not go back anyway."""
@@ -150,7 +147,7 @@ class GroupSubject:
         if run.type is HookType.ROLLBACK and is_left:
             return False  # If it stays after all, its hooks are asked anew.
         is_asked_for = self.world.spec.active == version or may_lead_back
-        return is_asked_for and run.digest == digest_of(self.world, version)
+        return is_asked_for and run.digest == self.world.digest_of(version)
 
     def anew(self, digest: str) -> str:
         """Another content is asked about anew, and the same one once somebody asked for another version."""

@@ -41,6 +41,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
         left=was.left,
         deleted=was.deleted,
         holds=tuple(replace(each, sequence=0) for each in was.holds),  # Its ledger begins anew: any retry is newer.
+        past_holds=was.past_holds,
         override=was.override,
         moves=was.moves,
         rollout=was.rollout,

@@ -15,7 +15,7 @@ from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.groups.asking import acting_group
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.operators.holds import put_hold
+from gitops_bg.core.groups.operators.holds import hold_version
 from gitops_bg.core.groups.plan import (
     after_of,
     awaited_member,
@@ -29,7 +29,6 @@ from gitops_bg.core.groups.plan import (
 )
 from gitops_bg.core.groups.record import MOST_MOVES, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
-from gitops_bg.core.groups.subject import digest_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.record import Cause, Event
@@ -161,7 +160,7 @@ def give_up(world: GroupWorld) -> GroupWorld:
     moving = world.record.transition
     if moving is None or moving.withdrawn:
         return world
-    hold = world.record.held(digest_of(world, moving.target))
+    hold = world.record.held(world.digest_of(moving.target))
     if hold is not None and not moving.goes_back:
         return _withdrawn(world, moving, hold.why)
     if world.now < deadline_of(world, moving):
@@ -175,7 +174,7 @@ def give_up(world: GroupWorld) -> GroupWorld:
     reason = f"{waited}: {obstacle_of(world) or 'the Gateway did not take its routes'}"
     if moving.goes_back:
         return _withdrawn(world, moving, reason)  # Nothing holds a way back: it begins again.
-    return _withdrawn(put_hold(world, moving.target, Cause.LATE, reason), moving, reason)
+    return _withdrawn(hold_version(world, moving.target, Cause.LATE, reason), moving, reason)
 
 
 def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
@@ -236,7 +235,8 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     )
     move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
     moves = (*world.record.moves, move)[-MOST_MOVES:]
-    world = world.with_record(
+    cleared = world.record.without_objection(world.digest_of(moving.target))
+    world = replace(world, record=cleared).with_record(
         state=after,
         transition=None,
         leaving=leaving,
@@ -247,7 +247,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     )
     if moving.kind is TransitionKind.ROLLBACK:
         return world  # It is not analysed (I6).
-    return await_verdict(world, digest_of(world, moving.target), moving.source, acting_group)
+    return await_verdict(world, world.digest_of(moving.target), moving.source, acting_group)
 
 
 def _is_taken(world: GroupWorld, moving: Transition) -> bool:

@@ -26,7 +26,8 @@ from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.hooks import HookRun
-from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState, with_part
+from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState
+from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.model.version import GroupKey, Source
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
@@ -64,7 +65,7 @@ class GroupWorld:
     def with_part(self, part: Analyses | HookState | OperatorState) -> "GroupWorld":
         """The world with ``part`` in its record; each try to promote a version has a number of its own."""
         kept = part.within(MOST_RUNS, MOST_RUNS) if isinstance(part, Analyses) else part
-        record = with_part(self.record, kept)
+        record = self.record.with_part(kept)
         runs: tuple[AnalysisRun | HookRun, ...] = (*record.analyses.runs, *record.hook_state.runs)
         record = replace(record, rollout=max((record.rollout, *(run.rollout for run in runs))))
         return self if record == self.record else replace(self, record=record)
@@ -96,6 +97,46 @@ class GroupWorld:
             reason=reason,
         )
         return replace(self, record=noted(self.record, entry))
+
+    # --- what the steps of `core.delivery` ask (`core.delivery.world.DeliveryWorld`) ------------------------------
+
+    @property
+    def kind(self) -> SubjectKind:
+        """That it is a release group."""
+        return self.key.kind
+
+    @property
+    def is_in_main(self) -> bool:
+        """Whether main has its folder: of one that left, another function decides (`core.groups.leaving`)."""
+        return True
+
+    @property
+    def ledger_at(self) -> tuple[str, int] | None:
+        """The last entry that Git has of it, by epoch and number; None while nobody has looked."""
+        at = self.observed.ledger
+        return (at.epoch, at.sequence) if at is not None else None
+
+    @property
+    def suspended_by(self) -> Source:
+        """The commit that suspended it, or ended that; main's head without an author where that is unknown."""
+        return self.desired.suspended_by or Source(self.desired.commit)
+
+    @property
+    def history(self) -> tuple[str, str]:
+        """The commit that main has lost, and the one that the ledger was told of; empty: none."""
+        return self.record.lost, self.record.history
+
+    def with_history(self, lost: str, told: str) -> "GroupWorld":
+        """The world with that in its record."""
+        return self.with_record(lost=lost, history=told)
+
+    def noting_of(
+        self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
+    ) -> "GroupWorld":
+        """The world with one more ledger entry, about a version or about none."""
+        return self.noting(event, to=version_in(digest), reason=reason, by=by, source=Source(commit))
+
+    # --- what its own steps ask -------------------------------------------------------------------------------
 
     def telling(self, notice: Notice, message: str) -> "GroupWorld":
         """The world with one more thing that only Kubernetes is told."""
@@ -199,6 +240,10 @@ class GroupWorld:
         """What identifies the folder of a version; empty where it has none."""
         found = self.desired.versions.get(version)
         return found.content if found else ""
+
+    def digest_of(self, version: str) -> str:
+        """What a run, or a hold, is about: the version, and what its folder says."""
+        return f"{version}-{self.content(version)}"
 
 
 def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:

@@ -7,7 +7,7 @@ resourceVersion. It holds nothing that can be seen in the cluster or in Git.
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
+from typing import Self
 
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -457,30 +457,89 @@ ANSWERED_BEFORE = 19
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState | LastRead
 
 
+PAST_HOLDS = 100
+"""How many lifted holds a record keeps."""
+
+
 @dataclass(frozen=True, slots=True)
-class Record:
-    """All that the agent remembers of one app. A new app has the empty record."""
+class Delivery:
+    """What the records of apps and of release groups have in common: the memory of `core.delivery`."""
 
     epoch: str = ""
     """Tells the ledger entries of one life of the record from those of another; made from the object's uid."""
     sequence: int = 0
     """The sequence number of the newest ledger entry."""
     rollout: int = 0
+    """The number of the newest try to promote a version."""
+    holds: tuple[Hold, ...] = ()
+    """The holds in force."""
+    past_holds: tuple[Hold, ...] = ()
+    """Lifted holds whose digests have not served since, oldest first: no rollback leads to these digests."""
+    analyses: Analyses = field(default=Analyses())
+    hook_state: HookState = HookState()
+    outbox: Outbox = Outbox()
+    operator: OperatorState = OperatorState()
+    unrecalled: bool = False
+    """The record began while the ledger could not be read."""
+    invalid: str = ""
+    """The problems that the ledger already knows of."""
+    orphaned: bool = False
+    """Whether the ledger knows that its folder left main."""
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Entries that have not reached Git yet."""
+    ledger_claimed: int = 0
+    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
+
+    def held(self, digest: str) -> Hold | None:
+        """The hold in force on this digest, or None."""
+        return next((hold for hold in self.holds if hold.digest == digest), None)
+
+    def objection(self, digest: str) -> Hold | None:
+        """What speaks against this digest: the hold on it, or a lifted hold since which it has not served;
+        else None.
+        """
+        return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
+
+    def with_hold(self, hold: Hold) -> Self:
+        """Return a copy with one more hold. One that does not speak against the version itself does not erase that the
+        version was bad before.
+        """
+        record = self.without_objection(hold.digest) if hold.cause.is_bad else self
+        return replace(record, holds=(*record.holds, hold))
+
+    def with_lifted(self, digest: str, how: Lift) -> Self:
+        """Return a copy in which nothing holds a digest. A cause against the version itself stays as a fact; any other
+        is gone with the hold.
+        """
+        said = [hold for hold in (*self.past_holds, *self.holds) if hold.digest == digest and hold.cause.is_bad]
+        kept = [replace(hold, lifted=how, awaits=None) for hold in said[-1:]]
+        record = self.without_objection(digest)
+        return replace(record, past_holds=(*record.past_holds, *kept)[-PAST_HOLDS:])
+
+    def without_objection(self, digest: str) -> Self:
+        """Return a copy without anything that speaks against a digest: itself where nothing does."""
+        if self.objection(digest) is None:
+            return self
+        holds, past = (tuple(one for one in each if one.digest != digest) for each in (self.holds, self.past_holds))
+        return replace(self, holds=holds, past_holds=past)
+
+    def with_part(self, part: Part) -> Self:
+        """Return a copy with ``part`` in place of the part of that type; this very record where it has that part."""
+        name = _NAMES[type(part)]
+        return self if getattr(self, name) == part else replace(self, **{name: part})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Delivery):
+    """All that the agent remembers of one app. A new app has the empty record."""
+
     last_version: int = 0
     versions: tuple[Version, ...] = ()
     """Ordered by number."""
     rollouts: tuple[Rollout, ...] = ()
     """The last ones, oldest first (``core.transitions.record.rollouts``)."""
-    holds: tuple[Hold, ...] = ()
-    """The holds in force."""
-    past_holds: tuple[Hold, ...] = ()
-    """Lifted holds whose digests have not served since, oldest first: no rollback leads to these digests."""
     routing: Routing = Routing()
     git: SeenInGit = SeenInGit()
-    analyses: Analyses = field(default=Analyses())
-    hook_state: HookState = HookState()
-    outbox: Outbox = Outbox()
-    operator: OperatorState = OperatorState()
     last_read: LastRead = LastRead()
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
@@ -492,15 +551,6 @@ class Record:
     """Since when another app has its Services; its pods stay warm for a while."""
     released: bool = False
     """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
-    unrecalled: bool = False
-    """The record began while the ledger could not be read."""
-    invalid: str = ""
-    """The problems that the ledger already knows of."""
-    orphaned: bool = False
-    ledger: tuple[LedgerEntry, ...] = ()
-    """Entries that have not reached Git yet."""
-    ledger_claimed: int = 0
-    """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
 
     def version(self, digest: str) -> Version | None:
         """The version of this digest, or None."""
@@ -521,16 +571,6 @@ class Record:
         """Whether a version stays up because its successor has no verdict yet."""
         run = self.run(AnalysisStage.POST)
         return run is not None and run.fallback == digest and run.open
-
-    def held(self, digest: str) -> Hold | None:
-        """The hold in force on this digest, or None."""
-        return next((hold for hold in self.holds if hold.digest == digest), None)
-
-    def objection(self, digest: str) -> Hold | None:
-        """What speaks against this digest: the hold on it, or a lifted hold since which it has not served;
-        else None.
-        """
-        return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
 
     @property
     def withdrawn(self) -> str:
@@ -553,20 +593,5 @@ class Record:
         others = [version for version in self.versions if version.digest != changed.digest]
         return replace(self, versions=tuple(sorted([*others, changed], key=lambda version: version.number)))
 
-    def with_part(self, part: Part) -> "Record":
-        """Return a copy with ``part`` in place of the part of that type; this very record where it has that part."""
-        return with_part(self, part)
-
 
 _NAMES = {type(each.default): each.name for each in fields(Record) if is_dataclass(each.default)}
-
-
-R = TypeVar("R")
-
-
-def with_part(record: R, part: Part) -> R:
-    """A record, of an app or of a release group, with ``part`` in place of its part of that type; itself where it has
-    that part.
-    """
-    name = _NAMES[type(part)]
-    return record if getattr(record, name) == part else replace(record, **{name: part})  # type: ignore[type-var]

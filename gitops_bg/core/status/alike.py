@@ -4,7 +4,6 @@ from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.delivery.gates import begins_after
-from gitops_bg.core.delivery.ledger import KeepsEntries
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun, why
@@ -12,6 +11,7 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification
+from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.subject import SubjectKind
 
@@ -97,7 +97,7 @@ def history_rewritten(lost: str) -> Condition:
     return Condition(HISTORY_REWRITTEN, False, "HistoryKept", "main contains all that was seen of it")
 
 
-def ledger_trusted(record: KeepsEntries, doubt: str, seen: tuple[str, int] | None, kind: SubjectKind) -> Condition:
+def ledger_trusted(record: Delivery, doubt: str, seen: tuple[str, int] | None, kind: SubjectKind) -> Condition:
     """Whether anything in the ledger speaks against the record: that is never believed, and always said.
 
     ``doubt``: why its file is not believed. ``seen``: the epoch and the number of its last entry; None: nobody looked.
@@ -111,7 +111,7 @@ def ledger_trusted(record: KeepsEntries, doubt: str, seen: tuple[str, int] | Non
     return Condition(LEDGER_TRUSTED, True, "Trusted", "the ledger says nothing against the record")
 
 
-def _behind(record: KeepsEntries, seen: tuple[str, int] | None, kind: SubjectKind) -> str:
+def _behind(record: Delivery, seen: tuple[str, int] | None, kind: SubjectKind) -> str:
     """That the ledger lost what it had. Positions of another epoch cannot be compared."""
     if seen is None or seen[0] not in ("", record.epoch):
         return ""

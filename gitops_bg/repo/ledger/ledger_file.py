@@ -133,6 +133,7 @@ def _of_group(record: GroupRecord) -> SubjectState:
         candidate=candidate_now,
         legacy=legacy_now,
         holds=record.holds,
+        past_holds=record.past_holds,
         served=tuple(filter(None, (legacy, active))),
     )
 

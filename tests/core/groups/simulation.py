@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from gitops_bg.core.delivery.ledger import news
+from gitops_bg.core.delivery.ledger import news, publication
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -67,6 +67,11 @@ from tests.core.groups.notation import NOW
 
 STORE = GroupKey("shop", "store")
 GATEWAY = GroupGateway((ParentRef("public"),), deny=Deny(backend=Backend("deny", 80)))
+
+
+def _is_lost(record: GroupRecord) -> bool:
+    """Whether the ledger is asked what it knows."""
+    return record.unrecalled or not record.state.versions
 
 
 class Died(Exception):
@@ -254,13 +259,10 @@ class World:
             main_refused=trouble,
             branch=GroupBranch(self.branch, "b" * 40, "v1", is_own=True) if self.branch else None,
             pull=self.pull,
-            ledger=self._ledger() if self.reads_ledger else None,
+            ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence) if self.reads_ledger else None,
+            memory=self.git.memory if self.reads_ledger and _is_lost(self.record) else None,
             requests=tuple(self.requests),
         )
-
-    def _ledger(self) -> LedgerPosition:
-        at, memory = self.git.position, self.git.memory
-        return LedgerPosition(at.epoch, at.sequence, memory.serving, memory.legacy)
 
     def _former(
         self, record: GroupRecord, services: dict[str, StableService], routes: dict[str, LiveRoute]
@@ -276,6 +278,12 @@ class World:
         self.key, self.former = GroupKey(STORE.namespace, name), self.record
         self.formers_own, self.record, self.there = {*self.routes, *self.services}, GroupRecord(), False
         self.git = Document()
+
+    def lose_record(self) -> None:
+        """Somebody deletes the ReleaseGroup. What has pods keeps them."""
+        runs = (MemberState.RUNNING, MemberState.CANDIDATE)
+        self.kept = {app for app, state in self.member_states().items() if state in runs}
+        self.record, self.there, self.uid = GroupRecord(), False, "another"
 
     def _measured(self) -> Iterator[MeasurementResult]:
         for each in self.asked:
@@ -380,7 +388,7 @@ class World:
     def _published(self) -> int:
         """Have the ledger take what the saved record has for it; whether there was anything."""
         batch = LedgerBatch(self.record.epoch, self.record.ledger, state_of(self.record))
-        if not batch.entries or not self.takes_ledger or self._has(batch):
+        if not publication(self.record) or not self.takes_ledger or self._has(batch):
             return 0
         self.git, fresh = self.git.taking(batch)
         self.written += fresh

@@ -278,7 +278,7 @@ def test_a_version_that_does_not_pass_after_its_promotion_is_left_and_git_is_tol
     assert commit.reason.startswith(f"post-promotion analysis {found.lower()}: smoke")
     assert world.record.moves[-1].reason == commit.reason
     assert not world.held, "Git has followed"
-    assert world.events[-2:] == ["aborted", "rolled-back"]
+    assert world.events[-3:] == ["aborted", "rolled-back", "hold-lifted"]
 
 
 def test_where_main_takes_no_commit_the_group_says_so_and_promotes_the_same_content_not_again() -> None:

@@ -407,7 +407,7 @@ def test_that_a_muted_hook_led_back_is_told() -> None:
     world.answers_with["alarm"] = YES
     world.after(30).settle()
     assert world.stages == "v1A v2C"
-    assert [event for event, _ in world.told][-2:] == [Event.ABORTED, Event.ROLLED_BACK]
+    assert [event for event, _ in world.told][-3:] == [Event.ABORTED, Event.ROLLED_BACK, Event.HOLD_LIFTED]
 
 
 def test_what_a_hook_says_of_the_version_on_its_way_is_no_answer_about_the_one_that_serves() -> None:

@@ -19,7 +19,7 @@ from gitops_bg.core.model.spec import DeletionPolicy
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE
 
-RECORD = GroupRecord(GroupState((GroupVersion("v1", VersionStage.ACTIVE, NOW),)), epoch="e")
+RECORD = GroupRecord(state=GroupState((GroupVersion("v1", VersionStage.ACTIVE, NOW),)), epoch="e")
 ALL = LeftGroup(STORE, DeletionPolicy.DELETE, "", ("store",), ("auth", "cart"), ("auth-v1", "cart-v1"))
 SERVES = "v1 serves on, with its Services and routes, and nothing of it moves any more"
 ENDS = "it ends, as deletionPolicy: delete says"

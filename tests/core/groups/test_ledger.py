@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.delivery.ledger import acknowledge_ledger
 from gitops_bg.core.groups.observed import LedgerPosition
-from gitops_bg.core.groups.reporting.history import acknowledge_ledger
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
@@ -63,7 +63,8 @@ def test_a_move_says_from_where_to_where_and_why() -> None:
     (verdict,) = [entry for entry in world.written if entry.event is Event.ABORTED]
     assert verdict.to_version == 2
     assert verdict.reason.startswith("post-promotion analysis failed")
-    assert world.written[-1].reason == verdict.reason
+    assert world.written[-2].reason == verdict.reason
+    assert (world.written[-1].event, world.written[-1].to_version) == (Event.HOLD_LIFTED, 2)
 
 
 def test_what_is_taken_back_says_which_version_stays() -> None:

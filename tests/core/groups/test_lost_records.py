@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.record import GroupRecord, MemberState
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState, VersionState
 from tests.core.groups.simulation import GATEWAY, World, store, version
@@ -24,10 +24,7 @@ def late(**changes: object) -> World:
 
 def lost(world: World) -> World:
     """Somebody deleted the ReleaseGroup."""
-    world.kept = {
-        app for app, state in world.member_states().items() if state in (MemberState.RUNNING, MemberState.CANDIDATE)
-    }
-    world.record, world.there, world.uid = GroupRecord(), False, "another"
+    world.lose_record()
     world.trail.clear()
     return world
 

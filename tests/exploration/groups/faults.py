@@ -86,10 +86,18 @@ GROUP_FAULTS = (
     Fault(
         "the number of an entry is given out twice",
         "delivery.ledger",
-        "_with(record, sequence=number, ledger",
-        "_with(record, sequence=number - 1, ledger",
+        "replace(record, sequence=number, ledger",
+        "replace(record, sequence=number - 1, ledger",
         "group: lost records",
         4,
+    ),
+    Fault(
+        "a hold is lost with its record",
+        "delivery.restore",
+        "for found in (memory.holds, memory.past_holds)",
+        "for found in ((), ())",
+        "group: on hold, and a record lost",
+        3,
     ),
     Fault(
         "requests that moved when the record was lost go back to no pods",
@@ -141,9 +149,9 @@ GROUP_FAULTS = (
     ),
     Fault(
         "a hold is forgotten though nobody has said so",
-        "groups.operators.holds",
-        "if each.digest == asked_for)",
-        "if False)",
+        "delivery.holds",
+        "if hold.digest != wanted:",
+        "if True:",
         "group: operators",
         3,
     ),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.groups.decision import CommitActive, GroupAction, GroupGitAction
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.model import VersionStage
@@ -273,14 +274,14 @@ class Life(Resting[State]):
     def fetch(self, state: State, who: str) -> State:
         """An agent reads main, and how far the ledger is."""
         git = self.git(state)
-        at, memory = git.ledger.position, git.ledger.memory
-        ledger = (at.epoch, at.sequence, memory.serving, memory.legacy)
+        at = git.ledger.position
         return self.with_agent(
             state,
             who,
             self.agent(state, who)._replace(
                 main=git.main,
-                ledger=ledger,
+                ledger=(at.epoch, at.sequence),
+                memory=git.ledger.memory,
                 branch=git.branch.version if git.branch is not None else "",
                 refused=self.agent(state, who).refused and git.protected,  # Until then it is tried again now and then.
             ),
@@ -333,7 +334,7 @@ class Life(Resting[State]):
         record = self.record(state)
         batch = LedgerBatch(record.epoch, record.ledger, state_of(record))
         agent = agent._replace(
-            batch=batch if batch.entries and self.cluster(state).exists else None,
+            batch=batch if publication(record) and self.cluster(state).exists else None,
             git=outcome.git,
             measures=outcome.measures,
             calls=outcome.calls,
@@ -354,6 +355,8 @@ class Life(Resting[State]):
         answered = tuple(each for each in cluster.requests if after.operator.has_answered(each.id))
         promises.saved(before, after, newest, self.head_of(state, who))
         promises.answered(before, after, self.head_of(state, who), answered)
+        if not self.rules.second:  # A second agent may not have read yet what the ledger has.
+            promises.recalled(before, after, self.git(state).ledger, self.head_of(state, who))
         left = tuple(each for each in cluster.requests if each not in answered)
         up = frozenset(name for name in cluster.up if runs(after, name))
         promises.taken_away(cluster, cluster.up - up)

@@ -15,7 +15,7 @@ from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
@@ -85,7 +85,8 @@ class Passes:
         """What the engine says where the agent sees this; ``pods``: the cluster whose pods its cache still shows."""
         head, main = self.pools.main[agent.main][-1], self._read(agent, record)
         asked = (agent.measures, agent.calls) if said is not NOTHING else ()
-        key = (head, main, agent.ledger, agent.refused, agent.branch, cluster, record, said, asked, pods)
+        memory = self._memory(agent, self.pools.record[record])
+        key = (head, main, agent.ledger, memory, agent.refused, agent.branch, cluster, record, said, asked, pods)
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = self._decide(agent, cluster, record, said, pods)
@@ -145,8 +146,15 @@ class Passes:
             main_refused="main is protected" if agent.refused else "",
             branch=GroupBranch("gitops-bg/store", agent.branch, agent.branch, is_own=True) if agent.branch else None,
             ledger=LedgerPosition(*agent.ledger) if agent.ledger is not None else None,
+            memory=self._memory(agent, record),
             requests=cluster.requests,
         )
+
+    @staticmethod
+    def _memory(agent: Agent, record: GroupRecord) -> LedgerMemory | None:
+        """What the ledger knows, where the record is lost, and the ledger has all that the agent has for it."""
+        is_lost = record.unrecalled or not record.state.versions
+        return agent.memory if is_lost and agent.batch is None else None
 
 
 def _status(call: HookCall, said: Said) -> int:
@@ -261,7 +269,12 @@ def canonical(record: GroupRecord) -> GroupRecord:
 def as_decided_from(ledger: Document) -> Document:
     """A file of the ledger without what no decision on a group reads."""
     state = ledger.state
-    kept = SubjectState(active=state.active, legacy=state.legacy, served=state.served[-2:])
+    holds, past = (
+        tuple(replace(one, since=LONG_AGO, sequence=0) for one in each) for each in (state.holds, state.past_holds)
+    )
+    kept = SubjectState(
+        active=state.active, legacy=state.legacy, served=state.served[-2:], holds=holds, past_holds=past
+    )
     return Document(kept, ledger.position)
 
 

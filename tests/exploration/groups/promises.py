@@ -165,6 +165,8 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
             raise broken(
                 f"it rolls back to {moving.target}, and the newest main that was decided from names {newest.active}"
             )
+        if is_left and newest.active != moving.target and after.objection(content_of(known, moving.target)) is not None:
+            raise broken(f"it rolls back to {moving.target} by itself, which failed before")
 
 
 def _are_numbered(before: GroupRecord, after: GroupRecord, numbers: list[int]) -> None:
@@ -210,6 +212,17 @@ def answered(before: GroupRecord, after: GroupRecord, known: Commit, requests: t
             asks_back = run is not None and known.active == run.fallback
             if is_judged and after.state.only(ACTIVE) == version and after.override is None and not asks_back:
                 raise broken(f"somebody aborted {version}, which serves on")
+
+
+def recalled(before: GroupRecord, after: GroupRecord, ledger: Document, known: Commit) -> None:
+    """What the ledger has on hold stays so where a record is made anew."""
+    if after.unrecalled or not (before.unrecalled or not before.epoch):
+        return
+    for hold in ledger.state.holds:
+        version = version_in(hold.digest)
+        is_said = version != known.active or hold.digest != content_of(known, version)
+        if not is_said and after.held(hold.digest) is None:
+            raise broken(f"{version} was on hold, as the ledger says, and is not any more, since the record was lost")
 
 
 def told(ledger: Document, batch: LedgerBatch, fresh: tuple[LedgerEntry, ...]) -> None:

@@ -30,6 +30,9 @@ ASKED_ABOUT = (*NAMED, YES)
 JUDGED = (*NAMED, YES, YES, A, A, A)
 """Version 2 serves, and both its metrics and its rollback hook may lead back."""
 
+HELD = (*NAMED, ("act", "a", "Failed"), S)
+"""Version 2 was measured, and is on hold; the ledger knows it."""
+
 PLAIN = GroupSpec("v1", gateway=GATEWAY)
 ONCE = Plan((Metric("errors", "web", count=1),))
 ANALYSED = replace(PLAIN, pre_promotion_analysis=ONCE, post_promotion_analysis=ONCE)
@@ -82,6 +85,7 @@ GROUP_SEEDS = (
     _seed("lost records", V2, "lost crash foreign gateway", 100),
     _seed("a record lost on the way", NAMED, "lost crash gateway pods", 590),
     _seed("three versions, and a record lost", V3_NAMED, "lost crash gateway remove", 620, versions=THREE),
+    _seed("on hold, and a record lost", HELD, "lost crash fix analysis", 130, spec=ANALYSED),
     _seed("two agents", V2_READY, "crash fix", 80, second=True),
     _seed("two agents, v2 live", V2, "crash suspend", 50, second=True),
     _seed("a cache that lags", NAMED, "stale pods crash gateway", 790),

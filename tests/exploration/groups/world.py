@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.observed import Request
@@ -93,8 +94,10 @@ class Agent(NamedTuple):
 
     main: int = -1
     """The main it has read; -1: nobody has looked yet."""
-    ledger: tuple[str, int, str, str] | None = None
+    ledger: tuple[str, int] | None = None
     """How far the ledger is, as it has read it."""
+    memory: LedgerMemory = LedgerMemory()
+    """What it knows, likewise."""
     refused: bool = False
     """Main did not take its last commit."""
     branch: str = ""

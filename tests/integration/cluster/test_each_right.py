@@ -180,7 +180,7 @@ def release_groups(scene: Scene) -> None:
     scene.cluster.add_ready_endpoint(key.namespace, "cart-v1")
     subject.carry_out(key, SPEC, ApplyGroup())
     subject.observe(key, subject.seen(key), SPEC, {}, [key])
-    decision = GroupDecision((), GroupRecord(group("v1A", "cart@v1")), Phase.HEALTHY, ())
+    decision = GroupDecision((), GroupRecord(state=group("v1A", "cart@v1")), Phase.HEALTHY, ())
     subject.save(subject.seen(key), decision, "c1", NOW)
     for action in (ApplyRoute(ROUTE), DeleteRoute("store"), FollowMember("cart", "cart-v1"), DeleteService("cart")):
         subject.carry_out(key, SPEC, action)

@@ -102,9 +102,9 @@ def told(key: GroupKey, planned: Aborting, after: GroupRecord) -> "tuple[Aborted
     stopped = planned.stops if is_left else [each for each in planned.stops if each in map(version_in, held)]
     if not stopped:
         names, now = ", ".join(planned.stops), live or "nothing"
-        raise CommandFailed(
-            f"{key}: too late to abort {names}; live traffic is with {now}; see `gitops-bg history {key}`"
-        )
+        bad = next((each for each in after.past_holds if version_in(each.digest) == planned.goes_to), None)
+        why = f"{planned.goes_to} failed before ({bad.why})" if bad is not None else f"too late to abort {names}"
+        raise CommandFailed(f"{key}: {why}; live traffic is with {now}; see `gitops-bg history {key}`")
     where = f"went back to {live}" if live != planned.live else f"stays with {live or 'nothing'}"
     return (
         {

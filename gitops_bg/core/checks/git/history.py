@@ -7,8 +7,3 @@ def why_rewritten(lost: str) -> str:
         return ""
     what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"
     return f"{what}; push the former history back, or accept the new one: `gitops-bg accept-history`"
-
-
-def why_noted(lost: str) -> str:
-    """What the ledger says of a main that lacks a commit."""
-    return f"main no longer contains {lost[:10]}; it moves nothing until that is back or accepted"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.hooks import CONFIRM_PROMOTION, PRE_ROLLOUT, ROLLBACK, ROLLOUT, says_no
-from gitops_bg.core.groups.subject import asked_anew, digest_of, round_of
+from gitops_bg.core.groups.subject import asked_anew, round_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.hooks import Hook, HookRun
@@ -27,5 +27,5 @@ def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
 
 
 def _stopping_hooks(world: GroupWorld, version: str) -> Iterator[tuple[Hook, HookRun | None]]:
-    asked, digest = round_of(world), digest_of(world, version)
+    asked, digest = round_of(world), world.digest_of(version)
     return ((hook, hooks.run_of(asked, hook, digest)) for hook in hooks.hooks_of(asked, *STOPPING))

@@ -1,26 +1,26 @@
-"""Holds on versions of a group, and the way back from one that served: put and lifted here only, as of an app
-(docs/decisions/0016).
+"""What puts a hold on a version of a group, and what lifts it (`core.delivery.holds`); the way back from what served.
 
-A hold is about a version with what its folder says. It is over once main names another version, or the folder says
+A hold is about a version with what its folder says. It is lifted once main names another version, or the folder says
 something else; `retry` lifts it, too. What serves again instead of what main names is an override, until Git follows.
 """
 
+from gitops_bg.core.delivery.holds import lift_hold, lift_others, put_hold
 from gitops_bg.core.groups.model import VersionStage, version_in
-from gitops_bg.core.groups.subject import digest_of
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.record import Cause, Event, Hold, Override
+from gitops_bg.core.model.record import Cause, Event, Lift, Override
+from gitops_bg.core.way_back import speaks_against
 
 
-def put_hold(world: GroupWorld, version: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
-    """Put a hold on a version with its present content, once. Its number is that of the ledger's entry that tells of
-    it: a retry whose author knew less is older.
+def hold_version(world: GroupWorld, version: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
+    """Put a hold on a version with its present content, whoever or whatever asks for it: main did not."""
+    return put_hold(world, world.digest_of(version), cause=cause, reason=reason, by=by, event=Event.ABORTED)
+
+
+def may_go_back(world: GroupWorld, version: str) -> bool:
+    """Whether requests may go to a version that served, where the agent chooses it: nothing speaks against what its
+    folder says.
     """
-    digest = digest_of(world, version)
-    if world.record.held(digest) is not None:
-        return world
-    world = world.noting(Event.ABORTED, to=version, by=by, reason=reason, asked=False)
-    hold = Hold(digest, reason, world.now, cause, sequence=world.record.sequence)
-    return world.with_record(holds=(*world.record.holds, hold))
+    return bool(speaks_against(world.record, world.digest_of(version)))
 
 
 def go_back(world: GroupWorld, version: str, fallback: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
@@ -31,15 +31,25 @@ def go_back(world: GroupWorld, version: str, fallback: str, cause: Cause, reason
     if not fallback or world.wanted == fallback:
         return world
     override = Override(
-        from_digest=digest_of(world, version),
-        to_digest=digest_of(world, fallback),
+        from_digest=world.digest_of(version),
+        to_digest=world.digest_of(fallback),
         reason=reason,
         by=by,
         at=world.now,
         cause=cause,
         baseline=world.spec.active,
     )
-    return put_hold(world, version, cause, reason, by).with_record(override=override)
+    return hold_version(world, version, cause, reason, by).with_record(override=override)
+
+
+def go_back_still(world: GroupWorld) -> GroupWorld:
+    """Go on with a way back whose record was lost on its way: the ledger knows the hold on what serves."""
+    record, active = world.record, world.record.state.only(VersionStage.ACTIVE)
+    hold, legacy = record.held(world.digest_of(active)), record.state.only(VersionStage.LEGACY)
+    is_on_its_way = record.override is not None or record.transition is not None
+    if hold is None or is_on_its_way or not legacy or not may_go_back(world, legacy):
+        return world
+    return go_back(world, active, legacy, hold.cause, hold.reason)
 
 
 def lift_answered(world: GroupWorld) -> GroupWorld:
@@ -47,8 +57,8 @@ def lift_answered(world: GroupWorld) -> GroupWorld:
     world = _without_answered_override(world)
     if world.record.override is not None:
         return world
-    asked_for = digest_of(world, world.spec.active)
-    return world.with_record(holds=tuple(each for each in world.record.holds if each.digest == asked_for))
+    asked_for = world.spec.active
+    return lift_others(world, world.digest_of(asked_for), f"main asks for {asked_for}, with what {asked_for}/ says now")
 
 
 def _without_answered_override(world: GroupWorld) -> GroupWorld:
@@ -60,7 +70,7 @@ def _without_answered_override(world: GroupWorld) -> GroupWorld:
         return world
     left, to = version_in(override.from_digest), version_in(override.to_digest)
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
-    is_answered = world.spec.active == to or digest_of(world, left) != override.from_digest
+    is_answered = world.spec.active == to or world.digest_of(left) != override.from_digest
     is_over = (is_back and is_answered) or world.spec.active != override.baseline
     return _without_override(world) if is_over else world
 
@@ -78,13 +88,12 @@ def _without_override(world: GroupWorld) -> GroupWorld:
     return world.noting(Event.CONVERGED, to=asked, reason=reason)
 
 
-def lift_hold(world: GroupWorld, digest: str) -> GroupWorld:
+def try_again(world: GroupWorld, digest: str, by: str) -> GroupWorld:
     """Lift the hold on a version, and end the override that left it; once requests are back, also where the version
     is another one, which main names.
     """
-    holds = tuple(each for each in world.record.holds if each.digest != digest)
-    override, asked_for = world.record.override, digest_of(world, world.spec.active)
+    override, asked_for = world.record.override, world.digest_of(world.spec.active)
     is_back = override is not None and version_in(override.to_digest) == world.record.state.only(VersionStage.ACTIVE)
     is_over = override is not None and (override.from_digest == digest or (is_back and digest == asked_for))
-    world = world.with_record(holds=holds)
+    world = lift_hold(world, digest, how=Lift.SAID_SO, reason="retried", by=by)
     return _without_override(world) if is_over else world

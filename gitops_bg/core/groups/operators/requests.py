@@ -1,9 +1,11 @@
 """What a group does where operators ask for it, as an app: `abort` in the cluster, `retry` through Git."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.operators.holds import go_back, lift_hold, put_hold
+from gitops_bg.core.groups.operators.holds import go_back, hold_version, may_go_back, try_again
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -25,11 +27,16 @@ class Aborting:
         return bool(self.stops)
 
 
-def aborting(record: GroupRecord, asked_for: str) -> Aborting:
+def _anything(_: str) -> bool:
+    return True
+
+
+def aborting(record: GroupRecord, asked_for: str, may_go_back: Callable[[str], bool] = _anything) -> Aborting:
     """What `abort` would stop: what is on its way, and what serves while it is judged still. A version that has proven
     itself serves on, and a way back, or a promotion that is taken back, is what an abort asks for.
 
-    ``asked_for``: the version that group.yaml names.
+    ``asked_for``: the version that group.yaml names. ``may_go_back`` says whether requests may go to one that served:
+    who does not know the folders cannot tell.
     """
     state, moving = record.state, record.transition
     live = state.only(VersionStage.ACTIVE)
@@ -38,7 +45,7 @@ def aborting(record: GroupRecord, asked_for: str) -> Aborting:
     held = {version_in(each.digest) for each in record.holds}
     is_coming = state.stage(asked_for) is VersionStage.CANDIDATE and live and asked_for not in held
     stops, back = (asked_for,) if is_coming else (), _fallback(record)
-    if back and back != asked_for:
+    if back and back != asked_for and may_go_back(back):
         return Aborting((*stops, live), back, live)
     has_moved = moving is not None and (moving.moved or moving.step is TransitionStep.SWITCH)
     return Aborting(stops, live if stops and has_moved else "", live)
@@ -57,14 +64,16 @@ def abort(world: GroupWorld, request: Request) -> GroupWorld:
 
     Not where the version came to serve since and has proven itself: its writer never saw it serve.
     """
-    planned, record = aborting(world.record, world.spec.active), world.record
+    planned, record = aborting(world.record, world.spec.active, partial(may_go_back, world)), world.record
     about, reason = request.about or planned.stops, request.reason or "aborted"
     for version in about:
         if version in planned.stops and version != planned.live:
-            world = put_hold(world, version, Cause.ABORTED, reason, request.by)
+            world = hold_version(world, version, Cause.ABORTED, reason, request.by)
     if planned.live in about and record.override is None:
         before = record.state.only(VersionStage.LEGACY) if request.live == planned.live else ""
-        world = go_back(world, planned.live, _fallback(record) or before, Cause.ABORTED, reason, request.by)
+        back = _fallback(record) or before
+        back = back if may_go_back(world, back) else ""
+        world = go_back(world, planned.live, back, Cause.ABORTED, reason, request.by)
     return world
 
 
@@ -85,7 +94,7 @@ def answer_retry(world: GroupWorld) -> GroupWorld:
     hold = before.record.held(retry.digest)
     if hold is not None and 0 < retry.after < hold.sequence:
         return before
-    world = _without_checks(lift_hold(before, retry.digest), retry.digest)
+    world = _without_checks(try_again(before, retry.digest, retry.by), retry.digest)
     if world.record == before.record:
         return before
     return world.noting(Event.RETRIED, to=version_in(retry.digest), by=retry.by)
@@ -93,13 +102,14 @@ def answer_retry(world: GroupWorld) -> GroupWorld:
 
 def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:
     """The group without what was found of a version before its promotion and what hooks said of it, and with a new
-    analysis of what serves where the last one could not tell.
+    analysis of what serves where the last one could not tell, or found it bad.
     """
     state, analyses = world.record.hook_state, world.record.analyses
+    serves = world.record.state.stage(version_in(digest)) is VersionStage.ACTIVE
     left = tuple(run for run in state.runs if run.digest != digest)
     for run in analyses.runs:
         if run.digest == digest and run.stage is AnalysisStage.PRE:
             analyses = analyses.without_run(run, world.now)
-        elif run.digest == digest and run.paused:
+        elif run.digest == digest and (run.paused or (run.bad and serves)):
             analyses = analyses.with_run(anew(run), world.now)
     return world.with_record(hook_state=replace(state, runs=left), analyses=analyses)

@@ -15,7 +15,7 @@ from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
 from gitops_bg.core.groups.routes.rivals import requests_taken
-from gitops_bg.core.groups.subject import POST, digest_of, round_of, run_after, run_before
+from gitops_bg.core.groups.subject import POST, round_of, run_after, run_before
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, obstacle_of, refused_by
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -100,7 +100,7 @@ def way_back(world: GroupWorld, override: Override) -> str:
 
 def held(world: GroupWorld) -> str:
     """That the version which group.yaml names is on hold, and what lifts that; or empty."""
-    hold = world.record.held(digest_of(world, world.spec.active))
+    hold = world.record.held(world.digest_of(world.spec.active))
     return f"{hold.why}; `gitops-bg retry {world.key}` lifts the hold" if hold is not None else ""
 
 

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.reporting.situations import (
     unanswered,
     way_back,
 )
-from gitops_bg.core.groups.subject import digest_of, round_of
+from gitops_bg.core.groups.subject import round_of
 from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import Condition, Phase
@@ -52,7 +52,7 @@ def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
         Condition(PROMOTION_REJECTED, bool(reason), reason or "NotRejected", message or "nothing is rejected"),
         _routes_accepted(world),
         _candidates_answer(world),
-        analysis_passed(round_of(world), digest_of(world, coming) if coming else ""),
+        analysis_passed(round_of(world), world.digest_of(coming) if coming else ""),
         on_hold(held(world)),
         _left_condition(world),
         ledger_trusted(world.record, observed.ledger_doubt, ledger, SubjectKind.GROUP),

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.release import moves_no_more
 from gitops_bg.core.checks.git.reverts import asks_what_passed
+from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.desired import Primary
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.model.version import Source, Stage, Version
 from gitops_bg.core.transitions.git.naming import note_named
-from gitops_bg.core.transitions.traffic.holds import is_wanted_since, lift_hold, overrule_retry, put_hold
+from gitops_bg.core.transitions.traffic.holds import is_wanted_since, overrule_retry
 from gitops_bg.core.transitions.versions.versions import register, retain, start_rollout
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World
@@ -106,7 +107,7 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
             continue
         reason = f"its promotion was taken back by {change.commit[:10]}"
         world = overrule_retry(world, digest, change)
-        world = put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=change.author)
+        world = put_hold(world, version.digest, cause=Cause.TAKEN_BACK, reason=reason, by=change.author)
     return world
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
+from gitops_bg.core.delivery.holds import lift_hold
 from gitops_bg.core.model.desired import PassedRetry
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
@@ -12,7 +13,6 @@ from gitops_bg.core.model.spec import AppSpec, Retry
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
-from gitops_bg.core.transitions.traffic.holds import lift_hold, without_objection
 from gitops_bg.core.transitions.traffic.promote_full import promote_full
 from gitops_bg.core.transitions.verdicts.analysis import measure_again, paused_versions, retry_live
 from gitops_bg.core.transitions.versions.versions import start_rollout
@@ -80,7 +80,7 @@ def _stop(world: World, version: Version, reason: str, by: str) -> World:
     if hold is not None and hold.cause.is_bad:
         return _confirm_hold(world, version.digest)
     if hold is not None:
-        world = world.with_record(without_objection(world.record, version.digest))
+        world = world.with_record(world.record.without_objection(version.digest))
     return abort_rollout(world, version, cause=Cause.ABORTED, reason=reason, by=by)
 
 

@@ -5,9 +5,9 @@ answers one offer only, so it holds nothing that was promoted, superseded or ret
 """
 
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing
+from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import Cause, Lift
-from gitops_bg.core.transitions.traffic.holds import lift_hold, put_hold
 from gitops_bg.core.world import World
 
 
@@ -33,7 +33,7 @@ def _hold(world: World, pull: PullRequest) -> World:
         return world
     who = pull.closed_by or "somebody"
     reason = f"{who} closed pull request #{pull.number}; reopening it lifts this, too"
-    return put_hold(world, candidate, cause=Cause.CLOSED, reason=reason, by=pull.closed_by)
+    return put_hold(world, candidate.digest, cause=Cause.CLOSED, reason=reason, by=pull.closed_by)
 
 
 def _lift(world: World, pull: PullRequest) -> World:

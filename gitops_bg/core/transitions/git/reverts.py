@@ -8,11 +8,12 @@ revert came into main after ``primary.yaml`` was last changed.
 from dataclasses import replace
 
 from gitops_bg.core.checks.git.reverts import counting, named_by_target, revert_objection
+from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.desired import Provenance
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Cause, Lift
 from gitops_bg.core.transitions.git.decisions import override
-from gitops_bg.core.transitions.traffic.holds import lift_hold, overrule_retry, put_hold
+from gitops_bg.core.transitions.traffic.holds import overrule_retry
 from gitops_bg.core.world import World
 
 
@@ -33,7 +34,7 @@ def follow_target_revert(world: World) -> World:
     world = overrule_retry(world, leaving.digest, told.source)
     world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
     if leaving.digest != world.record.routing.traffic and not returns:
-        world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
+        world = put_hold(world, leaving.digest, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
     return world
 
 

@@ -1,9 +1,13 @@
-"""The step that joins the record with Git's memory: what the ledger already has, and what a rebuilt cluster forgot."""
+"""The step that joins the record with Git's memory: what the ledger already has, and what a rebuilt cluster forgot
+(`core.delivery.restore`).
+"""
 
 from dataclasses import replace
 
 from gitops_bg.core.checks.versions import next_color
-from gitops_bg.core.delivery.ledger import acknowledged
+from gitops_bg.core.delivery.ledger import acknowledge_ledger
+from gitops_bg.core.delivery.restore import begun, recalled
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, same_content
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
@@ -16,29 +20,17 @@ def restore_record(world: World) -> World:
     """Forget the entries that have reached the state branch, and correct times that are still to come; fill a new
     record with what the ledger and the cluster know.
     """
-    git = world.observed.git
-    world = world.with_record(acknowledged(world.record, git.ledger_epoch, git.ledger_sequence))
-    return _remembered(trust_no_future(world))
+    return _remembered(trust_no_future(acknowledge_ledger(world)))
 
 
 def _remembered(world: World) -> World:
     """Begin a new record: take numbers, holds and past digests from the ledger, and existing ReplicaSets.
 
-    Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. Requests made before the record
-    began were answered in its former life, or have nothing left to act on. Where Git has not been read yet, the ledger
-    is read as soon as it has.
+    Where Git has not been read yet, the ledger is read as soon as it has.
     """
     if world.record.epoch:
         return _recalled(world)
-    operator = replace(world.record.operator, retry=world.spec.retry.number if world.spec.retry else 0)
-    for request in world.observed.requests:
-        operator = operator.answering(request.id)
-    record = replace(
-        world.record,
-        epoch=world.observed.app_uid[:8] or "0",
-        operator=operator,
-        unrecalled=True,
-    )
+    record = begun(world.record, world.observed.app_uid, world.spec.retry, world.observed.requests)
     world = _recalled(world.with_record(record))
     for view in world.observed.replica_sets:
         world = _take_back(world, view)
@@ -47,22 +39,15 @@ def _remembered(world: World) -> World:
 
 def _recalled(world: World) -> World:
     """Add what the ledger knows, once it can be read; what the record knows itself takes precedence."""
-    record, memory = world.record, world.desired.memory
+    record, memory = world.record, world.desired.memory or LedgerMemory()
     if not record.unrecalled or not world.desired.seen:
         return world
-    record = replace(record, unrecalled=False)
-    if memory is None:
-        return world.with_record(record)
-    holds = tuple(hold for hold in memory.holds if record.objection(hold.digest) is None)
-    past = tuple(hold for hold in memory.past_holds if record.objection(hold.digest) is None)
+    record = recalled(record, memory)
     known = tuple(digest for digest in memory.active_digests if digest not in record.routing.activations)
     record = replace(
         record,
-        rollout=max(record.rollout, memory.rollout),
         last_version=max(record.last_version, memory.last_version),
         routing=replace(record.routing, activations=(*known, *record.routing.activations)),
-        holds=(*holds, *record.holds),
-        past_holds=(*past, *record.past_holds),
         git=replace(record.git, primary_by=record.git.primary_by or memory.primary_by),
         versions=tuple(_served(world, each) if each.digest in known else each for each in record.versions),
     )

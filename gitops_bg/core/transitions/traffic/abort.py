@@ -1,10 +1,10 @@
 """How a version on its way is aborted, whoever asks for it: a hold and an event; live traffic is never touched."""
 
+from gitops_bg.core.delivery.holds import put_hold
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.git.decisions import override
-from gitops_bg.core.transitions.traffic.holds import put_hold
 from gitops_bg.core.world import World
 
 
@@ -13,7 +13,7 @@ def abort_rollout(world: World, version: Version, *, cause: Cause, reason: str, 
     one.
     """
     waits, active = awaited(world.desired.looks), world.active
-    world = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)
+    world = put_hold(world, version.digest, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)
     if active is None or world.desired_digest != version.digest:
         return world
     return override(world, active, cause=cause, reason=reason, by=by)

@@ -13,6 +13,7 @@ from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.delivery.gates import all_open
+from gitops_bg.core.delivery.holds import put_hold
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.policies.facts import Verdict
@@ -23,7 +24,7 @@ from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.adoption import taken_over_before
 from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
-from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
+from gitops_bg.core.transitions.traffic.holds import overrule_retry
 from gitops_bg.core.transitions.traffic.serving import found_serving
 from gitops_bg.core.transitions.verdicts.subject import acting_app
 from gitops_bg.core.transitions.versions.retention import retire
@@ -58,7 +59,7 @@ def _settle_switch(world: World) -> World:
     if origin and origin.digest != to.digest:
         world = world.with_version(_left(world, origin))
         if switch.switch_kind is SwitchKind.ROLLBACK and not world.record.objection(origin.digest):
-            world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
+            world = put_hold(world, origin.digest, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
     world = world.with_record(_moved(world.record, to.digest, switch.switch_kind))
     if origin and switch.switch_kind is SwitchKind.PROMOTION:  # First deployments and rollbacks are not analysed.
         world = await_verdict(world, to.digest, origin.digest, acting_app)
@@ -138,7 +139,7 @@ def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_
 
 def _moved(record: Record, digest: str, switch_kind: SwitchKind) -> Record:
     """Traffic has arrived: clear what speaks against the version, and make a promoted version the newest."""
-    record, order = without_objection(record, digest), record.routing.activations
+    record, order = record.without_objection(digest), record.routing.activations
     if switch_kind is SwitchKind.PROMOTION or digest not in order:
         order = (*(one for one in order if one != digest), digest)
     spare = max(0, len(order) - PAST_DIGESTS)
@@ -164,7 +165,7 @@ def decide_switch(world: World) -> World:
         waits = world.record.routing.override.awaits if world.record.routing.override else None
         if world.desired.primary and not world.record.routing.override:
             world = overrule_retry(world, active.digest, world.desired.primary.changed_by)
-        world = put_hold(world, active, cause=_cause(world), reason=reason, by=by, awaits=waits)
+        world = put_hold(world, active.digest, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
     gates = gates_of_begun_switch if _has_begun(world, coming) else gates_before_switch
     if all_open(gates(world, coming)):

@@ -69,7 +69,7 @@ class ActingApp(AppSubject):
 
     def noting(self, event: Event, digest: str, reason: str, by: str = "") -> World:
         """An entry without a commit: main did not ask for it."""
-        return self.world.noting(event, to=self.world.record.version(digest), reason=reason, by=by)
+        return self.world.noting_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> World:
         """Every verb is known."""

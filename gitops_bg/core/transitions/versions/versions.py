@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.versions import next_color
+from gitops_bg.core.delivery.holds import lift_others, put_hold
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.record import Event, Hold, Lift
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, can, stage_after
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
-from gitops_bg.core.transitions.traffic.holds import lift_all, put_hold
 from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.world import World
@@ -96,7 +96,7 @@ def _follow_target(world: World) -> World:
     if objection and objection.lifted is Lift.PASSED_OVER:
         return _hold_again(world, target, objection)
     if version is None:
-        world = register(lift_all(world), target.snapshot, target.source)
+        world = register(lift_others(world, digest, "the target names a new version"), target.snapshot, target.source)
     else:
         world = start_rollout(world, version, target.source)
     return world.noting(
@@ -117,7 +117,7 @@ def _hold_again(world: World, target: Target, objection: Hold) -> World:
     version, known = world.record.version(digest), objection.reason.removeprefix(AGAIN)
     if version is None:
         return world
-    return put_hold(world, version, cause=objection.cause, reason=f"{AGAIN}{known}", by=target.source.author)
+    return put_hold(world, version.digest, cause=objection.cause, reason=f"{AGAIN}{known}", by=target.source.author)
 
 
 def _release_unwanted(world: World) -> World:

@@ -468,3 +468,213 @@ def test_a_retry_lifts_a_hold_of_before_a_rename(name: str) -> None:
     retries(world)
     world.settle()
     assert (world.held, world.stages) == ((), "v1L v2A")
+
+
+# --- a way back leads to no version that failed ---
+
+
+def failed_before() -> World:
+    """v2 failed while v1 had no pods to go back to; then main named v3, which serves instead, and is measured."""
+    world = judged()
+    world.gone, world.finds[POST] = {"cart-v1"}, BAD
+    world.settle()
+    assert (world.stages, bool(world.record.override)) == ("v1L v2A", True)
+    world.versions["v3"], world.active = version(cart="/cart"), "v3"
+    del world.finds[POST]
+    world.settle()
+    assert (world.stages[-7:], world.held) == ("v2L v3A", ())
+    return world
+
+
+def fails(world: World) -> None:
+    world.finds[POST] = BAD
+
+
+def is_called_back(world: World) -> None:
+    world.hooks, world.answers_with = (ALARM,), {"alarm": YES}
+
+
+def is_aborted(world: World) -> None:
+    world.ask_for(OperatorCommand.ABORT, reason="errors")
+
+
+def is_aborted_by_name(world: World) -> None:
+    world.ask_for(OperatorCommand.ABORT, about=("v3",), live="v3", reason="errors")
+
+
+WAYS_BACK = (fails, is_called_back, is_aborted, is_aborted_by_name)
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["", "the record was lost since"])
+@pytest.mark.parametrize("leave", WAYS_BACK)
+def test_no_way_back_that_the_agent_takes_leads_to_a_version_that_failed(
+    leave: Callable[[World], None], is_lost: bool
+) -> None:
+    world = failed_before()
+    if is_lost:
+        world.lose_record()
+        world.settle()
+        assert [each.digest for each in world.record.past_holds] == ["v2-1"]
+    leave(world)
+    world.settle()
+    world.after(60).settle()
+    assert (world.stages[-7:], world.active) == ("v2L v3A", "v3")
+
+
+def test_what_failed_with_nothing_to_go_back_to_is_told() -> None:
+    world = failed_before()
+    fails(world)
+    assert world.settle().phase is Phase.HELD
+    (event, reason) = world.told[-1]
+    assert (event, reason.endswith("; there is nothing to go back to")) == (Event.FAILED, True)
+
+
+def test_a_retry_measures_anew_what_failed_with_nothing_to_go_back_to() -> None:
+    world = failed_before()
+    fails(world)
+    world.settle()
+    world.finds[POST] = GOOD
+    world.retry = Retry("v3-1", 1)
+    assert world.settle().phase is Phase.HEALTHY
+
+
+@pytest.mark.parametrize("leave", WAYS_BACK)
+def test_a_way_back_leads_to_what_was_mended_since(leave: Callable[[World], None]) -> None:
+    """It is about a version with what its folder says."""
+    world = failed_before()
+    world.versions["v2"] = version("2", cart="/cart /new")
+    leave(world)
+    world.settle()
+    world.after(60).settle()
+    assert (world.stages[-7:], world.active) == ("v2A v3C", "v2")
+
+
+def test_a_way_back_leads_to_what_has_served_since_it_failed() -> None:
+    world = failed_before()
+    world.active = "v2"  # A person names it: that is a way back, too, and needs no leave.
+    world.settle()
+    assert (world.stages[-7:], world.record.past_holds) == ("v2A v3C", ())
+
+
+def test_only_what_speaks_against_the_version_itself_is_remembered_until_it_serves() -> None:
+    world = measured_bad()
+    world.settle()
+    world.versions["v2"] = version("2", cart="/cart /new")
+    world.settle()
+    assert ([each.digest for each in world.record.past_holds], world.held) == (["v2-1"], ("v2-2",))
+    world.finds[PRE] = GOOD
+    world.retry = Retry("v2-2", 1)
+    world.settle()
+    assert (world.stages, [each.digest for each in world.record.past_holds]) == ("v1L v2A", ["v2-1"])
+
+
+# --- a record that is lost ---
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_hold_outlives_the_record(name: str) -> None:
+    """Found so: what had failed was promoted again."""
+    world = CAUSES[name][0]()
+    world.settle()
+    world.answers_with, world.finds, world.accepts = {"smoke": YES, "alarm": NO}, {PRE: GOOD, POST: GOOD}, True
+    (before,) = world.record.holds
+    world.lose_record()
+    decision = world.settle()
+    assert (world.stages, decision.phase, world.held) == ("v1A v2C", Phase.HELD, ("v2-1",))
+    (hold,) = world.record.holds
+    assert (hold.cause, hold.reason, hold.since) == (before.cause, before.reason, before.since)
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["after that", "before that"])
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_hold_of_before_holds_no_fix(name: str, before: bool) -> None:
+    world = CAUSES[name][0]()
+    world.settle()
+    world.answers_with, world.finds, world.accepts = {"smoke": YES, "alarm": NO}, {PRE: GOOD, POST: GOOD}, True
+    if before:
+        changes_a_file(world)
+    world.lose_record()
+    world.step()
+    changes_a_file(world)
+    world.settle()
+    world.after(60).settle()
+    assert (world.stages, world.held) == ("v1L v2A", ())
+
+
+@pytest.mark.parametrize("by", [name for name, (answer, _) in ANSWERS.items() if answer is not retried_before])
+def test_what_lifts_a_hold_that_came_back_with_the_record(by: str) -> None:
+    """Nobody can tell whether the author of a retry knew of it: its entry is of a former life."""
+    answer, is_lifted = ANSWERS[by]
+    world = measured_bad()
+    world.settle()
+    world.lose_record()
+    world.settle()
+    world.finds = {PRE: GOOD, POST: GOOD}
+    answer(world)
+    world.settle()
+    world.after(60).settle()
+    assert world.stages == ("v1L v2A" if is_lifted else "v1A v2C")
+
+
+def test_a_hold_that_was_lifted_does_not_come_back() -> None:
+    """The ledger is told of it: else its file would have the hold still."""
+    world = measured_bad()
+    world.settle()
+    world.active = "v1"
+    world.settle()
+    world.lose_record()
+    world.settle()
+    assert (world.held, [each.digest for each in world.record.past_holds]) == ((), ["v2-1"])
+    world.finds, world.active = {PRE: GOOD}, "v2"
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
+def test_requests_and_retries_of_a_former_life_are_not_carried_out_again() -> None:
+    world = measured_bad()
+    world.settle()
+    retries(world)
+    world.settle()
+    world.after(1).settle()
+    assert world.held == ("v2-1",), "it was measured anew, and found bad again"
+    world.lose_record()
+    world.settle()
+    assert (world.held, world.record.operator.retry) == (("v2-1",), 1)
+
+
+def test_a_way_back_goes_on_although_its_record_was_lost_on_the_way() -> None:
+    """v2 serves until v1 has pods: the hold on what serves says that it is to be left."""
+    world = judged()
+    world.gone, world.finds[POST] = {"cart-v1"}, BAD
+    world.settle()
+    assert (world.stages, bool(world.record.override)) == ("v1L v2A", True)
+    world.lose_record()
+    world.settle()
+    world.gone = set()
+    world.settle()
+    assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+def test_nothing_is_promoted_before_the_ledger_of_a_lost_record_was_read() -> None:
+    world = measured_bad()
+    world.settle()
+    world.finds[PRE] = GOOD
+    world.lose_record()
+    world.reads_ledger = False
+    decision = world.settle()
+    (gate,) = [each for each in decision.gates if each.kind is GateKind.HOLD]
+    assert gate.reason == ("the record is lost, and nobody has read the ledger yet, which may have a hold on v2")
+    assert (world.stages, gate.open) == ("v1A v2C", False)
+    world.reads_ledger = True
+    world.settle()
+    assert (world.stages, world.held) == ("v1A v2C", ("v2-1",))
+
+
+def test_a_lost_record_stands_in_no_way_back_while_nobody_can_read_the_ledger() -> None:
+    world = proven()
+    world.lose_record()
+    world.reads_ledger = False
+    world.settle()
+    world.active = "v1"
+    world.settle()
+    assert world.stages == "v1A v2C"

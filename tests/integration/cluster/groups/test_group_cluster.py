@@ -118,7 +118,7 @@ def test_a_record_comes_back_as_it_was_and_the_older_of_two_decisions_loses(stor
     store.do(ApplyGroup())
     moving = Transition(TransitionKind.PROMOTION, "v1", "v2", TransitionStep.SWITCH, NOW, NOW, 1)
     state, deleted = group("v1A v2C", "a@v1 a@v2"), (DeletedVersion("v3", "abc"),)
-    record = GroupRecord(state, moving, ("v0",), NOW, ("v0",), deleted)
+    record = GroupRecord(state=state, transition=moving, leaving=("v0",), left_at=NOW, left=("v0",), deleted=deleted)
     conditions = (Condition("Ready", False, "Promoting", "on its way"),)
     decision = GroupDecision((), record, Phase.PROMOTING, conditions)
     before = store.subject.seen(store.key)

@@ -19,7 +19,7 @@ from tests.support.git.remote import GitRemote
 
 BLOG = GroupKey("shop", "blog")
 STAGES = {"v1": VersionStage.LEGACY, "v2": VersionStage.ACTIVE, "v3": VersionStage.CANDIDATE}
-RECORD = GroupRecord(GroupState(tuple(GroupVersion(name, stage, NOON) for name, stage in STAGES.items())))
+RECORD = GroupRecord(state=GroupState(tuple(GroupVersion(name, stage, NOON) for name, stage in STAGES.items())))
 
 
 def entry(sequence: int, event: Event = Event.PROMOTED, reason: str = "") -> LedgerEntry:
