@@ -14,7 +14,7 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.groups.operators.requests import Aborting, aborting
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from tests.core.groups.operators.test_holds import judged, waiting
+from tests.core.groups.operators.test_holds import failed_before, judged, waiting
 from tests.core.groups.simulation import STORE, World
 from tests.core.worlds import NOW
 
@@ -39,6 +39,13 @@ def test_what_was_stopped_is_named_with_what_serves(made: Callable[[], World], l
 def test_what_main_has_taken_back_before_is_not_said_to_be_aborted() -> None:
     planned, after = aborted(waiting(), meanwhile="v1")
     with pytest.raises(CommandFailed, match="too late to abort v2; live traffic is with v1; see"):
+        told(STORE, planned, after)
+
+
+def test_where_there_is_nothing_good_to_go_back_to_the_reason_is_said() -> None:
+    """Nobody can see in the cluster whether somebody has mended its folder since."""
+    planned, after = aborted(failed_before())
+    with pytest.raises(CommandFailed, match=r"v2 failed before \(post-promotion analysis failed.*with v3; see"):
         told(STORE, planned, after)
 
 

@@ -144,6 +144,9 @@ class World:
     trail: list[dict[tuple[str, str], str]] = field(default_factory=list)
     """Who answered which request after every write."""
     problems: bool = False
+    """Whether the folder was never valid."""
+    broken: bool = False
+    """Whether the folder has a mistake since, so that what it said before holds."""
     knows_routes: bool = True
     """Whether the cluster has the Gateway API."""
     foreign: set[str] = field(default_factory=set)
@@ -338,8 +341,9 @@ class World:
         return DesiredGroup(
             None if self.problems else spec,
             versions,
-            (Problem("group.yaml", "is wrong"),) if self.problems else self.templates,
+            (Problem("group.yaml", "is wrong"),) if self.problems or self.broken else self.templates,
             "c" * 40,
+            is_last_valid=self.broken,
             alerts=self.alerts,
             policing=self.policing,
             main=self.main,

@@ -470,6 +470,53 @@ def test_a_retry_lifts_a_hold_of_before_a_rename(name: str) -> None:
     assert (world.held, world.stages) == ((), "v1L v2A")
 
 
+# --- while the files have a mistake ---
+
+
+@pytest.mark.parametrize(("made", "stages"), [(waiting, "v1A v2C"), (preparing, "v1A v2C"), (judged, "v1A v2C")])
+def test_an_abort_is_answered_while_the_files_have_a_mistake(made: Callable[[], World], stages: str) -> None:
+    """By what they said before, as of an app; and it outlives the mistake."""
+    world = made()
+    world.broken, world.takes_commits = True, False
+    world.ask_for(OperatorCommand.ABORT, reason="errors")
+    decision = world.settle()
+    assert (world.stages, world.held, decision.phase) == (stages, ("v2-1",), Phase.INVALID)
+    assert world.ask("/cart") == "cart-v1"
+    world.broken, world.accepts = False, True
+    world.settle()
+    world.after(60).settle()
+    assert (world.stages, world.held) == (stages, ("v2-1",))
+
+
+def test_an_abort_while_the_files_have_a_mistake_holds_no_fix() -> None:
+    world = waiting()
+    world.broken = True
+    world.ask_for(OperatorCommand.ABORT)
+    world.settle()
+    world.broken, world.finds = False, {PRE: GOOD}
+    changes_a_file(world)
+    world.settle()
+    assert (world.stages, world.held) == ("v1L v2A", ())
+
+
+def test_a_gate_is_opened_and_closed_while_the_files_have_a_mistake() -> None:
+    world = at_rest(hooks=(Hook("release", HookType.CONFIRM_PROMOTION, manual=True),))
+    world.active = "v2"
+    world.settle()
+    world.broken = True
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle()
+    assert world.record.hook_state.gate("release") is not None
+    world.ask_for(OperatorCommand.CLOSE_GATE, gate="release")
+    world.settle()
+    assert (world.record.hook_state.gate("release"), world.stages) == (None, "v1A v2C")
+    world.ask_for(OperatorCommand.OPEN_GATE, gate="release")
+    world.settle()
+    world.broken = False
+    world.settle()
+    assert world.stages == "v1L v2A"
+
+
 # --- a way back leads to no version that failed ---
 
 

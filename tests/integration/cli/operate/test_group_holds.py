@@ -7,6 +7,7 @@ import pytest
 from tests.integration.agent.groups.test_group_analyses import Measured, measured, store
 from tests.integration.cli.conftest import Cli
 from tests.support.groups import Store
+from tests.support.waiting import eventually
 
 __all__ = ["measured", "store"]
 
@@ -34,6 +35,23 @@ def test_an_abort_takes_requests_back_and_tells_git_and_main_has_it_tried_again(
     said = cli("abort", name, code=1)
     assert f"there was nothing to abort; v1 stays live, and `gitops-bg rollback {name}` leaves it" in said
     assert "there is nothing to try again: main asks for v1, which serves" in cli("retry", name, code=1)
+
+
+def test_an_abort_is_answered_while_the_files_of_the_group_have_a_mistake(
+    cli: Cli, store: Store, measured: Measured, name: str
+) -> None:
+    """By what they said before; main is told as ever: that is one line."""
+    measured.finds = {"pre": True}
+    store.activate("v2")
+    store.wait("v1L v2A", "Progressing")
+    store.spec["archiveSize"] = -1
+    store.activate("v2")
+    eventually(lambda: store.status().get("phase") == "Invalid", what="the mistake is shown")
+    (told,) = cli.json("abort", name, "--reason", "errors in the log")["apps"]
+    assert (told["stopped"], told["live"], store.ask("/cart")) == (["v2"], "v1", "cart-v1")
+    store.wait("v1A v2C", "Invalid")
+    file = f"{store.folder}/group.yaml"
+    eventually(lambda: 'active: "v1"' in (store.world.remote.show("main", file) or ""), what="main names what serves")
 
 
 def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: Measured, name: str) -> None:
