@@ -46,7 +46,7 @@ def desired_pull(
     config = AppConfig(APP, state.spec, {}, None, None)
     facts = Facts(APP, state.spec, state.desired, observed, state.record, config)
     decision = facts.decide(NOW)
-    return desired_pull_of(facts, decision, facts.world(NOW).with_record(decision.record), "prod", "main")
+    return desired_pull_of(facts, decision, NOW, "prod", "main")
 
 
 def hold(cause: Cause) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in
 from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
+from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.inspect.proposal import proposal_of
-from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.git.pulls import PullState, offer_of, offer_of_branch
@@ -36,28 +36,37 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)
 
 
-def desired_pull_of(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> DesiredPull | None:
+def desired_pull_of(
+    facts: Facts | GroupFacts, decision: Decision | GroupDecision, now: datetime, cluster: str, base: str
+) -> DesiredPull | None:
     """Return the wish; None if nothing can be concluded: main is unknown, or another agent knows more.
 
-    ``world`` has the decided record; ``base`` is the branch that promotions are merged into.
+    ``base`` is the branch that promotions are merged into.
     """
-    if decision.silent or not facts.desired.seen or not world.main_counts:
+    if decision.silent or not facts.desired.main.moves:
         return None
-    return replace(_desired(facts, decision, world, cluster, base), asks=_asks(world))
+    if isinstance(facts, GroupFacts):
+        assert isinstance(decision, GroupDecision)
+        return replace(_desired_of_group(facts, decision, now, cluster, base), looks=facts.looks, asks=facts.asks)
+    assert isinstance(decision, Decision)
+    if not facts.desired.seen:
+        return None
+    world = facts.world(now).with_record(decision.record)
+    return replace(_desired(facts, decision, world, cluster, base), looks=facts.desired.looks, asks=_asks(world))
 
 
-def desired_pull_of_group(
-    facts: GroupFacts, record: GroupRecord, now: datetime, cluster: str, base: str
+def _desired_of_group(
+    facts: GroupFacts, decision: GroupDecision, now: datetime, cluster: str, base: str
 ) -> DesiredPull:
-    """Return the wish; ``record`` is the decided one, ``base`` the branch that promotions are merged into."""
-    wish, offered = DesiredPull(looks=facts.looks, asks=facts.asks), facts.offered
+    offered = facts.offered
     if not isinstance(offered, OfferedGroup):
-        return replace(wish, settled=offered is None)
-    asks = proposal_of(facts.group, facts.desired, offered.desired, facts.observed, record, now)
-    offer = GroupOffer(
-        facts.group, cluster, offered.id, offered.branch.name, base, offered.branch.commit, offered.since, asks
+        return DesiredPull(settled=offered is None)
+    asks = proposal_of(facts.group, facts.desired, offered.desired, facts.observed, decision.record, now)
+    return DesiredPull(
+        GroupOffer(
+            facts.group, cluster, offered.id, offered.branch.name, base, offered.branch.commit, offered.since, asks
+        )
     )
-    return replace(wish, offer=offer)
 
 
 def _asks(world: World) -> Asks:
@@ -73,16 +82,16 @@ def _asks(world: World) -> Asks:
 
 
 def _desired(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> DesiredPull:
-    branch, looks = facts.observed.git.promotion, facts.desired.looks
+    branch = facts.observed.git.promotion
     if is_held_by_closing(world, world.target_digest) and not (branch and is_way_back(world, branch)):
-        return DesiredPull(declined=True, looks=looks)
+        return DesiredPull(declined=True)
     if branch is None:
         settled = not _is_pending(decision) and not away(facts.observed.git)
-        return DesiredPull(looks=looks, settled=settled)
+        return DesiredPull(settled=settled)
     if world.primary_digest == branch.digest:
-        return DesiredPull(looks=looks)  # It is merged. Its branch may exist for a moment longer: that is no new offer.
+        return DesiredPull()  # It is merged. Its branch may exist for a moment longer: that is no new offer.
     offer = _shown(facts, decision, world, branch, cluster, base) if branch.commit else None
-    return DesiredPull(offer, looks=looks, settled=offer is not None)
+    return DesiredPull(offer, settled=offer is not None)
 
 
 def _is_pending(decision: Decision) -> bool:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of, desired_pull_of_group
+from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.git.looks import Awaited, awaited
 from gitops_bg.core.model.git.pulls import PullView
@@ -85,24 +85,18 @@ class ForgeThread(BackgroundThread):
         self._trouble = ""
         wiring.catalog.hear_forge(self.view, self.heard)
 
-    def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
-        """Take over a finished look at an app. Without a forge, nothing is computed."""
-        if self._wiring.catalog.reading.settings.forge is None:
-            return
-        if awaits_look(facts) and self._wiring.catalog.waits_for_look(facts.app):
-            self._wiring.poll_soon()
-        world = facts.world(now).with_record(decision.record)
-        desired = desired_pull_of(facts, decision, world, self._wiring.cluster, self._wiring.base)
-        if desired is not None:
-            self.set_desired(facts.app, desired)
-
-    def take_group(self, facts: GroupFacts, record: GroupRecord, now: datetime) -> None:
-        """Take over a finished look at a group, which decided this record. Without a forge, nothing is computed."""
+    def take(self, facts: Facts | GroupFacts, decision: Decision | GroupDecision, now: datetime) -> None:
+        """Take over a finished look at an app or a group. Without a forge, nothing is computed."""
         wiring = self._wiring
-        if wiring.catalog.reading.settings.forge is not None:
-            with quietly(f"looking what {facts.group} wants of the forge"):
-                desired = desired_pull_of_group(facts, record, now, wiring.cluster, wiring.base)
-                self.set_desired(facts.group, desired)
+        if wiring.catalog.reading.settings.forge is None:
+            return
+        if isinstance(facts, Facts) and awaits_look(facts) and wiring.catalog.waits_for_look(facts.app):
+            wiring.poll_soon()
+        who = facts.app if isinstance(facts, Facts) else facts.group
+        with quietly(f"looking what {who} wants of the forge"):
+            desired = desired_pull_of(facts, decision, now, wiring.cluster, wiring.base)
+            if desired is not None:
+                self.set_desired(who, desired)
 
     def keep_groups(self, groups: Collection[GroupKey]) -> None:
         """Want nothing any more of groups that main does not have."""

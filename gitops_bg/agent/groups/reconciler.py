@@ -224,8 +224,7 @@ class GroupReconciler:
             group, facts.observed.uid, decision.record, decision.measurements, self._clock()
         )
         self._beside.hooks.take(group, decision.calls)
-        if facts.desired.main.moves:
-            self._beside.forge.take_group(facts, decision.record, now)
+        self._beside.forge.take(facts, decision, now)
         self._know(group, decision.record)
         if facts.observed.uid and not decision.silent:  # Without an object, nothing is saved.
             if decision.record.state.versions:  # Who remembers nothing has nothing to tell: what waits stays.

@@ -50,7 +50,7 @@ def note_standing(world: W) -> W:
 
 
 def _validity(world: W) -> W:
-    problems = _said_of(world.desired.problems)
+    problems = _as_told(world.desired.problems)
     if not world.desired.main.counts or problems == world.record.invalid:
         return world
     event = Event.INVALID if problems else Event.VALID
@@ -58,7 +58,7 @@ def _validity(world: W) -> W:
     return world.noting_of(event, reason=problems, commit=world.desired.commit)
 
 
-def _said_of(problems: Iterable[Problem]) -> str:
+def _as_told(problems: Iterable[Problem]) -> str:
     return "; ".join(map(str, problems))[:LONGEST_REASON]
 
 

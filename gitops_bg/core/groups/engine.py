@@ -104,7 +104,7 @@ def decide_group(
     return decision if observed.foreign else learnt(desired, saved, decision)
 
 
-def _begun(world: GroupWorld) -> GroupRecord:
+def _remembering(world: GroupWorld) -> GroupRecord:
     """The record, begun, and with what the ledger knows of a former life, once that can be read."""
     record, memory = world.record, world.observed.memory
     if not record.epoch:
@@ -129,7 +129,7 @@ def _decided(
         return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
     if record.succeeds and not desired.main.counts:
         return _at_rest(desired, observed, record)  # Whether the former name is gone, only a main that counts says.
-    world = succeed(replace(world, record=_begun(world)))
+    world = succeed(replace(world, record=_remembering(world)))
     if actions := taking_over(world):
         return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
     if unknown := why_not_succeeded(world) or why_unknown(world):

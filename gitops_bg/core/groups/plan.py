@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
+from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -24,7 +25,6 @@ from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of
 from gitops_bg.core.questions import answered_once
 
@@ -194,23 +194,15 @@ def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
     if away(world.observed) or not world.desired.main.counts:
         return ()
     wanted, branch = return_of_override(world), world.observed.branch
-    merged = (WithdrawPromotion("main has it"),) if branch is not None and branch.is_merged else ()
+    merged = (MERGED,) if branch is not None and branch.is_merged else ()
     if wanted is not None and not world.observed.main_refused:
         return (*merged, wanted)  # A branch that nobody can delete is not in the way of main.
     if merged:
         return merged  # First: what takes its place would be in its way.
     if wanted is None:
-        return _stale_branch(world)
+        return (UNWANTED,) if branch is not None and branch.is_own and may_tidy(world) else ()
     stands = branch is not None and branch.active == wanted.version
     return () if stands or world.observed.not_offered(wanted.version) else (replace(wanted, offered=True),)
-
-
-def _stale_branch(world: GroupWorld) -> tuple[GroupGitAction, ...]:
-    """Delete the agent's own branch once nothing asks for it, as of an app."""
-    branch = world.observed.branch
-    if branch is None or not branch.is_own or world.suspended or world.desired.problems:
-        return ()
-    return (WithdrawPromotion("its version is not wanted any more"),)
 
 
 def return_of_override(world: GroupWorld) -> CommitActive | None:

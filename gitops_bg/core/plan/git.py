@@ -13,6 +13,7 @@ from gitops_bg.core.checks.pods.availability import is_expired
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.checks.versions import is_old_tag
+from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, WithdrawPromotion
@@ -147,10 +148,10 @@ def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | 
 
 def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:
     """Delete a promotion branch that nothing asks for. A candidate whose gates shut for a moment keeps its branch."""
-    if branch is None or world.suspended or world.desired.problems:
+    if branch is None or not may_tidy(world):
         return None
     if branch.digest == world.primary_digest:
-        return WithdrawPromotion("main has it")
+        return MERGED
     candidate = world.candidate
     if candidate and candidate.digest == branch.digest and not world.record.routing.override:
         return WithdrawPromotion(_NO_PODS) if is_scaled_to_zero(world) and is_offered_here(world, branch) else None
@@ -158,7 +159,7 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
         return None  # Deleting it would close the pull request that is to offer the newer one.
     if is_held_by_closing(world, branch.digest):
         return None  # Its pull request can be reopened only while the branch exists.
-    return WithdrawPromotion("its version is not wanted any more") if _may_withdraw(world, branch) else None
+    return UNWANTED if _may_withdraw(world, branch) else None
 
 
 def _may_withdraw(world: World, branch: PromotionBranch) -> bool:
