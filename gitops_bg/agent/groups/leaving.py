@@ -72,7 +72,9 @@ class LeftGroups:
             return ""
 
     def _with_successor(self, left: LeftGroup, reading: Reading, record: GroupRecord) -> LeftGroup:
-        """Add the group that takes over what this one has (`core.groups.succession`), or is to."""
+        """Add the group that takes over what this one has (`core.groups.succession`), or is to. A new one whose files
+        nobody can read may be it.
+        """
         serving = frozenset(serving_members(record.state).values())
         for key, config in reading.groups.items():
             if key.namespace != left.key.namespace:
@@ -82,7 +84,8 @@ class LeftGroups:
                 if heir.succeeds == left.key.name:
                     return replace(left, successor=key.name, taken_over=True)
                 own = {each.name for each in members_in(key, config.desired)}
-                if not heir.state.versions and serving and serving <= own:
+                may_be_it = serving <= own or config.desired.spec is None
+                if not heir.state.versions and serving and may_be_it:
                     return replace(left, successor=key.name)
         return left
 

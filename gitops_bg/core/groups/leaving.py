@@ -121,8 +121,10 @@ def _what_becomes(left: LeftGroup, record: GroupRecord) -> str:
         return f"{_ENDS}: {_next_end(left)}"
     active = record.state.only(VersionStage.ACTIVE)
     serves = f"{active} serves on, with its Services and routes" if active else "it stays as it is"
-    why = f": {left.kept}" if left.policy is DeletionPolicy.DELETE else ""
-    return f"{serves}, and nothing of it moves any more{why}"
+    kept = left.kept if left.policy is DeletionPolicy.DELETE else ""
+    heir = f"it may be the release group {left.successor} by now" if left.successor else ""
+    why = "; ".join(filter(None, (heir, kept)))
+    return f"{serves}, and nothing of it moves any more{why and f': {why}'}"
 
 
 def _next_end(left: LeftGroup) -> str:

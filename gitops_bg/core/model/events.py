@@ -127,7 +127,9 @@ EVENTS: Mapping[Event, EventRow] = {
     Event.HELD: EventRow(
         verb="holds", sentence="{to} is on hold", reason="Held", remedy="`gitops-bg resume {app}` lifts the hold"
     ),
-    Event.HOLD_LIFTED: EventRow(verb="no longer holds", sentence="the hold on {to} was lifted", reason="HoldLifted"),
+    Event.HOLD_LIFTED: EventRow(
+        kinds=BOTH, verb="no longer holds", sentence="the hold on {to} was lifted", reason="HoldLifted"
+    ),
     Event.SUSPENDED: EventRow(
         kinds=BOTH,
         verb="suspended",
@@ -153,7 +155,7 @@ EVENTS: Mapping[Event, EventRow] = {
         sentence="live traffic and main differ",
         severity=WARN,
         reason="Diverged",
-        remedy="merge the promotion branch",
+        remedy="`gitops-bg explain {app}` says what to merge",
     ),
     Event.CONVERGED: EventRow(
         kinds=BOTH, verb="converged", sentence="main says again what shall serve", reason="Converged"

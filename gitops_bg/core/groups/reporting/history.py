@@ -18,7 +18,9 @@ def note_refused_commit(world: GroupWorld) -> GroupWorld:
     if override is None or override.diverged or not refused or wanted is None:
         return world
     world = world.with_record(override=replace(override, diverged=True))
-    instead = world.observed.not_offered(wanted.version) or "it is offered on the promotion branch"
+    branch, offered = world.observed.branch, "it is offered on the promotion branch"
+    offered = f"{offered} once that is deleted: main has it" if branch is not None and branch.is_merged else offered
+    instead = world.observed.not_offered(wanted.version) or offered
     reason = f"main refuses the commit ({refused}); {instead}"
     return world.noting(Event.DIVERGED, to=wanted.version, by=override.by, reason=reason, asked=False)
 

@@ -171,7 +171,7 @@ def untold() -> World:
         (None, "it is offered on the promotion branch"),
         (OWN, "it is offered on the promotion branch"),
         (THE_SAME, "it is offered on the promotion branch"),
-        (STALE, "it is offered on the promotion branch"),
+        (STALE, "it is offered on the promotion branch once that is deleted: main has it"),
         (THEIRS, f"{NAME} has what somebody else asked for: merge it, or delete it"),
         (NOBODY_CAN_READ, f"nobody can read what {NAME} asks for: mend it, or delete it"),
     ],

@@ -110,6 +110,21 @@ def test_another_name_is_no_end(store: Store) -> None:
     assert {"cart-v1", "cart-v2", "auth-v1"} <= set(left(store)["apps"])
 
 
+def test_another_name_is_no_end_although_the_new_files_have_a_mistake(store: Store) -> None:
+    """Nobody knows then what the new one has; and what is told of an end is not taken back."""
+    store.begin()
+    store.spec["archiveSize"] = -1
+    market = rename(store, "market")
+    eventually(lambda: "market" in store.status().get("message", ""), what="it is said what it may be by now")
+    store.world.settle()
+    assert "orphaned" not in store.ledger()
+    market.spec["archiveSize"] = 1
+    market.activate("v1")
+    market.wait("v1A v2C")
+    eventually(lambda: not store.status(), what="the former ReleaseGroup is gone")
+    assert (store.ledger()[-1], "orphaned" in store.ledger()) == ("deleted", False)
+
+
 def test_one_that_another_agent_follows_by_now_is_left_to_that(store: Store) -> None:
     """Its folder went to another repository; nothing that this agent remembers of it counts any more."""
     store.begin()
