@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.groups.model import VersionStage, version_in
-from gitops_bg.core.groups.operators.holds import go_back, hold_version, may_go_back
+from gitops_bg.core.groups.operators.holds import hold_version, leave_version, may_go_back
 from gitops_bg.core.groups.operators.requests import abort
 from gitops_bg.core.groups.subject import GroupSubject, round_as
 from gitops_bg.core.groups.world import GroupWorld
@@ -56,7 +56,7 @@ class ActingGroup(GroupSubject):
     def go_back(self, to: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
         """Begin the way back, and put what served on hold."""
         active = self.world.record.state.only(VersionStage.ACTIVE)
-        return go_back(self.world, active, version_in(to), cause, reason, by)
+        return leave_version(self.world, active, version_in(to), cause, reason, by)
 
     def release(self, _: AnalysisRun) -> GroupWorld:
         """The legacy version keeps its pods until another promotion."""

@@ -23,16 +23,16 @@ def may_go_back(world: GroupWorld, version: str) -> bool:
     return bool(speaks_against(world.record, world.digest_of(version)))
 
 
-def go_back(world: GroupWorld, version: str, fallback: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
+def leave_version(world: GroupWorld, version: str, back: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
     """Have the group leave a version that serves, and put a hold on it, unless Git asks for the way back already.
 
     What it goes back to is there: none leaves while it may be needed (`GroupWorld.fallback`).
     """
-    if not fallback or world.wanted == fallback:
+    if not back or world.wanted == back:
         return world
     override = Override(
         from_digest=world.digest_of(version),
-        to_digest=world.digest_of(fallback),
+        to_digest=world.digest_of(back),
         reason=reason,
         by=by,
         at=world.now,
@@ -49,7 +49,7 @@ def go_back_still(world: GroupWorld) -> GroupWorld:
     is_on_its_way = record.override is not None or record.transition is not None
     if hold is None or is_on_its_way or not legacy or not may_go_back(world, legacy):
         return world
-    return go_back(world, active, legacy, hold.cause, hold.reason)
+    return leave_version(world, active, legacy, hold.cause, hold.reason)
 
 
 def lift_answered(world: GroupWorld) -> GroupWorld:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.operators.holds import go_back, hold_version, may_go_back, try_again
+from gitops_bg.core.groups.operators.holds import hold_version, leave_version, may_go_back, try_again
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -73,7 +73,7 @@ def abort(world: GroupWorld, request: Request) -> GroupWorld:
         before = record.state.only(VersionStage.LEGACY) if request.live == planned.live else ""
         back = _fallback(record) or before
         back = back if may_go_back(world, back) else ""
-        world = go_back(world, planned.live, back, Cause.ABORTED, reason, request.by)
+        world = leave_version(world, planned.live, back, Cause.ABORTED, reason, request.by)
     return world
 
 
