@@ -34,8 +34,7 @@ def live(
     traffic: Any = V2.digest,
     activations: Any = (V1.digest, V2.digest),
     request: str = "",
-    answered: str = "",
-    before: Any = (),
+    answered: Any = (),
 ) -> AppState:
     """An app whose v2 serves, as v1 did before; `request` is asked for, and the record has `answered`."""
     metadata = {"namespace": "shop", "name": "web", "uid": "1", "resourceVersion": "1"}
@@ -43,7 +42,7 @@ def live(
     served = list(activations) if isinstance(activations, tuple) else activations
     record = {
         "routing": {"traffic": traffic, "activations": served},
-        "operator": {"request": answered, "requestsBefore": before},
+        "operator": {"answered": answered},
         "git": {"main": {"commit": OLD, "tree": OLD} if main is None else main},
     }
     status = {"phase": phase, "record": sealed(record)}
@@ -73,12 +72,12 @@ def says(primary: Snapshot, target: Snapshot, tree: str = NEW) -> Entry:
         (live("RollingBack"), None, Urgency.TRAFFIC),
         (live(request=ABORT), ENTRY, Urgency.TRAFFIC),
         (live(request=ABORT), None, Urgency.TRAFFIC),
-        (live(request=ABORT, answered="id-0"), ENTRY, Urgency.TRAFFIC),
-        (live(request=ABORT, answered="id-1"), ENTRY, Urgency.AT_REST),
-        (live(request=ABORT, answered="id-2", before=["id-1"]), ENTRY, Urgency.AT_REST),
-        (live(request=ABORT, answered="id-2", before=3), ENTRY, Urgency.TRAFFIC),
-        (live(request=TWO, answered="id-2"), ENTRY, Urgency.TRAFFIC),
-        (live(request=TWO, answered="id-2", before=["id-1"]), ENTRY, Urgency.AT_REST),
+        (live(request=ABORT, answered=["id-0"]), ENTRY, Urgency.TRAFFIC),
+        (live(request=ABORT, answered=["id-1"]), ENTRY, Urgency.AT_REST),
+        (live(request=ABORT, answered=["id-1", "id-2"]), ENTRY, Urgency.AT_REST),
+        (live(request=ABORT, answered=3), ENTRY, Urgency.TRAFFIC),
+        (live(request=TWO, answered=["id-2"]), ENTRY, Urgency.TRAFFIC),
+        (live(request=TWO, answered=["id-1", "id-2"]), ENTRY, Urgency.AT_REST),
         (live(request="not ours"), ENTRY, Urgency.AT_REST),
         (live(), ENTRY, Urgency.AT_REST),
         (live("AwaitingPromotion"), ENTRY, Urgency.AT_REST),

@@ -13,7 +13,7 @@ from gitops_bg.core.text.foreign_json import UNIQUE, read_json
 from gitops_bg.spec.codec import from_json, to_json
 
 MOST = 10
-"""How many requests can wait at once. The record must keep more ids than that (`record.ANSWERED_BEFORE`)."""
+"""How many requests can wait at once. The record must keep more ids than that (`record.MOST_ANSWERED`)."""
 BEFORE = "before"
 
 

@@ -187,9 +187,8 @@ def _asks(record: Object, request: str) -> bool:
 
 def _has_answered(record: Object, request: str) -> bool:
     """Whether a stored record has answered a request (`OperatorState.has_answered`)."""
-    operator = part_of(record, "operator")
-    before = operator.get("requestsBefore")
-    return request == operator.get("request") or (isinstance(before, list) and request in before)
+    answered = part_of(record, "operator").get("answered")
+    return isinstance(answered, list) and request in answered
 
 
 def _main_in(record: Object) -> Main:

@@ -418,10 +418,8 @@ class Outbox:
 class OperatorState:
     """What people asked for outside of ``primary.yaml`` and the target, as far as it was carried out."""
 
-    request: str = ""
-    """The id of the operator request that was answered last."""
-    requests_before: tuple[str, ...] = ()
-    """The ids of those answered before it, oldest first, as far as the record keeps them."""
+    answered: tuple[str, ...] = ()
+    """The ids of the operator requests that were answered, oldest first, as far as the record keeps them."""
     retry: int = 0
     """The number of the last ``spec.retry`` that was carried out."""
     promote_full: int = 0
@@ -435,6 +433,11 @@ class OperatorState:
     restarted: datetime | None = None
     """The last ``spec.restartAt`` that was carried out or cancelled."""
 
+    @property
+    def request(self) -> str:
+        """The id of the operator request that was answered last; empty where there was none."""
+        return self.answered[-1] if self.answered else ""
+
     def resumed_by(self, now: datetime, *, suspended: bool) -> datetime | None:
         """When the last suspension ended, where it is known whether one lasts ``now``; None where there was none, or
         while the first one lasts.
@@ -443,16 +446,15 @@ class OperatorState:
 
     def has_answered(self, request: str) -> bool:
         """Whether the request of this id is answered: nobody carries it out again, wherever it comes from."""
-        return request == self.request or request in self.requests_before
+        return request in self.answered
 
     def answering(self, request: str) -> "OperatorState":
         """Return a copy that has answered the request of this id as well."""
-        before = (*self.requests_before, self.request) if self.request else self.requests_before
-        return replace(self, request=request, requests_before=before[-ANSWERED_BEFORE:])
+        return replace(self, answered=(*self.answered, request)[-MOST_ANSWERED:])
 
 
-ANSWERED_BEFORE = 19
-"""How many ids of requests a record keeps beside the last one: more than can wait at once (`requests_of`)."""
+MOST_ANSWERED = 20
+"""How many ids of requests a record keeps: more than can wait at once (`requests_of`)."""
 
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState | LastRead
 

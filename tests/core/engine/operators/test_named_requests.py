@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import ANSWERED_BEFORE, OperatorState
+from gitops_bg.core.model.record import MOST_ANSWERED, OperatorState
 from gitops_bg.core.model.version import Stabilization
 from tests.core.engine.analysis.notation import OPEN, PLAN, POST, analysed, analysing, measure
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
@@ -206,8 +206,8 @@ def test_an_answered_request_that_somebody_puts_back_is_not_carried_out_again():
 
 
 def test_a_record_remembers_more_answered_requests_than_can_wait_at_once():
-    state = OperatorState(request="the last")
-    ids = [str(number) for number in range(ANSWERED_BEFORE)]
+    state = OperatorState(("the last",))
+    ids = [str(number) for number in range(MOST_ANSWERED - 1)]
     for each in ids:
         state = state.answering(each)
     assert all(map(state.has_answered, ["the last", *ids]))

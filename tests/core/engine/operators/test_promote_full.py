@@ -145,7 +145,7 @@ def test_means_nothing_where_nothing_is_on_its_way_or_what_is_there_is_on_hold()
     assert (
         replace(
             world.record,
-            operator=replace(world.record.operator, request=before.operator.request),
+            operator=replace(world.record.operator, answered=before.operator.answered),
             git=replace(world.record.git, main=before.git.main),
         )
         == before
