@@ -50,14 +50,14 @@ LIVE = version(7, Stage.ACTIVE)
 NEXT = version(8, Stage.CANDIDATE)
 
 ERRORS = MetricRun(
-    Metric("errors", "prometheus", count=5, interval=30),
+    Metric("errors", "prometheus", count=5, interval=30, failure_limit=1),
     successful=2,
     failed=1,
     error=1,
     last_at=ago(18),
     measurements=(Measurement(AnalysisPhase.SUCCESSFUL, ago(18), "0.01"),),
 )
-LATENCY = MetricRun(Metric("latency", "web", count=1, dry_run=True), AnalysisPhase.INCONCLUSIVE, inconclusive=1)
+LATENCY = MetricRun(Metric("latency", "web", count=1, dry_run=True), inconclusive=1)
 RUN = AnalysisRun(AnalysisStage.PRE, NEXT.digest, 8, attempt=2, started_at=ago(75), metrics=(ERRORS, LATENCY))
 
 

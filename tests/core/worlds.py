@@ -11,6 +11,8 @@ from gitops_bg.core import names
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
+from gitops_bg.core.model.analysis.runs import MetricRun
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
@@ -114,6 +116,20 @@ def warm_for(state: World, number: int) -> float | None:
     assert version.retiring
     until = warm_until(record, state.spec.strategy, version)
     return (until - state.now).total_seconds() if until else None
+
+
+COUNTS: dict[AnalysisPhase, dict[str, int]] = {
+    AnalysisPhase.RUNNING: {},
+    AnalysisPhase.SUCCESSFUL: {"successful": 1, "consecutive_successes": 1},
+    AnalysisPhase.FAILED: {"failed": 1},
+    AnalysisPhase.INCONCLUSIVE: {"inconclusive": 1},
+    AnalysisPhase.ERROR: {"error": 5, "consecutive_errors": 5},
+}
+
+
+def found(metric: Metric, phase: AnalysisPhase) -> MetricRun:
+    """A metric of one measurement without any tolerance, as it stands once it found this."""
+    return MetricRun(metric, **COUNTS[phase])
 
 
 def target(number: int, replicas: int = 3, **changes: Any) -> Target:

@@ -29,12 +29,11 @@ WENT_BACK = LedgerEntry(4, EARLIER, Event.ROLLED_BACK, 6, 2, digest(2), 1, diges
 OF_ANOTHER = replace(WENT_BACK, from_version=3, from_digest=digest(3))
 
 ERRORS = MetricRun(Metric("errors", "web"))
-DRY = MetricRun(Metric("slow", "web", dry_run=True), AnalysisPhase.FAILED, failed=1)
+DRY = MetricRun(Metric("slow", "web", dry_run=True), failed=1)
 RUN = AnalysisRun(AnalysisStage.POST, digest(2), 7, started_at=EARLIER, metrics=(ERRORS,))
 OVER = replace(RUN, stage=AnalysisStage.PRE, phase=AnalysisPhase.SUCCESSFUL)
 FAILED_METRIC = replace(
     ERRORS,
-    phase=AnalysisPhase.FAILED,
     failed=1,
     measurements=(Measurement(AnalysisPhase.FAILED, EARLIER, "9", "9 > 1"),),
 )

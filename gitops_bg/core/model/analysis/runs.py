@@ -72,7 +72,6 @@ class MetricRun:
     """One metric of a run, with its counts so far."""
 
     metric: Metric
-    phase: AnalysisPhase = AnalysisPhase.RUNNING
     successful: int = 0
     failed: int = 0
     inconclusive: int = 0
@@ -84,6 +83,11 @@ class MetricRun:
     """The newest measurements, oldest first."""
     terminated: bool = False
     """The run ended before this metric did; the metric then counts as passed."""
+
+    @property
+    def phase(self) -> AnalysisPhase:
+        """What the metric found: by its counts, or because the run ended before it did."""
+        return AnalysisPhase.SUCCESSFUL if self.terminated else _assess(self)
 
     @property
     def index(self) -> int:
@@ -170,7 +174,7 @@ def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisR
     """
     for one in run.metrics:
         if run.running and one.phase is AnalysisPhase.RUNNING and measured.id == id_of(run, epoch, one):
-            counted = _assess(_count(one, measured))
+            counted = _count(one, measured)
             metrics = tuple(counted if each is one else each for each in run.metrics)
             return _conclude(replace(run, metrics=metrics), measured.at)
     return run
@@ -204,18 +208,18 @@ def _count(one: MetricRun, measured: MeasurementResult) -> MetricRun:
     )
 
 
-def _assess(one: MetricRun) -> MetricRun:
-    """`assessMetricStatus`: set the phase of a metric from its counts."""
+def _assess(one: MetricRun) -> AnalysisPhase:
+    """`assessMetricStatus`: the phase of a metric by its counts."""
     metric = one.metric
     if 0 <= metric.failure_limit < one.failed:
-        return replace(one, phase=AnalysisPhase.FAILED)
+        return AnalysisPhase.FAILED
     if 0 <= metric.inconclusive_limit < one.inconclusive:
-        return replace(one, phase=AnalysisPhase.INCONCLUSIVE)
+        return AnalysisPhase.INCONCLUSIVE
     if 0 <= metric.consecutive_error_limit < one.consecutive_errors:
-        return replace(one, phase=AnalysisPhase.ERROR)
+        return AnalysisPhase.ERROR
     if 0 < metric.consecutive_success_limit <= one.consecutive_successes:
-        return replace(one, phase=AnalysisPhase.SUCCESSFUL)
-    return replace(one, phase=_at_the_end(metric)) if one.counted >= metric.count else one
+        return AnalysisPhase.SUCCESSFUL
+    return _at_the_end(metric) if 0 < one.counted >= metric.count else AnalysisPhase.RUNNING
 
 
 def _at_the_end(metric: Metric) -> AnalysisPhase:
@@ -245,10 +249,7 @@ def _ended(run: AnalysisRun, phase: AnalysisPhase, now: datetime) -> AnalysisRun
     """`assessMetricStatus` of a terminated run: a metric that is still running ends as successful, marked as
     terminated.
     """
-    metrics = tuple(
-        replace(one, phase=AnalysisPhase.SUCCESSFUL, terminated=True) if one.phase is AnalysisPhase.RUNNING else one
-        for one in run.metrics
-    )
+    metrics = tuple(replace(one, terminated=True) if one.phase is AnalysisPhase.RUNNING else one for one in run.metrics)
     return replace(run, phase=phase, finished_at=now, metrics=metrics)
 
 

@@ -33,7 +33,20 @@ from tests.core.engine.conditions.test_phases import (
     UNTOLD,
 )
 from tests.core.simulation import APP, automatic, deployed, manual
-from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, rising, service, world
+from tests.core.worlds import (
+    EARLIER,
+    NOW,
+    active,
+    candidate,
+    decided,
+    digest,
+    found,
+    legacy,
+    pods,
+    rising,
+    service,
+    world,
+)
 
 V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
 TRUSTED = "the ledger says nothing against the record"
@@ -55,9 +68,9 @@ PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
 def analysis(stage: AnalysisStage, of: int, phase: AnalysisPhase) -> AnalysisRun:
     """A run whose first metric decided it, and whose second one still measures."""
-    first, second = (MetricRun(metric) for metric in METRICS)
+    first, second = METRICS
     return AnalysisRun(
-        stage, digest(of), of, started_at=NOW, phase=phase, metrics=(replace(first, phase=phase), second)
+        stage, digest(of), of, started_at=NOW, phase=phase, metrics=(found(first, phase), MetricRun(second))
     )
 
 
@@ -287,15 +300,15 @@ CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
     ),
     "AnalysisPassed: what decided it": (
         judged(analysis(PRE, 2, AnalysisPhase.FAILED)),
-        (False, "Failed", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+        (False, "Failed", f"pre-promotion analysis of {V2}: errors ✔0 ✖1 ?0 ⚠0 of 1"),
     ),
     "AnalysisPassed: the last rollout's counts": (
         judged(analysis(POST, 1, AnalysisPhase.FAILED), analysis(PRE, 2, AnalysisPhase.SUCCESSFUL)),
-        (True, "Successful", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+        (True, "Successful", f"pre-promotion analysis of {V2}: errors ✔1 ✖0 ?0 ⚠0 of 1"),
     ),
     "AnalysisPassed: of one rollout, that after the promotion": (
         judged(analysis(PRE, 2, AnalysisPhase.SUCCESSFUL), analysis(POST, 2, AnalysisPhase.FAILED)),
-        (False, "Failed", f"post-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+        (False, "Failed", f"post-promotion analysis of {V2}: errors ✔0 ✖1 ?0 ⚠0 of 1"),
     ),
     "AnalysisPassed: of a version that is forgotten, nothing is said": (
         world(active(1), record={"analysis": (analysis(PRE, 7, AnalysisPhase.SUCCESSFUL),)}),
@@ -307,7 +320,7 @@ CONDITIONS: dict[str, tuple[World, tuple[bool, str, str]]] = {
     ),
     "Ready: what left an analysis open": (
         judged(analysis(PRE, 2, AnalysisPhase.INCONCLUSIVE)),
-        (False, "Paused", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+        (False, "Paused", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?1 ⚠0 of 1"),
     ),
     "Conflict: another agent claims the app": (
         world(active(1), observed={"app_claimed": "west claims it, too"}),

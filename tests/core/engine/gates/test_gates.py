@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
@@ -24,6 +24,7 @@ from tests.core.worlds import (
     candidate,
     decided,
     digest,
+    found,
     legacy,
     pods,
     rising,
@@ -66,12 +67,7 @@ JUDGED = manual(pre_promotion_analysis=Plan((METRIC,)))
 
 def judged(phase: AnalysisPhase, of: int = 2) -> dict[str, object]:
     """A record in which the analysis before promotion of a version stands so."""
-    counts = {
-        AnalysisPhase.SUCCESSFUL: "successful",
-        AnalysisPhase.FAILED: "failed",
-        AnalysisPhase.INCONCLUSIVE: "inconclusive",
-    }
-    metrics = (MetricRun(METRIC, phase, **{counts[phase]: 1}),)
+    metrics = (found(METRIC, phase),)
     run = AnalysisRun(AnalysisStage.PRE, digest(of), of, started_at=EARLIER, phase=phase, metrics=metrics)
     return {"analysis": (run,)}
 
@@ -82,7 +78,7 @@ JUDGED_AFTER = manual(post_promotion_analysis=Plan((METRIC,)))
 def judging(phase: AnalysisPhase, of: int, **changes: Any) -> dict[str, object]:
     """A record in which the analysis after promotion of a version stands so."""
     run = AnalysisRun(AnalysisStage.POST, digest(of), of, started_at=EARLIER, phase=phase)
-    return {"analysis": (replace(run, metrics=(MetricRun(METRIC, phase),), **changes),)}
+    return {"analysis": (replace(run, metrics=(found(METRIC, phase),), **changes),)}
 
 
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada", LATER))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import GitView
@@ -41,7 +41,7 @@ ARRIVING = {"active_service": service("web", 2, other_endpoints=True)}
 """The endpoints of the live Service still hold pods of the version that traffic has left."""
 
 METRIC = Metric("slo", "web", interval=60, count=3)
-RUN = AnalysisRun(AnalysisStage.POST, digest(2), 2, started_at=NOW, metrics=(MetricRun(METRIC, AnalysisPhase.RUNNING),))
+RUN = AnalysisRun(AnalysisStage.POST, digest(2), 2, started_at=NOW, metrics=(MetricRun(METRIC),))
 MEASURED = world(
     legacy(1), active(2), spec=manual(post_promotion_analysis=Plan((METRIC,))), record={"analysis": (RUN,)}
 )
