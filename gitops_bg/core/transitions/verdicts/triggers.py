@@ -24,7 +24,7 @@ class Trigger:
     """What may happen to a version, and what follows."""
 
     what: str
-    """For people (docs/architecture/engine.md)."""
+    """For people (docs/architecture/stages.md)."""
     cause: Cause
     """The cause of the hold that the version gets."""
     reason: Callable[[World, Version], str]
@@ -47,7 +47,9 @@ def stop(world: World, version: Version, cause: Cause, reason: str) -> World:
 
 
 def go_back(world: World, version: Version, cause: Cause, reason: str) -> World:
-    """Leave the serving version for the last good one; the hold comes with the movement (``switching``)."""
+    """Leave the serving version for the last good one, if there is one; the hold comes with the movement
+    (``switching``).
+    """
     good = world.rollback_target
     if good is None:
         return world
@@ -57,13 +59,11 @@ def go_back(world: World, version: Version, cause: Cause, reason: str) -> World:
 
 
 def _pods_failed(world: World, version: Version) -> str:
-    """After its promotion fewer pods are available than at the switch, for the whole progress deadline; and there is a
-    version to go back to.
-    """
+    """After its promotion fewer pods are available than at the switch, for the whole progress deadline."""
     stabilization = version.stabilization
     if stabilization is None or not stabilization.unready or not is_watched(world, version):
         return ""
-    if world.now < stabilization_ends(world, stabilization) or world.rollback_target is None:
+    if world.now < stabilization_ends(world, stabilization):
         return ""
     seconds, ready = world.spec.progress_deadline_seconds, world.available(version.digest)
     return f"{DEADLINE_EXCEEDED}: {ready} of {stabilization.pods} pods available for {seconds} s after the switch"
