@@ -73,6 +73,28 @@ def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: 
     store.wait_for_ledger("retried")
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_hold_outlives_a_group_that_somebody_deletes(
+    cli: Cli, store: Store, measured: Measured, name: str, restarts: bool
+) -> None:
+    """The ledger has it; a retry lifts it as ever."""
+    measured.finds = {"pre": False}
+    store.activate("v2")
+    store.wait("v1A v2C", "Held")
+    store.wait_for_ledger("aborted")
+    measured.finds, before = {"pre": True, "post": True}, store.status()["record"]["holds"]
+    store.delete()
+    assert store.world.agent is not None
+    store.world.restart() if restarts else store.world.agent.groups.main_was_read()
+    store.wait("v1A v2C", "Held")
+    (hold,) = store.status()["record"]["holds"]
+    assert [hold] == [{key: value for key, value in each.items() if key != "sequence"} for each in before]
+    assert store.ask("/cart") == "cart-v1"
+    cli("retry", name)
+    store.world.wake()
+    store.wait("v1L v2A")
+
+
 def test_abort_all_stops_groups_too(cli: Cli, store: Store, measured: Measured, name: str) -> None:
     measured.finds = {}
     store.activate("v2")
