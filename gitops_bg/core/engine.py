@@ -50,14 +50,13 @@ from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.status.counts import counts_of
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.status.waits import waits_of
-from gitops_bg.core.transitions.git.decisions import follow_primary, hear_what_passed, note_divergence
-from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
+from gitops_bg.core.transitions.git.decisions import note_divergence
+from gitops_bg.core.transitions.git.journal import answer_main, follow_main
+from gitops_bg.core.transitions.git.looks import resume_emergency
 from gitops_bg.core.transitions.git.main import learn
 from gitops_bg.core.transitions.git.merges import hear_merges
 from gitops_bg.core.transitions.git.offers import note_beside, note_offer
-from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_retry
 from gitops_bg.core.transitions.git.pulls import hear_pull_request
-from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.transitions.notifications.notifications import enqueue
 from gitops_bg.core.transitions.record.app_state import note_departure
 from gitops_bg.core.transitions.record.last_read import remember_last_read
@@ -89,15 +88,9 @@ SETTLE: Steps = (
 """What has become of what was decided before: all else is read against where traffic is."""
 
 READ: Steps = (
-    hear_what_passed,  # what primary.yaml named between two looks answers older decisions
-    note_look,  # tell what main said before an emergency from an answer to it
-    answer_older_retry,  # a retry older than the last change of primary.yaml
-    lift_by_older_revert,  # the revert of a revert, likewise
-    follow_primary,  # somebody changed primary.yaml: that is a decision
+    follow_main,  # what main said up to the last change of primary.yaml, and what that names
     step_of_app(operators.answer_requests),  # abort, rollback --offline
-    answer_retry,  # retry
-    follow_target_revert,  # somebody reverted the push of the version that serves, or is about to
-    lift_by_revert,  # somebody reverted that revert
+    answer_main,  # what main said since: retries, reverts of pushes
     hear_pull_request,  # somebody closed the pull request, or reopened it
     hear_merges,  # who merged the version that serves, and who approved it
     take_results,  # what hooks and measurements say, and what follows

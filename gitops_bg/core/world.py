@@ -14,6 +14,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
 from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
+from gitops_bg.core.model.git.journal import SuspensionChanged
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
@@ -207,18 +208,11 @@ class World:
         return max(moment, self.resumed_at or moment)
 
     @property
-    def retried_by(self) -> Source:
-        """Who asked for the retry in ``app.yaml``, and in which commit; where unknown, main's head without
-        an author.
-        """
-        return self.desired.retried_by or Source(self.desired.commit)
-
-    @property
     def suspended_by(self) -> Source:
         """Who suspended the app, or ended the suspension, and in which commit; where unknown, main's head without an
         author.
         """
-        return self.desired.suspended_by or Source(self.desired.commit)
+        return self.desired.journal.by(SuspensionChanged) or Source(self.desired.commit)
 
     @property
     def frozen(self) -> bool:

@@ -4,8 +4,7 @@
     apps(commit) files(app) files_of(apps)  what is at a commit; default: the head of the last poll
     source(app, file) sources(files)        which commit made it
     landings(files)                         which commit let it into main
-    said_since(app, file, says)             which commit let that part of it into main
-    said_before(app, file, enough)          what it said until then
+    said(path) maker_of(path, said)         what main said in a file, change after change
     last_change(app, files) taken_back(...) how it came to be so, and what that says it reverts
     commit_facts(shas) around(sha, paths)   what single commits say, and changed
     beside_offer(app, head) …_promotion()   what a promotion brings along beside primary.yaml
@@ -55,6 +54,7 @@ from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.births import oldest
 from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.index.walked_main import WalkedMain
+from gitops_bg.repo.read.journal import Enough, MainJournal, Said, changes_of
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
@@ -63,7 +63,6 @@ from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import Details, Sources
 from gitops_bg.repo.read.removals import Removals
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
-from gitops_bg.repo.read.since import Says, changes_of, contents, landing_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
@@ -142,7 +141,8 @@ class Repository:
         own = OwnCommits(mirror, committer, verifier, key)
         self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
         self._ledger = Ledger(branch, blobs)
-        self._primaries = Primaries(mirror, trees, near, blobs, self._index, walked, self._mainline)
+        self._primaries = Primaries(mirror, blobs, self._index)
+        self._journal = MainJournal(mirror, trees, self._files, details, self._mainline, walked)
         self._history = LedgerHistory(mirror, blobs, branch)
         self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
         if key is not None:
@@ -324,20 +324,11 @@ class Repository:
         with self._guarded():
             return self._files.below(folder, commit or self._poller.head(), lenient=True)
 
-    def file_before(self, path: str, most: int = 20) -> Sequence[bytes]:
-        """The former contents of a file of main, newest first, up to ``most``; without states in which it
-        was no file.
-        """
-        with self._guarded():
-            head = self._poller.head()
-            found = contents(self._mirror, self._mainline, self._files, path, head)
-            return [content for _, content in islice(found, most) if content is not None]
-
     def changes_below(self, folder: str, most: int = 20) -> Sequence[str]:
         """The commits of main's line that changed something below a folder, newest first, up to ``most``."""
         with self._guarded():
-            line = self._mainline.line(self._poller.head())
-            return list(islice(changes_of(self._mirror, line, folder), most))
+            steps = self._mainline.steps(self._poller.head())
+            return list(islice(changes_of(self._mirror, steps, folder), most))
 
     def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
         """Authors and messages of commits, by id; missing commits are left out."""
@@ -375,11 +366,6 @@ class Repository:
         with self._guarded():
             return self._changes.brought(folder, within, head, known)
 
-    def history_of(self, path: str, commit: str) -> Sequence[tuple[str, bytes | None]]:
-        """Each commit of main's line up to ``commit`` that changed a file, newest first, with what it said then."""
-        with self._guarded():
-            return tuple(contents(self._mirror, self._mainline, self._files, path, commit))
-
     def wrote_below(self, folder: str, head: str, commit: str) -> bool:
         """Whether one of those commits did more than remove files."""
         with self._guarded():
@@ -403,7 +389,7 @@ class Repository:
     def primary_at(self, app: AppKey, commit: str) -> bytes | None:
         """``primary.yaml`` at any commit in the mirror, of any branch; None where it cannot be read."""
         with self._guarded():
-            file = self._files.at(self._path(app, PRIMARY_FILE), commit) if self._mirror.has(commit) else None
+            file = self._files.at(self.path_of(app, PRIMARY_FILE), commit) if self._mirror.has(commit) else None
             return file.content if file is not None and isinstance(file.content, bytes) else None
 
     def around(self, commit: str, paths: tuple[str, ...]) -> Around:
@@ -469,13 +455,21 @@ class Repository:
             made, let_in = (each.of({path: node.id}, head)[path] for each in (self._sources, self._landings))
             return self._placed(made, let_in, head)[1]
 
-    def named_since(self, path: str, says: Says, commit: str) -> Source | None:
-        """The commit of main's line since which any file says something, as of ``commit``; None where it does not."""
+    def said(
+        self, path: str, commit: str = "", *, since: str = "", enough: Enough | None = None, most: int | None = None
+    ) -> Sequence[Said]:
+        """What main said in a file up to a commit, newest first, each with who let it in: after ``since``, nothing
+        where main does not contain that; up to the first that is ``enough``, which is the last one, and at ``most`` so
+        many.
+        """
         with self._guarded():
-            landing = landing_of(self._mirror, self._mainline, self._files, path, says, commit)
-            if not landing:
-                return None
-            return replace(self._details.of([landing])[landing], landed=self._mainline.place(landing, commit))
+            found = list[Said]()
+            head = self._poller.head()
+            for each in islice(self._journal.said(path, commit or head, head, since=since), most):
+                found.append(each)
+                if enough is not None and enough(each.content):
+                    break
+            return found
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
         """A commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""
@@ -487,37 +481,17 @@ class Repository:
         place = self._mainline.place(let_in.commit, head)
         return replace(made, landed=place), replace(let_in, landed=place)
 
-    def said_since(self, app: AppOrGroup, file: str, says: Says, commit: str = "") -> Source | None:
-        """Who made a file say what it ``says``, and where that came into main; None where it does not say so."""
-        with self._guarded():
-            at, path = commit or self._poller.head(), self._path(app, file)
-            landing = landing_of(self._mirror, self._mainline, self._files, path, says, at)
-            return self._made(path, landing, at) if landing else None
-
-    def said_before(
-        self, app: AppKey, file: str, enough: Callable[[bytes], bool], commit: str = ""
-    ) -> Sequence[tuple[Source, bytes]]:
-        """The contents of a file on main, newest first, each with its author; up to the one that is ``enough``."""
-        with self._guarded():
-            at, path, found = commit or self._poller.head(), self._path(app, file), []
-            for landing, content in contents(self._mirror, self._mainline, self._files, path, at):
-                if content is None:
-                    continue
-                if enough(content):
-                    break
-                found.append((self._made(path, landing, at), content))
-            return found
-
-    def _made(self, path: str, landing: str, head: str) -> Source:
+    def maker_of(self, path: str, said: Said) -> Source:
         """Who made a file what it is at a commit of main's line; its position is that commit's."""
-        made = self._reverts.last_change([path], landing)
-        commit = made.commit if made else landing
-        return replace(self._details.of([commit])[commit], landed=self._mainline.place(landing, head))
+        with self._guarded():
+            made = self._reverts.last_change([path], said.landing.commit)
+            commit = made.commit if made else said.landing.commit
+            return replace(self._details.of([commit])[commit], landed=said.landing.landed)
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never existed."""
         with self._guarded():
-            return self._reverts.last_change([self._path(app, name) for name in files], start)
+            return self._reverts.last_change([self.path_of(app, name) for name in files], start)
 
     def source_of(self, commit: str) -> Source:
         """Who made a commit of main's history, and when it came into main."""
@@ -529,7 +503,7 @@ class Repository:
     def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
         """What a change of these files says it reverts, looked up in main's history."""
         with self._guarded():
-            return self._reverts.taken_back(change, [self._path(app, name) for name in files], self._poller.head())
+            return self._reverts.taken_back(change, [self.path_of(app, name) for name in files], self._poller.head())
 
     @staticmethod
     def _asked(
@@ -554,11 +528,6 @@ class Repository:
         """Every content that ``primary.yaml`` ever had on main, newest first."""
         with self._guarded():
             return list(self._primaries.primaries(app, commit or self._poller.head()))
-
-    def primaries_since(self, app: AppKey, since: str, commit: str) -> Sequence[bytes]:
-        """Every content that ``primary.yaml`` had between two commits of main, newest first."""
-        with self._guarded():
-            return self._primaries.primaries_since(app, since, commit)
 
     # Signatures.
 
@@ -710,7 +679,8 @@ class Repository:
         with self._guarded():
             return self._ledger.problems()
 
-    def _path(self, app: AppOrGroup, filename: str) -> str:
+    def path_of(self, app: AppOrGroup, filename: str) -> str:
+        """Where a file of an app or a group is in the repository."""
         if isinstance(app, GroupKey):
             return f"{group_folder(app)}/{filename}"
         return self._index.places.file(app, filename)

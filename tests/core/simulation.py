@@ -12,15 +12,16 @@ from functools import cache
 from typing import Self
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.journal import asks_main
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Revert, Target
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
 from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, Targeted, in_order
 from gitops_bg.core.model.git.looks import Awaited, Looks
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
@@ -114,7 +115,7 @@ class Simulation:
     primary_source: Source = field(default_factory=lambda: Source(""))
     pushes: list[tuple[Source, str, str]] = field(default_factory=list)
     """Every commit of the target, with its tag and the commit that it says it reverts."""
-    named: list[tuple[str, str | None]] = field(default_factory=list)
+    named: list[tuple[Source, str | None]] = field(default_factory=list)
     """Every commit of primary.yaml, with the tag that it named from then on."""
     retried_by: Source | None = None
     """The last commit of app.yaml."""
@@ -199,7 +200,7 @@ class Simulation:
     def set_primary(self, tag: str | None, subject: str = "promote") -> None:
         self.primary_history.append(self.primary)
         self.primary, self.primary_source = tag, self.commit(subject)
-        self.named.append((self.primary_source.commit, tag))
+        self.named.append((self.primary_source, tag))
         if tag:
             self.tags[template(tag).digest] = tag
 
@@ -335,7 +336,6 @@ class Simulation:
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
                 looks=Looks("simulation", self.looks, self.looks),
-                retried_by=self.retried_by,
                 memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:
@@ -344,34 +344,41 @@ class Simulation:
                 none = Missing.ABSENT
                 gone = {"target": none, "primary": none, "auxiliary_objects": (), "autoscaler": None, "whole": False}
                 self.seen = replace(self.seen, **gone)
-        asked = asks_for_provenance(self.seen, self.record)
-        since = asks_what_passed(self.seen, self.record)
-        passed = self._passed(since) if since else None
-        return replace(self.seen, provenance=self._provenance() if asked else None, passed=passed)
+        return replace(self.seen, journal=self._journal(self.seen))
 
-    def _passed(self, commit: str) -> tuple[Snapshot, ...]:
+    def _journal(self, seen: Desired) -> Journal:
+        """What main said, as far as the engine asks for it."""
+        asked, retry, by = (
+            asks_main(self.spec, seen, self.record),
+            self.spec.retry,
+            self.retried_by or Source(seen.commit),
+        )
+        retried = [Entry(by, Retried(retry))] if retry is not None and asked.retries_after is not None else []
+        names = self._names(asked.names_since) if asked.names_since else []
+        return Journal(in_order(names, retried, self._targets() if asked.reverts else []), asked.names_since)
+
+    def _names(self, commit: str) -> list[Entry]:
         """What primary.yaml named since the record's look at it, oldest first."""
-        commits = [commit for commit, _ in self.named]
+        commits = [source.commit for source, _ in self.named]
         since = commits.index(commit) + 1
-        return tuple(template(tag) for _, tag in self.named[since:] if tag)
+        return [Entry(source, Named(template(tag))) for source, tag in self.named[since:] if tag]
 
-    def _provenance(self) -> Provenance:
+    def _targets(self) -> list[Entry]:
         """What main's history says of the newest push, and of the reverts right before it."""
-        told = Provenance(self.target_source)
-        brought = {source.commit: template(tag) for source, tag, _ in self.pushes}
+        brought, found = {source.commit: template(tag) for source, tag, _ in self.pushes}, list[Entry]()
         for source, _, reverts in reversed(self.pushes):
+            if found and not reverts:
+                break
+            said = Targeted(
+                named=(reverts,) if reverts and not found else (),
+                missing=(reverts,) if reverts and not found and reverts not in brought else (),
+                commits=(reverts,) if reverts else (),
+                taken_back=(brought[reverts],) if reverts in brought else (),
+            )
+            found.insert(0, Entry(source, said))
             if not reverts:
                 break
-            told = replace(
-                told,
-                named=told.named or (reverts,),
-                missing=told.missing if reverts in brought or source != self.target_source else (reverts,),
-                reverts=(
-                    *told.reverts,
-                    Revert(source, (reverts,), (brought[reverts],) if reverts in brought else ()),
-                ),
-            )
-        return told
+        return found
 
     def observed(self) -> Observed:
         return Observed(

@@ -17,10 +17,11 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
-from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
+from gitops_bg.core.model.spec import AppSpec, Retry
+from gitops_bg.core.model.version import Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.core.world import World
 from tests.core.consistency import contradictions, untimely
 from tests.core.records import record_of
@@ -142,6 +143,23 @@ def primary(number: int, **changes: Any) -> Primary:
     return Primary(template(str(number)), number, source(number), replace(promotion, **changes))
 
 
+def journal(
+    *,
+    named: tuple[Snapshot, ...] | None = None,
+    retried: tuple[tuple[Source, Retry], ...] = (),
+    targeted: tuple[tuple[Source, Targeted], ...] = (),
+    suspended_by: Source | None = None,
+) -> Journal:
+    """What main said, each in main's order; ``named`` None: nobody can tell."""
+    told = in_order(
+        [Entry(Source(""), Named(snapshot)) for snapshot in named or ()],
+        [Entry(asked, Retried(retry)) for asked, retry in retried],
+        [Entry(by, change) for by, change in targeted],
+        [Entry(suspended_by, SuspensionChanged())] if suspended_by else [],
+    )
+    return Journal(told, since="" if named is None else "d" * 40)
+
+
 def world(
     *versions: Version,
     spec: AppSpec | None = None,
@@ -183,12 +201,14 @@ def world(
         "preview_service": service("web-preview", live) if live else None,
         "git": GitView(ledger_epoch="5eed"),
     }
+    spec = spec or manual()
     wanted = {
+        "journal": journal(retried=((Source("c" * 40), spec.retry),) if spec.retry is not None else ()),
         "target": target(wants) if wants else Missing.ABSENT,
         "primary": primary(names_) if names_ else Missing.ABSENT,
     }
     made = World(
-        spec or manual(),
+        spec,
         Desired(**{"commit": "c" * 40, **wanted, **(desired or {})}),
         Observed(**{**seen, **(observed or {})}),
         record_of(**{**remembered, **(record or {})}),

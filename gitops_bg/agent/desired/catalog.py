@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gitops_bg.agent.desired.askers import Askers
+from gitops_bg.agent.desired.journal import Journals
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
 from gitops_bg.agent.desired.looks.asked_looks import AskedLooks
 from gitops_bg.agent.desired.looks.last_look import LastLook
@@ -18,18 +18,19 @@ from gitops_bg.agent.desired.looks.lookout import LookCounter
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.people import HeardOf
 from gitops_bg.agent.desired.policing import PolicingFacts
-from gitops_bg.agent.desired.provenance import Provenances, passed_of
+from gitops_bg.agent.desired.provenance import makers_of
 from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
-from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed, asks_who_brought
+from gitops_bg.core.checks.git.journal import asks_main
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
+from gitops_bg.core.model.git.journal import Entry as JournalEntry
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
@@ -38,9 +39,8 @@ from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
 from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.ledger.ledger_entries import NOWHERE, Position
 from gitops_bg.repo.read.polling import Poll
@@ -78,7 +78,7 @@ class Catalog:
         self._lineage = Lineage(repository, remembered, clock)
         self._reader = Reader(repository, self.cares_for)
         self._rewrite_reports = RewriteReports()
-        self._provenances = Provenances(repository)
+        self._journals = Journals(repository)
         self._revisions = Revisions(repository)
         self.board = PeerBoard(self.subjects)
         self.policing = PolicingFacts(repository)
@@ -91,7 +91,6 @@ class Catalog:
         """Why the file of policies there is not believed."""
         self.ledger_trouble = ""
         """Why nobody can tell yet whose the new commits of the state branch are."""
-        self._askers = Askers(repository)
         self._lookout = LookCounter()
         self.asked_looks = AskedLooks(self.looks, repository.is_ancestor)
         self._late: set[AppOrGroup] = set()
@@ -240,7 +239,7 @@ class Catalog:
         )
         if entry is None or not followed.commit:
             return desired
-        desired = self._with_history(self._with_askers(desired, app, config.spec, record), entry, app, record)
+        desired = self._with_journal(desired, entry, app, config.spec, record)
         return self._with_policing(desired, reading, app, config, record)
 
     def _with_policing(
@@ -250,40 +249,29 @@ class Catalog:
         policing = self.policing.of(reading, app, config, desired, record)
         return desired if policing is None else replace(desired, policing=policing)
 
-    def _with_askers(self, desired: Desired, app: AppKey, spec: AppSpec | None, record: Record) -> Desired:
-        """Add who made the requests of app.yaml, only where they are new to the record."""
-        if spec and record.operator.suspended is (spec.suspend is None):
-            desired = replace(desired, suspended_by=self._askers.of(app, "suspend", desired.commit))
-        if spec and spec.retry and spec.retry.number > record.operator.retry:
-            desired = replace(desired, retried_by=self._askers.of(app, "retry", desired.commit))
-        if spec and spec.retry and asks_for_retries(spec, record):
-            passed = self._askers.retries(app, record.operator.retry, spec.retry, desired.commit)
-            desired = replace(desired, retries_passed=passed)
-        return desired
-
-    def group_suspended_by(self, group: GroupKey, spec: GroupSpec, record: GroupRecord, commit: str) -> Source | None:
+    def group_suspension(
+        self, group: GroupKey, spec: GroupSpec, record: GroupRecord, commit: str
+    ) -> tuple[JournalEntry, ...]:
         """Who suspended a group, or ended that, where it is new to the record."""
         is_new = record.operator.suspended is (spec.suspend is None)
-        return self._askers.of(group, "suspend", commit) if is_new else None
+        return self._journals.suspension(group, commit) if is_new else ()
 
-    def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:
-        """Add what main's history says beyond its present files, only where the core asks for it."""
-        if since := asks_what_passed(desired, record):
-            desired = replace(desired, passed=passed_of(self._repository, app, since, entry.commit))
-        if not desired.target or not (asks_who_brought(desired, record) or asks_for_provenance(desired, record)):
-            return desired
-        try:
-            with guarded(f"reading who brought the target of {app}"):
-                makers = self._provenances.makers(app, entry)
-                brought = self._provenances.source(app, entry.commit, makers) if makers != entry.makers else None
-        except GitopsBgError as error:
-            LOGGER.warning("%s: nobody can tell now who brought its target: %s", app, error)
-            self._lookout.wait(app)
-            return replace(desired, target=Missing.UNREADABLE)
-        desired = replace(desired, target=replace(desired.target, source=brought or desired.target.source))
-        if asks_for_provenance(desired, record):
-            desired = replace(desired, provenance=self._provenances.of(app, entry.commit, makers))
-        return desired
+    def _with_journal(
+        self, desired: Desired, entry: Entry, app: AppKey, spec: AppSpec | None, record: Record
+    ) -> Desired:
+        """Add what main said beyond its present files, only where the core asks for it."""
+        asked, makers, target = asks_main(spec, desired, record), tuple[str, ...](), desired.target
+        if target and asked.who_brought:
+            try:
+                with guarded(f"reading who brought the target of {app}"):
+                    makers = makers_of(self._repository, app, entry)
+                    brought = self._journals.source(app, entry.commit, makers) if makers != entry.makers else None
+                desired = replace(desired, target=replace(target, source=brought or target.source))
+            except GitopsBgError as error:
+                LOGGER.warning("%s: nobody can tell now who brought its target: %s", app, error)
+                self._lookout.wait(app)
+                desired, asked = replace(desired, target=Missing.UNREADABLE), replace(asked, reverts=False)
+        return replace(desired, journal=self._journals.of(app, spec, asked, entry.commit, makers))
 
     def git_view(
         self, reading: Reading, app: AppKey, desired: Desired, record: Record, remembered: PullRequest | None = None

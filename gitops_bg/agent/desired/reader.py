@@ -46,6 +46,8 @@ _Offered = tuple[str, tuple[ServicePorts, ...]]
 """The digest and the ports that a ``primary.yaml`` names."""
 _NOTHING: _Offered = ("", ())
 _CONFIGURATION = (b"ConfigMap", b"Secret")
+_MOST_BEFORE = 20
+"""How many former contents of a broken file are tried."""
 _OFFERS = 20_000
 """How many files of promotion branches, and of what they began from, are remembered."""
 _NO_POLL = Poll("", 0, moved=False)
@@ -155,7 +157,8 @@ class Reader:
     def _said_before(self, path: str) -> Iterable[bytes]:
         """What a file that is broken now said before; nothing where that cannot be read."""
         try:
-            return self._repository.file_before(path)
+            said = self._repository.said(path, most=_MOST_BEFORE)
+            return [each.content for each in said if each.content is not None]
         except GitopsBgError:
             return ()
 

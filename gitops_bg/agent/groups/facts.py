@@ -24,6 +24,7 @@ from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGro
 from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, GroupNamed, Journal, in_order
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
@@ -131,7 +132,7 @@ class GroupGatherer:
         observed = replace(live, rivals=with_formers(live.rivals, *self._left_main(reading, group, live)))
         policing = self._policing.of(reading, group, config.desired, seen.record.state)
         desired = replace(config.desired, policing=policing.members, alerts=_alerts(reading, group))
-        desired = self._with_askers(desired, group, seen.record)
+        desired = replace(desired, journal=self._journal(desired, group, seen.record))
         offered, branch = self._offered(reading, group, config.desired, seen.record.state)
         observed = replace(observed, branch=branch, main_refused=self._catalog.refused(group))
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
@@ -139,16 +140,17 @@ class GroupGatherer:
             group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
         )
 
-    def _with_askers(self, desired: DesiredGroup, group: GroupKey, record: GroupRecord) -> DesiredGroup:
-        """Add the commits of main that ask for what is new to the record."""
+    def _journal(self, desired: DesiredGroup, group: GroupKey, record: GroupRecord) -> Journal:
+        """What main said that is new to the record."""
         spec = desired.spec
         if spec is None:
-            return desired
+            return NO_JOURNAL
+        named: tuple[Entry, ...] = ()
         if record.transition is not None or spec.active != record.state.only(VersionStage.ACTIVE):
             promotion, _ = self._policing.promotion_of(group, spec.active, desired.commit)
-            desired = replace(desired, promotion=promotion)
-        suspended_by = self._catalog.group_suspended_by(group, spec, record, desired.main.at.commit)
-        return replace(desired, suspended_by=suspended_by)
+            named = (Entry(promotion, GroupNamed(spec.active)),) if promotion is not None else ()
+        suspension = self._catalog.group_suspension(group, spec, record, desired.main.at.commit)
+        return Journal(in_order(named, suspension))
 
     def _knows(self, reading: Reading, group: GroupKey, former: FormerGroup) -> bool:
         """Whether main is no older than the one that another group was decided from: else it may be newer than main."""

@@ -13,6 +13,7 @@ from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey, Source
 from gitops_bg.forge.heard import Heard
+from gitops_bg.repo.read.journal import differs, said_since
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
 from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, group_folder
@@ -52,7 +53,9 @@ class GroupVersions:
                 named = active_in(data)
                 return named == version if named else None  # Unknown: the value known before holds.
 
-            self._named[key] = self.repository.named_since(f"{group_folder(group)}/{GROUP_FILE}", says, main)
+            path = self.repository.path_of(group, GROUP_FILE)
+            since = said_since(self.repository.said(path, main, enough=differs(says)), says)
+            self._named[key] = since.landing if since is not None else None
         return self._named[key]
 
     def judged(self, group: GroupKey, main: str) -> frozenset[str]:
@@ -63,11 +66,11 @@ class GroupVersions:
         """
         if (group, main) not in self._judged:
             folder, newest, found = group_folder(group), 0, frozenset[str]()
-            for commit, data in reversed(self.repository.history_of(f"{folder}/{GROUP_FILE}", main)):
-                active = active_in(data) if data is not None else ""
+            for said in reversed(self.repository.said(f"{folder}/{GROUP_FILE}", main)):
+                active = active_in(said.content) if said.content is not None else ""
                 if version_number(active) > newest:
                     newest = version_number(active)
-                    below = self.repository.files_below(f"{folder}/{active}", commit)
+                    below = self.repository.files_below(f"{folder}/{active}", said.landing.commit)
                     found |= {file.blob for file in below.values()}
             self._judged[group, main] = found
         return self._judged[group, main]

@@ -7,6 +7,7 @@ from datetime import datetime
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.analysis.metrics import Plan
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.journal import NO_JOURNAL, Journal
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
@@ -101,10 +102,10 @@ class DesiredGroup:
     """By the name of the app, while the version that group.yaml names may be promoted; those that no policy is for
     have none.
     """
-    promotion: Source | None = None
-    """The commit since which group.yaml names its version; None where nothing moves, or nobody can tell."""
-    suspended_by: Source | None = None
-    """The commit that suspended the group, or ended that; None where the record knows of it."""
+    journal: Journal = NO_JOURNAL
+    """What main said of the group: since when group.yaml names its version, where something moves; who suspended it, or
+    ended that, where the record does not know of it.
+    """
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
     """Main as it was read. Where it does not count, all else is what the record's main says, as far as that can still
     be read: what serves needs its folders.

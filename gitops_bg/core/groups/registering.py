@@ -19,6 +19,7 @@ from gitops_bg.core.groups.model import (
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
+from gitops_bg.core.model.git.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 
 
@@ -161,7 +162,9 @@ def _deployed(world: GroupWorld) -> GroupWorld:
     active = world.record.state.only(VersionStage.ACTIVE)
     if not active:
         return world
-    return world.noting(Event.DEPLOYED, to=active, reason=_brings(world, active), source=world.desired.promotion)
+    return world.noting(
+        Event.DEPLOYED, to=active, reason=_brings(world, active), source=world.desired.journal.by(GroupNamed)
+    )
 
 
 def _brings(world: GroupWorld, version: str) -> str:

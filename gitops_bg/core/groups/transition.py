@@ -31,6 +31,7 @@ from gitops_bg.core.groups.record import MOST_MOVES, GroupMove, Transition, Tran
 from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.git.journal import GroupNamed
 from gitops_bg.core.model.record import Cause, Event
 
 _STARTED = {
@@ -139,7 +140,7 @@ def advance(world: GroupWorld) -> GroupWorld:
         return world
     if moving.withdrawn:
         said, asked = moving.withdrawn, world.record.override is None and world.spec.active != moving.target
-        source = world.desired.promotion
+        source = world.desired.journal.by(GroupNamed)
         world = world.noting(
             Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked, source=source
         )
@@ -229,7 +230,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     override, event = world.record.override, _FINISHED[moving.kind]
     is_override = override is not None and version_in(override.to_digest) == moving.target
     reason, by = (override.reason, override.by) if override is not None and is_override else ("", "")
-    source = world.desired.promotion if world.spec.active == moving.target else None
+    source = world.desired.journal.by(GroupNamed) if world.spec.active == moving.target else None
     world = world.noting(
         event, to=moving.target, origin=moving.source, by=by, reason=reason, asked=not reason, source=source
     )

@@ -25,6 +25,7 @@ from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.git.journal import SuspensionChanged
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState
 from gitops_bg.core.model.subject import SubjectKind
@@ -119,7 +120,7 @@ class GroupWorld:
     @property
     def suspended_by(self) -> Source:
         """The commit that suspended it, or ended that; main's head without an author where that is unknown."""
-        return self.desired.suspended_by or Source(self.desired.commit)
+        return self.desired.journal.by(SuspensionChanged) or Source(self.desired.commit)
 
     @property
     def history(self) -> tuple[str, str]:

@@ -5,11 +5,11 @@ from enum import Enum
 from typing import Literal
 
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.git.journal import NO_JOURNAL, Journal
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Hold
-from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.stored import NOT_STORED
 from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
 from gitops_bg.core.text.printable import printable
@@ -59,46 +59,6 @@ class Primary:
     changed_by: Source
     services: tuple[ServicePorts, ...] = ()
     """The ports that live traffic was promoted with, where they differ from those of the template."""
-
-
-@dataclass(frozen=True, slots=True)
-class Revert:
-    """One commit that says it reverts others, and what it takes back."""
-
-    source: Source
-    """The revert itself, and when it came into main."""
-    commits: tuple[str, ...] = ()
-    """The commits that it means, and those that a merge among them brought."""
-    taken_back: tuple[Snapshot, ...] = ()
-    """The versions that these commits brought."""
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """How main's history made the target name its version (decision 18). Facts without a verdict.
-
-    ``source`` is the commit that brought that version; later commits (of replicas, of comments) left it as it is.
-    """
-
-    source: Source
-    named: tuple[str, ...] = ()
-    """What the message of ``source`` names as reverted, as people read it: commits, ``#12``, ``!12``.
-    Empty: nothing.
-    """
-    missing: tuple[str, ...] = ()
-    """Those of ``named`` that main did not contain before."""
-    reverts: tuple[Revert, ...] = ()
-    """``source`` where it reverts something, and so on for the reverts right before it; newest first."""
-    unread: str = ""
-    """Why the provenance cannot be read now; the other fields are empty then."""
-
-
-@dataclass(frozen=True, slots=True)
-class PassedRetry:
-    """A retry that a newer one replaced in ``app.yaml``, and the commit that asked for it."""
-
-    retry: Retry
-    asked_by: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,28 +140,13 @@ class Desired:
     """The generation of main's history: how often somebody accepted a rewritten one."""
     tree: str = ""
     """The id of the app's folder at ``commit``."""
-    suspended_by: Source | None = None
-    """The commit that brought the suspension of ``app.yaml`` into main; only where the record does not know it yet."""
-    retried_by: Source | None = None
-    """The commit that brought the retry of ``app.yaml`` into main; a later change elsewhere in that file does not renew
-    the retry. Without a commit where that cannot be told now.
-    """
-    retries_passed: tuple[PassedRetry, ...] = ()
-    """The retries between the one that the record answered last and the one of ``app.yaml`` now, oldest first
-    (``core.transitions.git.operator_requests.asks_for_retries``).
-    """
+    journal: Journal = NO_JOURNAL
+    """What main said since the record knows it, as far as the core asks for it (``core.checks.git.journal``)."""
     ports: tuple[ServicePorts, ...] = ()
     """The ports of each Service of the app that Git describes; empty where they are those of the template.
 
     A preview Service without a manifest has those of an active one with a manifest.
     """
-    passed: tuple[Snapshot, ...] | None = None
-    """What ``primary.yaml`` named since the record's look at it, oldest first.
-
-    None where nobody asked, or it is unknown (``core.checks.git.reverts.asks_what_passed``).
-    """
-    provenance: Provenance | None = None
-    """None where nobody asked: it counts only where the target names a known version (``transitions.git.reverts``)."""
     policing: Policing | None = field(default=None, metadata=NOT_STORED)
     """The promotion policies, and the facts that they ask for; None where no policy is for the app."""
 
@@ -219,7 +164,7 @@ class Desired:
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
         shared = replace(nothing, auxiliary_objects=(), autoscaler=None, route=None, whole=False, policing=None)
-        return replace(shared, ports=(), provenance=None, looks=NO_LOOKS)
+        return replace(shared, ports=(), journal=NO_JOURNAL, looks=NO_LOOKS)
 
     @property
     def seen(self) -> bool:

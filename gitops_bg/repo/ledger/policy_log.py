@@ -5,6 +5,7 @@ twice, whoever writes: after a refused push it starts again from what others wro
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
@@ -13,9 +14,9 @@ from gitops_bg.repo.ledger.places import POLICIES
 from gitops_bg.repo.ledger.policy_file import PolicyChange, PolicyDocument, message, parse, render
 from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
 from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.journal import changes_of
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Details
-from gitops_bg.repo.read.since import changes_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at
@@ -103,11 +104,10 @@ class PolicyLog:
 
         If the line does not have ``known``, because nothing is recorded or main was rewritten: only the last commit.
         """
-        line = self._mainline.line(head)
-        if known not in line:
-            return next(([commit] for commit in changes_of(self._mirror, line, *_PATHS, top=True)), [])
-        newer = line[: line.index(known) + 1]
-        found = [each for each in changes_of(self._mirror, newer, *_PATHS, top=True) if each != known]
+        place = self._mainline.place(known, head)
+        if place is None:
+            return list(islice(changes_of(self._mirror, self._mainline.steps(head), *_PATHS, top=True), 1))
+        found = list(changes_of(self._mirror, self._mainline.steps(head, after=place), *_PATHS, top=True))
         return found if len(found) <= _MOST else found[:_MOST]
 
     def at(self, commit: str) -> PoliciesAt:

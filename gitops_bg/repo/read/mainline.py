@@ -14,6 +14,8 @@ from gitops_bg.repo.git.output import subject_of, text
 _WALK = ("log", "-z", "--format=%H%x00%P%x00%s%x00")
 _LONGEST = 4096
 """Bytes of a subject, or of the names of parents; the beginnings decide."""
+Step = tuple[str, str]
+"""A commit of the line, and what main was before it; empty for the first one."""
 _HEADS = 100
 """How many heads of main are noted until anybody asks for the line."""
 
@@ -48,24 +50,31 @@ class Mainline:
         """
         return self._unsure.get(commit, "") if self.place(commit, head) is not None else ""
 
-    def line(self, head: str) -> tuple[str, ...]:
-        """All commits of the line, newest first."""
-        self._follow(head)
-        return tuple(reversed(self._line))
+    def steps(self, head: str, at: str = "", *, after: int = 0) -> list[Step]:
+        """The steps of the line up to a commit of it, by default the head, and after a place; newest first."""
+        last = self.place(at or head, head) or 0
+        part = self._line[max(after - 1, 0) : last]
+        before = part[:-1] if after else ["", *part][:-1]
+        return list(zip(reversed(part[1:] if after else part), reversed(before), strict=True))
 
-    def keep_up(self, head: str) -> None:
-        """Follow main's head at each look, once anybody has asked: a few commits cost less than many, a process."""
+    @property
+    def is_known(self) -> bool:
+        """Whether anybody has asked for the line, so that it is kept up with main's head."""
+        return bool(self._line)
+
+    def went(self, before: str, head: str) -> list[Step]:
+        """The steps from one head of main to a later one, newest first. Where nobody has asked for the line yet, those
+        by first parents, without a process: all of them as one where the heads are not near each other.
+        """
         if self._line:
-            self._follow(head)
+            return self.steps(head, after=self.place(before, head) or 0)
+        near = [commit for commit, _ in self._mirror.first_parents(head, {before}) or ()] or [head]
+        return list(zip(near, [*near[1:], before], strict=True))
 
     def was_at(self, head: str) -> None:
         """Note a head that main had: it is of the line, whatever the merges after it look like."""
         if not self._line:
             self._heads.append(head)
-
-    def follows(self, earlier: str, later: str) -> bool:
-        """Whether both are known to be of main's line, in this order: then the later contains the earlier."""
-        return 0 < self._places.get(earlier, 0) < self._places.get(later, 0)
 
     def landing(self, commit: str, head: str) -> str:
         """The commit of the line that brought another one into main: the oldest that contains it.

@@ -44,23 +44,6 @@ class NearChanges:
             at = equal
         return None
 
-    def between(self, path: str, before: str, head: str) -> list[tuple[str, Node | None]] | None:
-        """The commits that changed a file after ``before``, newest first, with what they left there; of a merge, only
-        what no parent has.
-        """
-        family = self._mirror.near(before, head)
-        if family is None or len(family) > _STEPS:
-            return None
-        found = []
-        for commit in _newest_first(head, family):
-            versions = [self._nodes(each, (path,)) for each in (commit, *family[commit])]
-            if any(version is None for version in versions):
-                return None
-            now, *earlier = ((version or {}).get(path) for version in versions)
-            if now not in earlier:
-                found.append((commit, now))
-        return found
-
     def left_alone(self, paths: Iterable[str], before: str, head: str, steps: int) -> Mapping[str, Node]:
         """The files that no step of main's line from one commit to another touched; none where it has more ``steps``.
 
@@ -96,22 +79,3 @@ class NearChanges:
 
     def _nodes(self, commit: str, paths: tuple[str, ...]) -> Mapping[str, Node] | None:
         return self._trees.at_hand(commit, paths)
-
-
-def _newest_first(head: str, family: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The commits, each before its parents and a merged line at once after its merge, as ``--topo-order`` has it."""
-    children = dict.fromkeys(family, 0)
-    for parents in family.values():
-        for parent in parents:
-            if parent in children:
-                children[parent] += 1
-    order, ready = [], [head] if head in family else []
-    while ready:
-        commit = ready.pop()
-        order.append(commit)
-        for parent in family[commit]:
-            if parent in children:
-                children[parent] -= 1
-                if not children[parent]:
-                    ready.append(parent)
-    return order

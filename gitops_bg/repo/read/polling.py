@@ -15,7 +15,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.hidden import Hidden
-from gitops_bg.repo.read.index.touched import promoted_between
+from gitops_bg.repo.read.index.touched import promoted, walked
 from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Sources
@@ -188,9 +188,9 @@ class Poller:
         trees = self._index.at(head)
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
-        promoted = promoted_between(self._mirror, self._trees, last.poll.commit, head)
-        changed |= promoted.keys() & trees.keys()
-        changed |= self._forget_origins(Step(last.poll.commit, head, promoted), changed, trees.keys())
+        course, step = self._walk(last.poll.commit, head)
+        changed |= promoted(step) & trees.keys()
+        changed |= self._forget_origins(course, step, changed, trees.keys())
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
@@ -206,13 +206,15 @@ class Poller:
         )
         return _Reported(poll, advertised, branches, trees, top)
 
-    def _forget_origins(self, step: Step, changed: frozenset[AppKey], apps: Collection[AppKey]) -> frozenset[AppKey]:
+    def _forget_origins(
+        self, course: "_Course", step: Step, changed: frozenset[AppKey], apps: Collection[AppKey]
+    ) -> frozenset[AppKey]:
         """Forget where files come from that a step of main left no longer so; return the apps that have such files.
 
         Another history has other commits and places for all of them. A main that went back has lost some commits: what
         they left as it had been before has its origin before them.
         """
-        course, places = self._walk(step), self._index.places
+        places = self._index.places
         if course is _Course.REWRITTEN:
             for sources in self._sources:
                 sources.forget_all()
@@ -224,19 +226,21 @@ class Poller:
             sources.forget([*folders, *(places.folder(app) for app in changed)], step.before, step.head)
         return changed
 
-    def _walk(self, step: Step) -> "_Course":
-        """Remember a step of main, if it is one; return where it leads."""
-        if step.before == step.head:
-            return _Course.FORWARD
-        if step.before and self._mirror.is_ancestor(step.before, step.head):
-            self._walked.add(step)
-            self._mirror.main_went(step.before, step.head)
-            self._mainline.keep_up(step.head)
-            return _Course.FORWARD
+    def _walk(self, before: str, head: str) -> tuple["_Course", Step]:
+        """Where main went since the last poll, and on which way; remember that, if it went forward."""
+        step = Step(before, head, {})
+        if before == head:
+            return _Course.FORWARD, step
+        if before and self._mirror.is_ancestor(before, head):
+            self._mirror.main_went(before, head)
+            step = walked(self._trees, before, head, self._mainline.went(before, head))
+            if self._mainline.is_known:
+                self._walked.add(step)
+            return _Course.FORWARD, step
         self._walked.forget()
-        if not step.before:
-            return _Course.FORWARD
-        return _Course.BACK if self._mirror.is_ancestor(step.head, step.before) else _Course.REWRITTEN
+        if not before:
+            return _Course.FORWARD, step
+        return (_Course.BACK if self._mirror.is_ancestor(head, before) else _Course.REWRITTEN), step
 
     def _between(self, before: str, head: str) -> frozenset[str]:
         return frozenset(map(text, lines(self._mirror.local("rev-list", head, f"^{before}"))))

@@ -9,7 +9,8 @@ import pytest
 
 from gitops_bg.core.checks.adoption.exposure import may_be_exposed
 from gitops_bg.core.checks.gates import shut_after_commit
-from gitops_bg.core.checks.git.reverts import asks_for_provenance, why_not_back
+from gitops_bg.core.checks.git.journal import asks_for_reverts
+from gitops_bg.core.checks.git.reverts import why_not_back
 from gitops_bg.core.checks.pods.scheduling import wants_pods
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
@@ -141,7 +142,7 @@ PROVENANCE: dict[str, tuple[World, bool]] = {
 @pytest.mark.parametrize("name", PROVENANCE)
 def test_what_was_reverted_is_read_where(name: str) -> None:
     state, asked = PROVENANCE[name]
-    assert asks_for_provenance(state.desired, state.record) is asked
+    assert asks_for_reverts(state.desired, state.record) is asked
 
 
 # --- the command line: why does a revert not move traffic? ---

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.git.reverts import asks_what_passed
+from gitops_bg.core.checks.git.journal import Asked, asks_for_names, asks_main
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.record import OperatorState, Record, SeenInGit
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Stabilization
-from gitops_bg.core.transitions.git.operator_requests import aborting, asks_for_retries
+from gitops_bg.core.transitions.git.operator_requests import aborting
 from tests.core.engine.git.test_naming import LATER, looked_again
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, world
@@ -19,25 +19,33 @@ def test_it_is_asked_only_where_primary_yaml_was_changed() -> None:
     """Never at each pass: it costs a few readings of Git."""
     same = looked_again(active(1), candidate(2))
     record = same.record
-    assert asks_what_passed(same.desired, record)
-    assert asks_what_passed(replace(same.desired, primary=primary(2)), record), "others may have been named before"
-    assert not asks_what_passed(replace(same.desired, primary=primary(1)), record)
-    assert not asks_what_passed(replace(same.desired, primary=Missing.ABSENT), record)
-    assert not asks_what_passed(same.desired, record.with_part(replace(record.git, primary_by=""))), (
+    assert asks_for_names(same.desired, record)
+    assert asks_for_names(replace(same.desired, primary=primary(2)), record), "others may have been named before"
+    assert not asks_for_names(replace(same.desired, primary=primary(1)), record)
+    assert not asks_for_names(replace(same.desired, primary=Missing.ABSENT), record)
+    assert not asks_for_names(same.desired, record.with_part(replace(record.git, primary_by=""))), (
         "a record of the code of before"
     )
 
 
 def test_a_record_that_begins_asks_since_the_look_that_the_ledger_knows() -> None:
     begins = replace(looked_again(active(1)).desired, memory=LedgerMemory(primary_by="e" * 40))
-    assert asks_what_passed(begins, Record()) == "e" * 40
-    assert not asks_what_passed(begins, Record(git=SeenInGit(primary_by=LATER)))
+    assert asks_for_names(begins, Record()) == "e" * 40
+    assert not asks_for_names(begins, Record(git=SeenInGit(primary_by=LATER)))
 
 
-@pytest.mark.parametrize(("answered", "asks"), [(2, True), (3, False)])
-def test_retries_that_passed_are_asked_for_where_more_than_the_last_one_is_new(answered: int, asks: bool) -> None:
-    spec = replace(manual(), retry=Retry(digest(3), 4, "ada"))
-    assert asks_for_retries(spec, Record(operator=OperatorState(retry=answered))) is asks
+@pytest.mark.parametrize(("answered", "asks"), [(2, 2), (3, 3), (4, None)])
+def test_retries_are_asked_for_since_the_one_that_was_answered_last(answered: int, asks: int | None) -> None:
+    state = world(active(1), candidate(2), spec=replace(manual(), retry=Retry(digest(3), 4, "ada")))
+    record = state.record.with_part(OperatorState(retry=answered))
+    assert asks_main(state.spec, state.desired, record).retries_after == asks
+
+
+def test_an_app_at_rest_and_an_ordinary_push_ask_main_for_nothing() -> None:
+    for state in (world(active(1)), world(active(1), candidate(2), names_=1), world(legacy(1), active(2))):
+        asked = asks_main(state.spec, state.desired, state.record)
+        assert replace(asked, who_brought=False) == Asked(), "of the file, who brought it is known"
+    assert asks_main(manual(), world(active(1)).desired, world(active(1)).record) == Asked()
 
 
 def test_an_abort_says_before_what_it_would_stop_and_where_traffic_would_go() -> None:

@@ -4,14 +4,14 @@ The guards of the real adapters are here, too: the record's lock, compare-and-sw
 before a switch or a scale-down.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import NamedTuple
 
 from gitops_bg.core import engine, names
-from gitops_bg.core.checks.git.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.checks.git.journal import Asked, asks_main
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.analyses import due
 from gitops_bg.core.model import actions as act
@@ -22,14 +22,21 @@ from gitops_bg.core.model.desired import (
     Desired,
     LedgerMemory,
     Missing,
-    PassedRetry,
     Primary,
     Problem,
-    Provenance,
-    Revert,
     Target,
 )
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.git.journal import (
+    Entry,
+    Journal,
+    Named,
+    Retried,
+    Saying,
+    SuspensionChanged,
+    Targeted,
+    in_order,
+)
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.main import Main as KnownMain
@@ -175,7 +182,7 @@ class Passes:
         cluster, record = self.pools.cluster[cluster_id], self.pools.record[record_id]
         head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
         spec = self.spec_of(head, cluster)
-        desired = self.desired_of(agent, head, record)
+        desired = self.desired_of(agent, head, spec, record)
         observed = self.observed_of(agent, cluster_id, head, looks=_looks_at_former(spec, record))
         main = compared(record.git.main, desired)
         numbers = (self._number(spec), self._number(desired), self._number(observed))
@@ -250,22 +257,14 @@ class Passes:
             )
         return known
 
-    def desired_of(self, agent: Agent, head: Commit | None, record: Record) -> Desired:
+    def desired_of(self, agent: Agent, head: Commit | None, spec: AppSpec, record: Record) -> Desired:
         knowledge = self.knowledge(agent, head, record)
         begins = (not record.epoch or record.unrecalled) and head is not None
         key: tuple[object, ...] = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge)
         key = (*key, agent.process, agent.look)
         key, known = self._kept(key, lambda: self._desired_now(agent, head, knowledge, begins=begins))
-        if since := asks_what_passed(known, record):
-            passed = what_passed(self.pools.main[agent.main], since)
-            key, known = self._kept((*key, passed), lambda: replace(known, passed=passed))
-        if head and head.retry[1] > record.operator.retry + 1:
-            retries = retries_passed(self.pools.main[agent.main], record.operator.retry)
-            key, known = self._kept((*key, retries), lambda: replace(known, retries_passed=retries))
-        if asks_for_provenance(known, record):
-            told = self.pools.main[agent.main]
-            key, known = self._kept((*key, "provenance"), lambda: replace(known, provenance=provenance(told)))
-        return known
+        asked = asks_main(spec, known, record) if head else Asked()
+        return self._kept((*key, asked), lambda: replace(known, journal=journal(self.pools.main[agent.main], asked)))[1]
 
     def _kept(self, key: tuple[object, ...], make: Callable[[], Desired]) -> tuple[tuple[object, ...], Desired]:
         """Each is kept for good, and known by its identity."""
@@ -300,8 +299,6 @@ class Passes:
             generation=head.generation,
             tree=repr(head.files),
             looks=Looks(agent.process, agent.look, agent.look),
-            suspended_by=let_in(self.pools.main[agent.main], lambda commit: commit.suspended),
-            retried_by=let_in(self.pools.main[agent.main], lambda commit: commit.retry),
         )
 
     def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None, *, looks: bool) -> Observed:
@@ -349,50 +346,52 @@ def _target(head: Commit) -> Target | Missing:
     return Target(snapshot(head.target), SIZE, source)
 
 
-def let_in(main: Main, says: Callable[[Commit], object]) -> Source:
-    """The commit since which app.yaml says what it says now."""
-    said = [says(one) for one in main]
+def journal(main: Main, asked: Asked) -> Journal:
+    """What main said, as far as the engine asks."""
+    suspended = (let_in(main, lambda commit: commit.suspended, SuspensionChanged()),) if asked.suspension else ()
+    retried = retries(main, asked.retries_after) if asked.retries_after is not None else ()
+    names = names_since(main, asked.names_since) if asked.names_since else ()
+    targeted = targets(main) if asked.reverts else ()
+    return Journal(in_order(suspended, tuple(names), tuple(retried), targeted), asked.names_since)
+
+
+def let_in(main: Main, of: Callable[[Commit], object], says: Saying) -> Entry:
+    """What app.yaml says now, by the commit since which it says so."""
+    said = [of(one) for one in main]
     place = next((place for place in range(len(main) - 1, 0, -1) if said[place] != said[place - 1]), 0)
-    return _source(main[place].id, "settings", main)
+    return Entry(_source(main[place].id, "settings", main), says)
 
 
-def retries_passed(main: Main, since: int) -> tuple[PassedRetry, ...]:
-    """The retries after a number that another one has replaced."""
-    found = {}
-    for one in main:
-        tag, number = one.retry
-        if since < number < main[-1].retry[1] and number not in found:
-            found[number] = PassedRetry(Retry(digest(tag), number, "ada"), _source(one.id, "settings", main))
-    return tuple(found.values())
+def retries(main: Main, since: int) -> Iterator[Entry]:
+    """The retry of app.yaml, and those after a number that another one has replaced."""
+    for tag, number in dict.fromkeys(one.retry for one in main if since < one.retry[1] < main[-1].retry[1]):
+        source = _source(next(one.id for one in main if one.retry == (tag, number)), "settings", main)
+        yield Entry(source, Retried(Retry(digest(tag), number, "ada")))
+    tag, number = main[-1].retry
+    yield let_in(main, lambda commit: commit.retry, Retried(Retry(digest(tag), number, "ada")))
 
 
-def what_passed(main: Main, since: str) -> tuple[Snapshot, ...]:
+def names_since(main: Main, since: str) -> Iterator[Entry]:
     """What primary.yaml named since a commit of main, oldest first; nothing where main lacks it."""
     seen = next((place for place, one in enumerate(main) if one.id == since), len(main))
-    return tuple(snapshot(one.primary) for one in main[seen + 1 :] if one.named_by == one.id and one.primary)
+    for one in main[seen + 1 :]:
+        if one.named_by == one.id and one.primary:
+            yield Entry(_source(one.id, f"promote {one.primary}", main), Named(snapshot(one.primary)))
 
 
-def provenance(main: Main) -> Provenance:
-    """What main says of how the target came to be what it is: the newest change of it, and what that reverts."""
-    head = main[-1]
-    told = Provenance(_source(head.brought_by, f"web {head.target}", main, backdated=head.backdated))
+def targets(main: Main) -> list[Entry]:
+    """How the target came to be what it is: the newest change of it, and the reverts in a row right before it."""
     brought = {one.id: snapshot(one.target) for one in main if one.brought_by == one.id and one.target not in ("", "?")}
+    found = list[Entry]()
     for one in reversed([one for one in main if one.brought_by == one.id]):
+        if found and not one.reverts:
+            break
+        taken_back = tuple(brought[commit] for commit in one.reverts if commit in brought)
+        said = Targeted(named=() if found else one.reverts, commits=tuple(one.reverts), taken_back=taken_back)
+        found.insert(0, Entry(_source(one.brought_by, f"web {one.target}", main, backdated=one.backdated), said))
         if not one.reverts:
             break
-        told = replace(
-            told,
-            named=told.named or one.reverts,
-            reverts=(
-                *told.reverts,
-                Revert(
-                    _source(one.brought_by, f"web {one.target}", main, backdated=one.backdated),
-                    tuple(one.reverts),
-                    tuple(brought[commit] for commit in one.reverts if commit in brought),
-                ),
-            ),
-        )
-    return told
+    return found
 
 
 def _primary(head: Commit, main: Main) -> Primary | Missing:

@@ -13,7 +13,6 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.branch_points import BranchPoints
 from gitops_bg.repo.read.near_changes import NearChanges
-from gitops_bg.repo.read.provenance import revisions_of
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.support.git.remote import GitRemote
@@ -103,20 +102,6 @@ def test_the_last_change_is_the_one_that_git_finds_or_none(past: Past, seed: int
     assert found > len(commits) * 3, "most are near"
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_changes_between_two_commits_are_those_of_git_in_its_order(past: Past, seed: int) -> None:
-    commits, found = _random_history(past, random.Random(seed)), 0
-    for number, head in enumerate(commits):
-        for before in commits[max(0, number - 6) : number]:
-            near = past.near.between(TARGET, before, head)
-            if near is None or not past.mirror.is_ancestor(before, head):
-                continue
-            found += 1
-            files = [(commit, node.id) for commit, node in near if node is not None and node.is_file]
-            assert files == revisions_of(past.mirror, TARGET, "--full-history", f"^{before}", head)
-    assert found > 8, "or nothing was compared"
-
-
 def test_a_file_that_never_was_has_no_last_change(past: Past) -> None:
     past.commit({"README.md": "one"}, past.commit({"README.md": "zero"}))
     _, root, head = past.mirrored()
@@ -131,15 +116,13 @@ def test_what_is_further_away_is_left_to_git(past: Past) -> None:
     ids = past.mirrored()
     assert past.near.last([TARGET], ids[4]) is not None
     assert past.near.last([TARGET], ids[7]) is None
-    assert past.near.between(TARGET, ids[1], ids[7]) is None
 
 
 def test_a_large_folder_is_left_to_git(past: Past) -> None:
     many = {f"apps/shop/{number:04}-{'x' * 60}/target.yaml": "one" for number in range(1800)}
     past.commit({**many, TARGET: "one"}, past.commit(many))
-    _, before, head = past.mirrored()
+    *_, head = past.mirrored()
     assert past.near.last([TARGET], head) is None
-    assert past.near.between(TARGET, before, head) is None
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitops_bg.core.model.version import Source
+from gitops_bg.repo.read.journal import differs, said_since
 from gitops_bg.repo.repository import Repository
-from tests.integration.repo.conftest import WEB
 from tests.support.git.remote import GitRemote
 
 APP = "apps/shop/web/app.yaml"
@@ -18,7 +18,12 @@ def change(remote: GitRemote, old: str, new: str) -> str:
 def since(repository: Repository, word: bytes) -> Source | None:
     """Since when app.yaml has the word; nobody can tell where it has `???`."""
     repository.poll()
-    return repository.said_since(WEB, "app.yaml", lambda data: None if b"???" in data else word in data)
+
+    def says(data: bytes) -> bool | None:
+        return None if b"???" in data else word in data
+
+    found = said_since(repository.said(APP, enough=differs(says)), says)
+    return repository.maker_of(APP, found) if found is not None else None
 
 
 def test_a_later_change_of_the_file_makes_what_it_said_before_no_newer(
@@ -94,14 +99,59 @@ def test_of_a_file_that_main_began_with(repository: Repository, remote: GitRemot
     assert found.landed == 1
 
 
-def test_what_it_said_before_newest_first_and_by_whom(repository: Repository, remote: GitRemote) -> None:
+def test_what_it_said_before_newest_first_and_up_to_what_is_enough(repository: Repository, remote: GitRemote) -> None:
     first = change(remote, "", "# 1\n")
     second = change(remote, "# 1\n", "# 2\n")
     third = change(remote, "# 2\n", "# 3\n")
     remote.push()
     repository.poll()
-    said = repository.said_before(WEB, "app.yaml", lambda data: b"# 1" in data)
-    assert [(source.commit, data[-4:]) for source, data in said] == [(third, b"# 3\n"), (second, b"# 2\n")]
-    everything = repository.said_before(WEB, "app.yaml", lambda _: False)
-    assert [source.commit for source, _ in everything][:3] == [third, second, first]
-    assert everything[0][0].landed_after(everything[1][0]) is True
+    said = repository.said(APP, enough=lambda data: data is not None and b"# 1" in data)
+    assert [(each.landing.commit, each.content[-4:]) for each in said if each.content] == [
+        (third, b"# 3\n"),
+        (second, b"# 2\n"),
+        (first, b"# 1\n"),
+    ]
+    everything = repository.said(APP)
+    assert [each.landing.commit for each in everything][:3] == [third, second, first]
+    assert everything[0].landing.landed_after(everything[1].landing) is True
+    assert [each.landing.commit for each in repository.said(APP, since=first)] == [third, second]
+    assert [each.landing.commit for each in repository.said(APP, second, since=first)] == [second]
+    assert repository.said(APP, since="e" * 40) == [], "main does not have it"
+    assert [each.landing.commit for each in repository.said(APP, most=1)] == [third]
+
+
+def test_what_a_branch_said_and_took_back_before_its_merge_main_never_said(
+    repository: Repository, remote: GitRemote
+) -> None:
+    before = remote.tip
+    remote.checkout("ask", new=True)
+    change(remote, "", "# retry\n")
+    change(remote, "# retry\n", "# other\n")
+    remote.push()
+    remote.checkout("main")
+    remote.merge("ask")
+    merge = remote.tip
+    remote.push()
+    repository.poll()
+    (said,) = repository.said(APP, since=before)
+    assert said.landing.commit == merge
+    assert said.content is not None
+    assert said.content.endswith(b"# other\n")
+
+
+def test_a_merge_that_leaves_out_what_main_had_takes_it_back(repository: Repository, remote: GitRemote) -> None:
+    """As no commit since then changed the file, a walk of all commits would not tell."""
+    before = remote.tip
+    asked = change(remote, "", "# retry\n")
+    remote.push()
+    repository.poll()
+    remote.run("checkout", "--quiet", "-b", "stale", before)
+    remote.write("apps/shop/web/README", "stale")
+    remote.commit("stale")
+    remote.run("checkout", "--quiet", "main")
+    remote.run("merge", "--quiet", "--no-ff", "-s", "ort", "-X", "ours", "--no-commit", "stale")
+    remote.run("checkout", before, "--", APP)
+    merge = remote.commit("Merge stale")
+    remote.push()
+    repository.poll()
+    assert [each.landing.commit for each in repository.said(APP, since=before)] == [merge, asked]

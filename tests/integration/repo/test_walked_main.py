@@ -6,26 +6,29 @@ import random
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.index import walked_main
-from gitops_bg.repo.read.index.touched import promoted_between
+from gitops_bg.repo.read.index.touched import walked as way
 from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
+from gitops_bg.repo.read.journal import MainJournal
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.repo.read.provenance import revisions_of
+from gitops_bg.repo.read.provenance import Details
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.repo.test_near_changes import PRIMARY, Past
 from tests.support.git.remote import GitRemote
 
-WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+WEB, API = PRIMARY, "apps/shop/api/primary.yaml"
 AB = Step("a", "b", {WEB: ("a1",)})
 BC = Step("b", "c", {API: ("c",)})
 CD = Step("c", "d", {WEB: ("d",), API: ("c2", "c1")})
+CROWDED = Step("c", "d", {}, crowded=True)
 PULLED = "Merge branch 'main' of https://example.com/shop/config"
 
 
@@ -37,64 +40,55 @@ def walked(*steps: Step) -> WalkedMain:
 
 
 @pytest.mark.parametrize(
-    ("app", "since", "head", "expected"),
+    ("path", "head", "expected"),
     [
-        (WEB, "a", "d", ["d", "a1"]),
-        (WEB, "b", "d", ["d"]),
-        (WEB, "a1", "d", ["d"]),  # the one that changed it in its step
-        (WEB, "a1", "c", []),
-        (API, "a", "d", ["c2", "c1", "c"]),
-        (API, "c1", "d", None),  # which of two contains the other is not known here
-        (WEB, "b", "c", []),
-        (API, "a", "b", []),
-        (WEB, "d", "d", []),
-        (WEB, "0", "d", None),  # before this process looked, or between two looks
-        (WEB, "c", "b", None),  # not on the way from one to the other
-        (WEB, "a", "e", None),  # not seen yet
+        (WEB, "d", (["d", "a1"], "a")),
+        (WEB, "c", (["a1"], "a")),
+        (API, "d", (["c2", "c1", "c"], "a")),
+        (API, "b", ([], "a")),
+        (WEB, "e", ([], "e")),  # not seen yet
+        (WEB, "d1", ([], "d1")),  # between two looks
     ],
 )
-def test_the_commits_that_changed_what_an_app_is_promoted_to(
-    app: AppKey, since: str, head: str, expected: list[str] | None
+def test_the_commits_that_changed_a_file_and_since_when_they_are_known(
+    path: str, head: str, expected: tuple[list[str], str]
 ) -> None:
-    assert walked(AB, BC, CD).changes(app, since, head, lambda *_: True) == expected
+    assert walked(AB, BC, CD).changes(path, head) == expected
 
 
-def test_a_commit_beside_mains_line_may_lack_what_came_before():
-    asked: list[tuple[str, str]] = []
-    known = walked(AB, BC, CD)
-    assert known.changes(WEB, "a1", "d", lambda *pair: bool(asked.append(pair))) is None
-    assert asked == [("a", "a1")]
+def test_below_a_folder_with_too_many_places_nothing_is_known() -> None:
+    known = walked(AB, BC, CROWDED)
+    assert known.changes("groups/shop/store/v1/cart/app.yaml", "d") == ([], "d")
+    assert known.changes(WEB, "d") == (["a1"], "a")
 
 
-def test_a_step_that_begins_earlier_replaces_what_its_reader_could_not_use():
+def test_a_step_that_begins_earlier_replaces_what_its_reader_could_not_use() -> None:
     bd = Step("b", "d", {WEB: ("d",)})
-    assert walked(AB, BC, bd).changes(WEB, "a", "d") == ["d", "a1"]
-    assert walked(AB, BC, bd).changes(WEB, "a", "c") is None
+    assert walked(AB, BC, bd).changes(WEB, "d") == (["d", "a1"], "a")
+    assert walked(AB, BC, bd).changes(WEB, "c") == ([], "c")
 
 
-def test_a_step_from_elsewhere_begins_anew():
+def test_a_step_from_elsewhere_begins_anew() -> None:
     xy = Step("x", "y", {})
-    assert walked(AB, BC, xy).changes(WEB, "a", "c") is None
-    assert walked(AB, BC, xy).changes(WEB, "x", "y") == []
+    assert walked(AB, BC, xy).changes(WEB, "c") == ([], "c")
+    assert walked(AB, BC, xy).changes(WEB, "y") == ([], "x")
 
 
-def test_after_main_went_another_way_nothing_is_known():
+def test_after_main_went_another_way_nothing_is_known() -> None:
     made = walked(AB, BC)
     made.forget()
-    assert made.changes(WEB, "a", "c") is None
+    assert made.changes(WEB, "c") == ([], "c")
 
 
 @pytest.mark.parametrize(
-    ("steps", "changes", "kept"),
-    [(3, 100, ["b", "c", "d"]), (2, 100, ["c", "d"]), (9, 3, ["c", "d"]), (9, 2, ["d"]), (9, 1, ["d"])],
+    ("steps", "changes", "since"), [(3, 100, "a"), (2, 100, "b"), (9, 3, "b"), (9, 2, "c"), (9, 1, "c")]
 )
 def test_so_many_steps_and_changes_are_known_and_the_oldest_go_first(
-    monkeypatch: pytest.MonkeyPatch, steps: int, changes: int, kept: list[str]
+    monkeypatch: pytest.MonkeyPatch, steps: int, changes: int, since: str
 ) -> None:
     monkeypatch.setattr(walked_main, "_MOST_STEPS", steps)
     monkeypatch.setattr(walked_main, "_MOST_CHANGES", changes)
-    made = walked(AB, BC, AB, BC, CD)
-    assert [head for head in "bcd" if made.changes(WEB, {"b": "a", "c": "b", "d": "c"}[head], "d") is not None] == kept
+    assert walked(AB, BC, AB, BC, CD).changes(WEB, "d")[1] == since
 
 
 @pytest.fixture
@@ -126,28 +120,32 @@ def test_who_contains_whom_is_what_git_says_wherever_main_went(past: Past) -> No
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_changes_of_primary_are_those_that_git_finds(past: Past, seed: int) -> None:
-    """Main goes on by pushes of several commits, merges of old branches among them; asked of every commit before."""
+def test_the_changes_of_a_file_are_those_of_mains_own_line_whatever_is_known_of_it(past: Past, seed: int) -> None:
+    """Main goes on by pushes of several commits, merges of old branches among them; asked since each one."""
     chance, trees = random.Random(seed), Trees(past.mirror)
-    line, branches, heads = [past.commit({PRIMARY: "0"})], [], []
+    line, branches, heads, content = [past.commit({PRIMARY: "0"})], [], [], ["0"]
     for number in range(24):
         branches.append(past.commit({PRIMARY: str(chance.randrange(4))}, chance.choice(line[-5:])))
         merged = [chance.choice(branches[-4:])] if chance.random() < 0.4 else []
-        line.append(past.commit({PRIMARY: str(chance.randrange(4)), "n": str(number)}, line[-1], *merged))
+        content.append(str(chance.randrange(4)))
+        line.append(past.commit({PRIMARY: content[-1], "n": str(number)}, line[-1], *merged))
         if chance.random() < 0.4:
             heads.append(line[-1])
-    ids, known, main, found = past.mirrored(), WalkedMain(), Mainline(past.mirror), 0
+    ids, known, main = past.mirrored(), WalkedMain(), Mainline(past.mirror)
     for before, head in pairwise(heads):
-        past.mirror.main_went(ids[before], ids[head])
-        known.add(Step(ids[before], ids[head], promoted_between(past.mirror, trees, ids[before], ids[head])))
-    main.line(ids[heads[-1]])
-    for since in line[: line.index(heads[-1])]:
-        changes = known.changes(WEB, ids[since], ids[heads[-1]], main.follows)
-        if changes is not None:
-            found += 1
-            told = revisions_of(past.mirror, PRIMARY, "--full-history", f"^{ids[since]}", ids[heads[-1]])
-            assert set(changes) == {commit for commit, _ in told}
-    assert found > 3, "or nothing was compared"
+        steps = main.steps(ids[head], after=main.place(ids[before], ids[head]) or 0)
+        known.add(way(trees, ids[before], ids[head], steps))
+    blank = Mock(spec=Files), Mock(spec=Details)
+    head = line.index(heads[-1])
+    for told in (known, WalkedMain()):
+        journal = MainJournal(past.mirror, trees, *blank, main, told)
+        for since in range(head):
+            changed = [at for at in range(head, since, -1) if content[at] != content[at - 1]]
+            found = journal.changes(PRIMARY, ids[heads[-1]], ids[heads[-1]], since=ids[line[since]])
+            assert list(found) == [ids[line[at]] for at in changed]
+        everything = list(journal.changes(PRIMARY, ids[heads[-1]], ids[heads[-1]]))
+        assert everything[-1] == ids[line[0]], "the first commit brought it"
+        assert list(journal.changes(PRIMARY, ids[line[3]], ids[heads[-1]]))[-1] == ids[line[0]]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -165,7 +163,7 @@ def test_what_main_was_once_stays_in_its_line_whatever_merges_are_called(past: P
     main.was_at(ids[heads[0]])
     for before, head in pairwise(heads):
         past.mirror.main_went(ids[before], ids[head])
-        told = main.line(ids[head])
+        told = [commit for commit, _ in main.steps(ids[head])]
         assert [each for each in told if each in {ids[one] for one in heads}][:2] == [ids[head], ids[before]]
         parents_of = _parents(past.mirror, ids[head])
         assert all(earlier in parents_of[later] for later, earlier in pairwise(told))

@@ -5,12 +5,13 @@
 from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.release import moves_no_more
-from gitops_bg.core.checks.git.reverts import asks_what_passed
+from gitops_bg.core.checks.git.journal import asks_for_names
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.desired import Primary
+from gitops_bg.core.model.git.journal import Named
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.record import Cause, Event, Lift, Override, Record
-from gitops_bg.core.model.version import Source, Stage, Version
+from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.git.naming import note_named
 from gitops_bg.core.transitions.traffic.holds import is_wanted_since, overrule_retry
 from gitops_bg.core.transitions.versions.versions import register, retain, start_rollout
@@ -18,20 +19,17 @@ from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World
 
 
-def hear_what_passed(world: World) -> World:
-    """Lift the holds on what ``primary.yaml`` named between two looks, and names no longer: somebody wanted it. So of
-    a version that the target has passed over since.
+def hear_name(world: World, snapshot: Snapshot) -> World:
+    """Lift the hold on what ``primary.yaml`` named between two looks, and names no longer: somebody wanted it. So of a
+    version that the target has passed over since.
 
-    This comes before the look counts for the holds that await it: what this look brings is older than they are, even
-    where main no longer names it (decision 17).
+    Not one that awaits this look: what the look brings is older (decision 17).
     """
-    passed = world.desired.passed if asks_what_passed(world.desired, world.record) else None
-    for snapshot in passed or ():
-        digest = world.resolve(snapshot)
-        hold = world.record.objection(digest)
-        if hold and not hold.awaits and digest != world.primary_digest:  # What main names is noted below.
-            world = lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
-    return world
+    digest = world.resolve(snapshot)
+    hold = world.record.objection(digest)
+    if hold is None or hold.awaits or digest == world.primary_digest:  # What main names is noted by follow_primary.
+        return world
+    return lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
 
 
 def follow_primary(world: World) -> World:
@@ -43,17 +41,17 @@ def follow_primary(world: World) -> World:
     primary = world.desired.primary
     if not primary:  # Absent: the app goes on serving. Unreadable, or not read yet: the last content holds.
         return world
-    before, named, asked = world.record.git.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
+    before, named, asked = world.record.git.primary, world.primary_digest, asks_for_names(world.desired, world.record)
     overridden, world = world.record.routing.override, _end_override(world, named, is_changed=bool(asked))
     is_answered = overridden is not None and world.record.routing.override is None
     world = _ensure_version(world, primary, named)
     if named != before or is_answered:
         reason, by = "primary.yaml names it again", primary.changed_by.author
         world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
-    passed = world.desired.passed if asked else ()
-    record, taken_back = note_named(world.record, (*map(world.resolve, passed or ()), named))
+    names = (world.resolve(said.snapshot) for _, said in world.desired.journal.of(Named) if asked)
+    record, taken_back = note_named(world.record, (*names, named))
     world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)
-    if passed is None:  # Unknown at present: the agent asks again.
+    if asked and not world.desired.journal.since:  # Unknown at present: the agent asks again.
         return world
     return world.with_part(replace(world.record.git, primary_by=primary.changed_by.commit))
 
@@ -127,15 +125,15 @@ def _registered(world: World, digest: str) -> World:
     return register(world, world.target.snapshot, world.target.source)
 
 
-def _overrule_target(world: World) -> World:
+def overrule_target(world: World) -> World:
     """Note a later decision about traffic, so that the revert in the target's commit no longer counts.
 
     A commit that names nothing is not noted: its own revert would pass for the revert of a revert, and lift a hold.
     """
-    told = world.desired.provenance
-    if told is None or not told.named:
-        return world
-    return world.with_part(replace(world.record.git, target_revert=told.source.commit))
+    for source, told in world.desired.journal.targeted[:1]:
+        if told.named:
+            return world.with_part(replace(world.record.git, target_revert=source.commit))
+    return world
 
 
 def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
@@ -146,7 +144,7 @@ def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, f
     """
     if moves_no_more(world):
         return world
-    world = _overrule_target(world.with_version(retain(world, to)))
+    world = overrule_target(world.with_version(retain(world, to)))
     made = Override(world.record.git.primary, to.digest, reason, by, world.now, cause)
     made = made if from_git else replace(made, awaits=awaited(world.desired.looks))
     return world.with_part(replace(world.record.routing, override=made))

@@ -7,9 +7,10 @@ ends nothing and lifts nothing, however new it is to the agent. Only later chang
 from dataclasses import replace
 
 from gitops_bg.core.checks.operator_requests import is_answered_by
+from gitops_bg.core.model.git.journal import Named, Retried
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.record import Cause, Hold, Override
-from gitops_bg.core.transitions.git.decisions import override
+from gitops_bg.core.transitions.git.decisions import override, overrule_target
 from gitops_bg.core.transitions.git.naming import note_named
 from gitops_bg.core.transitions.git.operator_requests import hear_retries
 from gitops_bg.core.world import World
@@ -25,7 +26,7 @@ def resume_emergency(world: World) -> World:
     memory, primary, active = world.desired.memory, world.desired.primary, world.active
     if memory is None or not primary or active is None:
         return world
-    if active.digest in map(world.resolve, world.desired.passed or ()):
+    if active.digest in (world.resolve(named.snapshot) for _, named in world.desired.journal.of(Named)):
         holds = tuple(replace(hold, awaits=None) for hold in world.record.holds)
         return world.with_record(replace(world.record, holds=holds))
     left, named = world.record.held(active.digest), world.record.held(world.primary_digest)
@@ -55,7 +56,7 @@ def _know_retry(world: World) -> World:
 
     Also one that another retry has replaced in ``app.yaml`` since: it would be heard as soon as the app goes on.
     """
-    retries = [*(one.retry for one in world.desired.retries_passed), *filter(None, (world.spec.retry,))]
+    retries = [*(said.retry for _, said in world.desired.journal.of(Retried)), *filter(None, (world.spec.retry,))]
     unheard = [one for one in retries if one.number > world.record.operator.retry]
     for number, retry in enumerate(unheard, start=1):
         hold = world.record.held(retry.digest)
@@ -66,10 +67,8 @@ def _know_retry(world: World) -> World:
 
 def _know_revert(world: World) -> World:
     """Ignore the revert of a revert that is older than the hold on its version."""
-    told, hold = world.desired.provenance, world.record.held(world.target_digest)
-    if told is None or not told.named or hold is None or hold.awaits is None:
-        return world
-    return world.with_part(replace(world.record.git, target_revert=told.source.commit))
+    hold = world.record.held(world.target_digest)
+    return world if hold is None or hold.awaits is None else overrule_target(world)
 
 
 def _overrule(world: World) -> World:

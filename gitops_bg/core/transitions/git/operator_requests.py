@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.delivery.holds import lift_hold
-from gitops_bg.core.model.desired import PassedRetry
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Lift, Record, SwitchKind
-from gitops_bg.core.model.spec import AppSpec, Retry
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.record import Cause, Event, Lift, SwitchKind
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import Source, Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
 from gitops_bg.core.transitions.traffic.promote_full import promote_full
@@ -139,29 +138,6 @@ ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
 """How each verb is carried out, but those of gates (`core.delivery.operators`)."""
 
 
-def answer_older_retry(world: World) -> World:
-    """Count a retry that came into main before the last change of ``primary.yaml`` before that change (decision 18)."""
-    primary, asked = world.desired.primary, world.desired.retried_by
-    if not primary or asked is None:
-        return world
-    passed = world.desired.retries_passed
-    older = tuple(one for one in passed if primary.changed_by.landed_after(one.asked_by))
-    world = _hear_passed(world, older)
-    return answer_retry(world) if primary.changed_by.landed_after(asked) else world
-
-
-def asks_for_retries(spec: AppSpec, record: Record) -> bool:
-    """Whether further retries passed between two looks at main: each was a decision, even if a later one
-    replaced it.
-    """
-    return spec.retry is not None and spec.retry.number > record.operator.retry + 1
-
-
-def _hear_passed(world: World, passed: tuple[PassedRetry, ...]) -> World:
-    """Lift the holds of the passed retries, although another digest is being retried by now."""
-    return world if world.frozen else hear_retries(world, [one.retry for one in passed])
-
-
 def hear_retries(world: World, retries: Iterable[Retry]) -> World:
     """Lift the holds that the retries answer, each retry once; the record keeps the number of the last."""
     for retry in retries:
@@ -174,32 +150,23 @@ def hear_retries(world: World, retries: Iterable[Retry]) -> World:
     return world
 
 
-def _is_of_unknown_order(world: World) -> bool:
-    """Whether it is unknown at present if the retry is older than what speaks against its digest; the agent
-    asks again.
+def answer_retry(world: World, asked: Source, retry: Retry) -> World:
+    """Follow a retry in ``app.yaml``: lift the hold, and begin a new, numbered rollout without earlier results. One
+    that another has replaced since only lifts the hold.
+
+    Where it is unknown at present who asked, and so whether the retry is older than what speaks against its digest, the
+    agent asks again.
     """
-    asked = world.desired.retried_by
-    return asked is not None and not asked.commit
-
-
-def answer_retry(world: World) -> World:
-    """Follow a retry in ``app.yaml``: lift the hold, and begin a new, numbered rollout without earlier results."""
-    retry = world.spec.retry
-    if retry is None or retry.number <= world.record.operator.retry or world.frozen or _is_of_unknown_order(world):
+    if retry.number <= world.record.operator.retry or world.frozen or not asked.commit:
         return world
-    world = _hear_passed(world, world.desired.retries_passed)
     hold = world.record.held(retry.digest)
-    world = world.with_part(replace(world.record.operator, retry=retry.number))
-    if hold and not is_answered_by(hold, retry):
+    world = hear_retries(world, [retry])
+    if retry != world.spec.retry or (hold and not is_answered_by(hold, retry)):
         return world
-    world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
-    version = world.record.version(retry.digest)
+    version, by = world.record.version(retry.digest), retry.by or asked.author
     if version is not None and version.digest == world.record.routing.traffic:
-        return retry_live(world, version, retry.by or world.retried_by.author)
+        return retry_live(world, version, by, asked.commit)
     if version is None or version.digest != world.target_digest:
         return world
     world = start_rollout(world, version)
-    asked = world.retried_by
-    return world.noting(
-        Event.RETRIED, to=world.record.version(retry.digest), by=retry.by or asked.author, commit=asked.commit
-    )
+    return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=by, commit=asked.commit)

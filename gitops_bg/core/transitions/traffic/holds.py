@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.model.git.journal import Retried
 from gitops_bg.core.model.version import Source
 from gitops_bg.core.world import World
 
@@ -11,7 +12,7 @@ def overrule_retry(world: World, digest: str, decided: Source) -> World:
 
     Otherwise a retry that could not be answered yet, of a suspended app, would later answer that change.
     """
-    retry, asked = world.spec.retry, world.desired.retried_by
+    retry, asked = world.spec.retry, world.desired.journal.by(Retried)
     if retry is None or asked is None or retry.digest != digest or retry.number <= world.record.operator.retry:
         return world
     return world.with_part(replace(world.record.operator, retry=retry.number)) if decided.landed_after(asked) else world
@@ -22,7 +23,7 @@ def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
 
     A new record has answered all existing retries, and learns of the change only afterwards.
     """
-    retry, asked = world.spec.retry, world.desired.retried_by
+    retry, asked = world.spec.retry, world.desired.journal.by(Retried)
     if retry is None or asked is None or retry.digest != digest or retry.number > world.record.operator.retry:
         return False
     return bool(asked.landed_after(decided))

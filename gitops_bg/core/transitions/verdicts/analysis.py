@@ -52,7 +52,7 @@ def paused_versions(world: World) -> tuple[str, ...]:
     return tuple(run.digest for run in world.record.analyses.runs if run.paused)
 
 
-def retry_live(world: World, version: Version, by: str) -> World:
+def retry_live(world: World, version: Version, by: str, commit: str) -> World:
     """Retry the serving version: a new, numbered rollout that only has to pass the run after promotion."""
     run = world.record.run(POST)
     if run is None or not run.paused or run.digest != version.digest:
@@ -60,7 +60,7 @@ def retry_live(world: World, version: Version, by: str) -> World:
     retried = replace(version, rollout=world.record.rollout + 1, rollout_started_at=world.now)
     world = world.with_record(replace(world.record, rollout=retried.rollout)).with_version(retried)
     world = _with_run(world, anew(run, retried.rollout))
-    return world.noting(Event.RETRIED, to=retried, by=by, commit=world.retried_by.commit)
+    return world.noting(Event.RETRIED, to=retried, by=by, commit=commit)
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:

@@ -7,24 +7,42 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.layout import app_at
 from gitops_bg.repo.read.index.moved import Moved, moved_between
+from gitops_bg.repo.read.index.walked_main import Step
 from gitops_bg.repo.read.trees import Change, Pair, Trees
-from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
+
+WATCHED = (APP_FILE, PRIMARY_FILE)
+"""The files of an app's folder that speak to the agent."""
 
 
-def promoted_between(mirror: Mirror, trees: Trees, before: str, head: str) -> dict[AppKey, tuple[str, ...]]:
-    """The apps whose ``primary.yaml`` a commit changed, with these commits, newest first; none where ``head`` does not
-    contain ``before``.
-    """
-    if before in ("", head) or not mirror.is_ancestor(before, head):
-        return {}
-    touched = list(_touched(mirror, trees, before, head))
-    files = trees.differences(change.folders for _, _, changes in touched for change in changes)
-    found: dict[AppKey, tuple[str, ...]] = {}
-    for commit, app, changes in touched:
-        if all(_is_promoted(files, change) for change in changes):
-            found[app] = (*found.get(app, ()), commit)
-    return found
+def is_watched(path: str) -> bool:
+    """Whether `walked` tells of changes of a file."""
+    folder, _, name = path.rpartition("/")
+    return name in WATCHED and app_at(folder) is not None
+
+
+def walked(trees: Trees, before: str, head: str, steps: Sequence[tuple[str, str]]) -> Step:
+    """The way between two heads of main by ``steps`` of its own line: each commit, and what main was before it."""
+    roots = trees.roots({each for step in steps for each in step})
+    pairs = {commit: (roots[earlier], roots[commit]) for commit, earlier in steps}
+    moved = moved_between(trees, pairs.values())
+    folders = {commit: list(moved[pair].folders()) for commit, pair in pairs.items()}
+    files = trees.differences(change.folders for several in folders.values() for _, _, change in several)
+    changed: dict[str, tuple[str, ...]] = {}
+    for commit, several in folders.items():
+        for folder, _, change in several:
+            for name in {file.name for file in files.get(change.folders, ())}.intersection(WATCHED):
+                path = f"{folder}/{name}"
+                changed[path] = (*changed.get(path, ()), commit)
+    return Step(before, head, changed, any(each.crowded for each in moved.values()))
+
+
+def promoted(step: Step) -> frozenset[AppKey]:
+    """The apps whose ``primary.yaml`` a step changed, also where it changed back."""
+    folders = (path.removesuffix(f"/{PRIMARY_FILE}") for path in step.changed if path.endswith(f"/{PRIMARY_FILE}"))
+    return frozenset(app for app in map(app_at, folders) if app is not None)
 
 
 def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
@@ -63,7 +81,3 @@ def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tupl
     for path, (app, _) in each[0].items():
         if all(path in changes for changes in each):
             yield app, [changes[path][1] for changes in each]
-
-
-def _is_promoted(files: Mapping[Pair, Sequence[Change]], change: Change) -> bool:
-    return any(file.name == PRIMARY_FILE for file in files.get(change.folders, ()))

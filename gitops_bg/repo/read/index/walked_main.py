@@ -1,17 +1,17 @@
-"""Where main was between two looks of this process, and for which apps ``primary.yaml`` changed on the way.
+"""Where main was between two looks of this process, and which files by which it speaks to apps changed on the way.
 
 Each look compares all that came since the one before. What is known from that need not be asked of git again, which
-walks the whole way since an app's last promotion for it. Pure: it only remembers.
+would walk the whole way since a file changed last. Pure: it only remembers.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 
 _MOST_STEPS, _MOST_CHANGES = 1000, 20_000
-"""How many steps are remembered, and changes of an app in all of them; what is older is asked of git."""
+"""How many steps are remembered, and changes of a file in all of them; what is older is asked of git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,10 @@ class Step:
 
     before: str
     head: str
-    promoted: Mapping[AppKey, tuple[str, ...]]
-    """The apps whose ``primary.yaml`` was changed, and by which commits in between, newest first."""
+    changed: Mapping[str, tuple[str, ...]]
+    """The files that changed, by path, and the commits of main's own line that changed them, newest first."""
+    crowded: bool = False
+    """Whether nothing is known of what changed below ``groups/`` (`repo.read.index.moved`)."""
 
 
 class WalkedMain:
@@ -34,37 +36,28 @@ class WalkedMain:
     def add(self, step: Step) -> None:
         """Add the newest step. A step that begins earlier replaces those since then: its reader could not use them."""
         while self._steps and self._steps[-1].head != step.before:
-            self._changes -= len(self._steps.pop().promoted)
+            self._changes -= len(self._steps.pop().changed)
         self._steps.append(step)
-        self._changes += len(step.promoted)
+        self._changes += len(step.changed)
         while len(self._steps) > _MOST_STEPS or (self._changes > _MOST_CHANGES and len(self._steps) > 1):
-            self._changes -= len(self._steps.popleft().promoted)
+            self._changes -= len(self._steps.popleft().changed)
 
     def forget(self) -> None:
         """Forget all: main went another way."""
         self._steps.clear()
         self._changes = 0
 
-    def changes(
-        self, app: AppKey, since: str, head: str, follows: Callable[[str, str], bool] = lambda *_: False
-    ) -> list[str] | None:
-        """The commits between two that changed the app's ``primary.yaml``, newest first.
-
-        ``since`` is a head, or the only commit that changed that file in its step, if it ``follows`` the head before
-        (the first argument): one of a branch may lack what came into main meanwhile. None where it is not known how
-        main went from one to the other.
+    def changes(self, path: str, head: str) -> tuple[list[str], str]:
+        """The commits up to a head that changed a file, newest first, and the head before all of them: what came until
+        then is not known here.
         """
-        found: list[str] = []
+        found, at = list[str](), head
         for step in self._before(head):
-            if step.head == since:
-                return found
-            of_app = step.promoted.get(app, ())
-            if since in of_app:
-                return found if of_app == (since,) and follows(step.before, since) else None
-            found += of_app
-            if step.before == since:
-                return found
-        return None
+            if step.crowded and path.startswith(f"{GROUPS_FOLDER}/"):
+                break
+            found += step.changed.get(path, ())
+            at = step.before
+        return found, at
 
     def _before(self, head: str) -> Iterator[Step]:
         """The steps up to a head, newest first."""

@@ -16,7 +16,7 @@ from gitops_bg.core.model.record import Adopted, Cause, Hold, Lift, Record
 from gitops_bg.core.model.spec import Adoption, ScaleDown, Suspension
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
-from tests.core.worlds import EARLIER, NOW, digest, pods, primary, service, target, world
+from tests.core.worlds import EARLIER, NOW, digest, journal, pods, primary, service, target, world
 
 SINCE = primary(2).changed_by.commit
 
@@ -104,7 +104,7 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
     hold = replace(state.desired.memory.holds[0], awaits=Awaited("before", 3))
     memory = replace(state.desired.memory, holds=(hold,))
     passed = None if named is None else tuple(map(template, named))
-    record = decided(replace(state, desired=replace(state.desired, memory=memory, passed=passed)))
+    record = decided(replace(state, desired=replace(state.desired, memory=memory, journal=journal(named=passed))))
     assert (record.routing.override.to_digest if record.routing.override else None) == (
         digest(goes_to) if goes_to else None
     )

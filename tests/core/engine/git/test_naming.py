@@ -12,16 +12,17 @@ from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Source
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.stories import coming, name, push, retry, wait
-from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, primary, rising, world
+from tests.core.worlds import NOW, active, archived, candidate, decided, digest, journal, legacy, primary, rising, world
 
 LATER = "f" * 40
 
 
-def looked_again(*versions, passed=None, **changes):
+def looked_again(*versions, named=None, **changes):
     """The same version is named, by a later commit."""
     names = changes.pop("names_", 1)
     before = {"primary_by": primary(1).changed_by.commit, "primary": digest(names), **changes.pop("record", {})}
-    desired = {"primary": primary(names, commit=LATER), "passed": passed, "looks": changes.pop("looks", NO_LOOKS)}
+    told, looks = journal(named=named), changes.pop("looks", NO_LOOKS)
+    desired = {"primary": primary(names, commit=LATER), "journal": told, "looks": looks}
     return world(*versions, wants=changes.pop("target_", None), desired=desired, record=before)
 
 
@@ -151,7 +152,7 @@ TAKEN_BACK = Cause.TAKEN_BACK
 
 def line(*numbers: int):
     """What main named since, oldest first."""
-    return {"passed": tuple(template(str(number)) for number in numbers)}
+    return {"named": tuple(template(str(number)) for number in numbers)}
 
 
 CASES = {
@@ -249,8 +250,9 @@ def test_a_record_that_begins_holds_nothing_that_a_later_retry_asks_for() -> Non
     memory = LedgerMemory(active_digests=(digest(1), digest(2)), primary_by=primary(1).changed_by.commit)
     for landed, held in ((9, False), (7, True)):
         asked = Source("e" * 40, "ada", landed=landed)
-        desired = {"primary": change, "passed": (template("2"), template("1")), "memory": memory, "retried_by": asked}
         spec = replace(manual(), retry=Retry(digest(2), 1))
+        told = journal(named=(template("2"), template("1")), retried=((asked, spec.retry),))
+        desired = {"primary": change, "memory": memory, "journal": told}
         state = world(active(1), rising(2), wants=2, spec=spec, desired=desired, record={"primary_by": "", "retry": 1})
         assert bool(decided(state).record.held(digest(2))) is held
 
@@ -259,5 +261,5 @@ def test_before_anything_serves_in_a_rebuilt_cluster_what_is_to_serve_says_what_
     """Main named v2, then v1, then v3: v2 served before v3 did, and may be gone back to. It is not on hold."""
     seen = {"primary": digest(2), "primary_by": "d" * 40}
     versions = (legacy(1), legacy(2), legacy(3))
-    state = world(*versions, live=0, names_=3, desired={"passed": (template("1"),)}, record=seen)
+    state = world(*versions, live=0, names_=3, desired={"journal": journal(named=(template("1"),))}, record=seen)
     assert decided(state).record.holds == ()

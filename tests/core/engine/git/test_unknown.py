@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.auxiliary import Autoscaler
-from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem, Provenance
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem
+from gitops_bg.core.model.git.journal import Targeted
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import OperatorCommand
@@ -17,6 +18,7 @@ from tests.core.worlds import (
     candidate,
     decided,
     digest,
+    journal,
     legacy,
     pods,
     primary,
@@ -129,7 +131,7 @@ def test_a_main_that_nobody_may_act_on_says_nothing_and_its_silence_says_nothing
         auxiliary_objects=(COPY,),
         autoscaler=Autoscaler(COPY, 2, 8),
         ports=(ServicePorts("web", "[]"),),
-        provenance=Provenance(source(1)),
+        journal=journal(targeted=((source(1), Targeted()),)),
         looks=Looks("agent", 3, 3),
         knowledge=Knowledge.UNKNOWN,
     )

@@ -20,6 +20,7 @@ from tests.core.worlds import (
     candidate,
     decided,
     digest,
+    journal,
     legacy,
     pods,
     rising,
@@ -100,19 +101,23 @@ BOB = Source("b" * 40, "Bob <bob@example.com>", NOW, "web: resume")
 UNTIL = replace(manual(), suspend=Suspension("incident", "ada", NOW - SECOND))
 WHO = {
     "who removed the suspension resumed it": (
-        world(active(1), desired={"suspended_by": BOB}, record={"suspended": True}),
+        world(active(1), desired={"journal": journal(suspended_by=BOB)}, record={"suspended": True}),
         ("resumed", BOB.author, BOB.commit, "web: resume"),
     ),
     "nobody resumed what was to end by itself": (
-        world(active(1), spec=UNTIL, desired={"suspended_by": BOB}, record={"suspended": True}),
+        world(active(1), spec=UNTIL, desired={"journal": journal(suspended_by=BOB)}, record={"suspended": True}),
         ("resumed", "", "", "it was suspended until 2026-01-01T11:59:59Z"),
     ),
     "who suspended it is who the file names": (
-        world(active(1), spec=SUSPENDED, desired={"suspended_by": BOB}),
+        world(active(1), spec=SUSPENDED, desired={"journal": journal(suspended_by=BOB)}),
         ("suspended", "ada", BOB.commit, "incident"),
     ),
     "else who wrote the file": (
-        world(active(1), spec=replace(manual(), suspend=Suspension("incident")), desired={"suspended_by": BOB}),
+        world(
+            active(1),
+            spec=replace(manual(), suspend=Suspension("incident")),
+            desired={"journal": journal(suspended_by=BOB)},
+        ),
         ("suspended", BOB.author, BOB.commit, "incident"),
     ),
 }

@@ -6,15 +6,16 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.desired import LedgerMemory, Missing, PassedRetry, Primary, Problem
+from gitops_bg.core.model.desired import LedgerMemory, Missing, Primary, Problem
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Hold, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source, Stabilization
+from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.stories import ask, promote, push
-from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, pods, rising, world
+from tests.core.worlds import NOW, active, archived, candidate, decided, digest, journal, legacy, pods, rising, world
 
 
 def asked(verb: OperatorCommand, to_version: int | None = None, number: str = "1") -> dict[str, tuple[Request, ...]]:
@@ -211,10 +212,15 @@ RETRIES = {
 }
 
 
+def tried_again(state: World, asked: Retry | None) -> World:
+    told = journal(retried=((Source("c" * 40), asked),) if asked is not None else ())
+    return replace(state, spec=replace(state.spec, retry=asked), desired=replace(state.desired, journal=told))
+
+
 @pytest.mark.parametrize("name", RETRIES)
 def test_retry(name):
     state, asked_for, (new_rollout, still_held) = RETRIES[name]
-    record = decided(replace(state, spec=replace(state.spec, retry=asked_for))).record
+    record = decided(tried_again(state, asked_for)).record
     assert (record.rollout > state.record.rollout) is new_rollout
     assert bool(record.holds) is still_held
 
@@ -222,7 +228,7 @@ def test_retry(name):
 def test_retry_forgets_what_an_earlier_rollout_came_to():
     failed = rising(2, failure="late")
     state = world(active(1), failed, sets=(pods(1), pods(2, 3, 0)))
-    tried = decided(replace(state, spec=replace(state.spec, retry=retry(2)))).record.numbered(2)
+    tried = decided(tried_again(state, retry(2))).record.numbered(2)
     assert (tried.failure, tried.available_since, tried.waiting_since, tried.rollout) == ("", None, NOW, 3)
 
 
@@ -246,7 +252,9 @@ def test_rollback_by_number_leads_to_no_version_that_is_on_hold_unless_it_is_for
 def test_a_retry_is_told_with_its_commit_and_by_whom():
     asked = Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")
     spec = replace(manual(), retry=Retry(digest(2), 1))
-    state = world(active(1), legacy(2), wants=2, spec=spec, desired={"retried_by": asked})
+    state = world(
+        active(1), legacy(2), wants=2, spec=spec, desired={"journal": journal(retried=((asked, spec.retry),))}
+    )
     entry = next(one for one in decided(state).record.ledger if one.event is Event.RETRIED)
     assert (entry.by, entry.commit) == (asked.author, asked.commit)
 
@@ -269,7 +277,7 @@ def test_retry_and_the_revert_of_a_promotion_count_in_the_order_of_main(name) ->
     asked, suspend, held = IN_ORDER[name]
     spec = replace(manual(), retry=retry(2), suspend=suspend)
     seen = {"primary": digest(2), "primary_by": "d" * 40}
-    desired = {"primary": REVERTED, "retried_by": asked}
+    desired = {"primary": REVERTED, "journal": journal(retried=((asked, spec.retry),))}
     state = world(active(1), rising(2), wants=2, spec=spec, desired=desired, record=seen)
     resumed = replace(state.with_record(decided(state).record), spec=replace(spec, suspend=None))
     assert {hold.digest for hold in decided(resumed).record.holds} == {digest(number) for number in held}
@@ -287,9 +295,11 @@ def test_retry_that_another_replaced_before_anybody_looked(name) -> None:
     """Found so: of two retries in one look the first was not heard, and its version stayed on hold."""
     landed, suspend, held, answered = PASSED[name]
     spec = replace(manual(), retry=retry(3, 4), suspend=suspend)
-    passed = (PassedRetry(retry(2, 3), Source("e" * 40, "Bob", landed=landed)),)
-    last = Source("f" * 40, "Bob", landed=10)
-    desired = {"primary": REVERTED, "retried_by": last, "retries_passed": passed}
+    passed, last = (
+        (Source("e" * 40, "Bob", landed=landed), retry(2, 3)),
+        (Source("f" * 40, "Bob", landed=10), spec.retry),
+    )
+    desired = {"primary": REVERTED, "journal": journal(retried=(passed, last))}
     seen = {"primary": digest(2), "primary_by": "d" * 40}
     state = world(active(1), rising(2), candidate(3), wants=3, spec=spec, desired=desired, record=seen)
     record = decided(state).record
@@ -299,7 +309,8 @@ def test_retry_that_another_replaced_before_anybody_looked(name) -> None:
 
 def test_retry_is_older_than_the_revert_that_takes_traffic_back_from_its_version() -> None:
     spec = replace(manual(), retry=retry(2), suspend=SUSPENDED)
-    state = world(legacy(1), active(2), wants=2, spec=spec, desired={"primary": REVERTED, "retried_by": OLDER})
+    desired = {"primary": REVERTED, "journal": journal(retried=((OLDER, spec.retry),))}
+    state = world(legacy(1), active(2), wants=2, spec=spec, desired=desired)
     resumed = replace(state.with_record(decided(state).record), spec=replace(spec, suspend=None))
     assert decided(resumed).record.held(digest(2))
 
@@ -373,7 +384,8 @@ def test_retry_of_what_serves_says_who_asked_for_it(by: str, told: str):
         AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW, phase=AnalysisPhase.INCONCLUSIVE
     )
     spec = replace(manual(), retry=Retry(digest(2), 1, by))
-    desired = {"retried_by": Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")}
+    asked = Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")
+    desired = {"journal": journal(retried=((asked, spec.retry),))}
     state = world(legacy(1), active(2), spec=spec, desired=desired, record={"analysis": (run,)})
     record = decided(state).record
     assert [(entry.event, entry.by, entry.commit) for entry in record.ledger] == [(Event.RETRIED, told, "b" * 40)]

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from gitops_bg.core.model.desired import Provenance, Revert
+from gitops_bg.core.model.git.journal import Targeted
 from gitops_bg.core.model.record import Hold, Override
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
-from tests.core.worlds import NOW, active, digest, legacy, primary, source, target, world
+from tests.core.worlds import NOW, active, digest, journal, legacy, primary, source, target, world
 
 LATER = 99
 UNDOING = source(2, commit="e" * 40, landed=LATER)
@@ -23,15 +23,19 @@ def reverted(*versions: Version, to: int = 1, takes_back: tuple[int, ...] = (2,)
     spec = replace(manual(), rollback_window_revisions=changes.pop("window", None))
     undoing = changes.pop("source", UNDOING)
     commits = changes.pop("reverts", tuple(f"{number:040x}" for number in takes_back))
-    told = Provenance(
-        undoing,
+    newest = Targeted(
         named=changes.pop("named", tuple(f"{number:010x}" for number in takes_back)),
         missing=changes.pop("missing", ()),
-        reverts=(Revert(undoing, commits, tuple(template(str(number)) for number in takes_back)),),
+        commits=commits,
+        taken_back=tuple(template(str(number)) for number in takes_back),
     )
-    told = replace(told, reverts=(*told.reverts, *changes.pop("before", ())))
-    told = changes.pop("provenance", told)
-    desired = {"primary": primary(2), "target": target(to), "provenance": told, **changes.pop("desired", {})}
+    told = changes.pop("targeted", (*changes.pop("before", ()), (undoing, newest)))
+    desired = {
+        "primary": primary(2),
+        "target": target(to),
+        "journal": journal(targeted=told),
+        **changes.pop("desired", {}),
+    }
     return world(*versions, spec=spec, desired=desired, **changes)
 
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.desired import Missing, Provenance, Revert
+from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.git.journal import Targeted
 from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Hold, Lift
@@ -25,7 +26,8 @@ from tests.core.worlds import (
     source,
 )
 
-TAKING_BACK_2 = Revert(source(3, landed=LATER - 1), ("2" * 40,), (template("2"),))
+TAKES_2 = Targeted(commits=("2" * 40,), taken_back=(template("2"),))
+TAKING_BACK_2 = (source(3, landed=LATER - 1), TAKES_2)
 ANSWERED = source(3, landed=2)
 """It came into main with the last change of primary.yaml."""
 BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
@@ -42,11 +44,11 @@ REVERTS = {
     "one of several that it takes back": (reverted(*TWO, takes_back=(3, 2)), 1),
     "several reverts in a row, each of one of them": (reverted(*TWO, takes_back=(3,), before=(TAKING_BACK_2,)), 1),
     "one that was answered before it": (
-        reverted(*TWO, takes_back=(3,), before=(replace(TAKING_BACK_2, source=ANSWERED),)),
+        reverted(*TWO, takes_back=(3,), before=((ANSWERED, TAKES_2),)),
         NOT_OF_2,
     ),
     "one before it that nobody knows the place of": (
-        reverted(*TWO, takes_back=(3,), before=(replace(TAKING_BACK_2, source=replace(ANSWERED, landed=None)),)),
+        reverted(*TWO, takes_back=(3,), before=((replace(ANSWERED, landed=None), TAKES_2),)),
         NOT_OF_2,
     ),
     "content without marker: never": (
@@ -83,10 +85,10 @@ REVERTS = {
         "",
     ),
     "a commit that nobody can read: never": (
-        reverted(*TWO, provenance=Provenance(UNDOING, unread="it is gone")),
+        reverted(*TWO, targeted=((UNDOING, Targeted(unread="it is gone")),)),
         "nobody can tell what brought it: it is gone",
     ),
-    "as nobody asked Git: never": (reverted(*TWO, provenance=None), ""),
+    "as nobody asked Git: never": (reverted(*TWO, targeted=()), ""),
     "within the window": (reverted(*TWO, window=1), 1),
     "outside the window": (
         reverted(archived(0), *TWO, to=0, window=1),

@@ -11,6 +11,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, GroupNamed, Journal, SuspensionChanged
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Source
@@ -18,6 +19,7 @@ from tests.core.groups.simulation import World, store
 from tests.core.groups.test_analysis import FAILED, ONCE
 
 ADA = Source("a" * 40, author="Ada <ada@example.com>", subject="It is over")
+SUSPENDED_BY_ADA = Journal((Entry(ADA, SuspensionChanged()),))
 BROKEN = (Problem("groups/shop/store/group.yaml", "is no YAML"),)
 UNTIL = timedelta(hours=1)
 
@@ -43,7 +45,7 @@ def suspended(world: World, until: timedelta | None = None, by: str = "") -> Des
     main = world.desired()
     assert main.spec is not None
     suspension = Suspension("incident 12", by, world.now + until if until is not None else None)
-    return replace(main, spec=replace(main.spec, suspend=suspension), suspended_by=ADA)
+    return replace(main, spec=replace(main.spec, suspend=suspension), journal=SUSPENDED_BY_ADA)
 
 
 @pytest.mark.parametrize(("by", "who"), [("eve", "eve"), ("", ADA.author)])
@@ -51,7 +53,7 @@ def test_a_suspension_and_its_end_are_told_with_who_asked_and_why(by: str, who: 
     world = settled()
     (begun,) = told(world, suspended(world, by=by))
     assert (begun.event, begun.commit, begun.by, begun.reason) == (Event.SUSPENDED, ADA.commit, who, "incident 12")
-    (ended,) = told(world, replace(world.desired(), suspended_by=ADA))
+    (ended,) = told(world, replace(world.desired(), journal=SUSPENDED_BY_ADA))
     assert (ended.event, ended.commit, ended.by, ended.reason) == (Event.RESUMED, ADA.commit, ADA.author, ADA.subject)
 
 
@@ -102,10 +104,11 @@ def test_a_way_back_that_main_refuses_is_told_and_that_it_is_answered(named: str
     assert [(each.event, each.reason) for each in found] == [(Event.CONVERGED, reason), lifted]
 
 
-def moved(world: World, **asked: Source | None) -> LedgerEntry:
+def moved(world: World, promotion: Source | None) -> LedgerEntry:
     """The entry of the move that main asks for now."""
+    told = Journal((Entry(promotion, GroupNamed(world.active)),)) if promotion is not None else NO_JOURNAL
     for _ in range(20):
-        desired = replace(world.desired(), **asked)  # type: ignore[arg-type]
+        desired = replace(world.desired(), journal=told)
         decision = decide_group(world.key, desired, world.observed(), world.record, world.now)
         world.record = decision.record
         for action in decision.actions:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.desired.provenance import Provenances, passed_of
-from gitops_bg.core.model.desired import Provenance
+from gitops_bg.agent.desired.journal import Journals
+from gitops_bg.core.checks.git.journal import Asked
+from gitops_bg.core.model.git.journal import Entry, Named, Targeted
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
@@ -283,10 +284,10 @@ def repository(tmp_path: Path, ada: Author) -> Iterator[Repository]:
         yield opened
 
 
-def told(repository: Repository, ada: Author) -> Provenance:
+def told(repository: Repository, ada: Author) -> tuple[Entry, ...]:
     ada.remote.push("main")
     commit = repository.poll().commit
-    return Provenances(repository).of(WEB, commit, ["target.yaml"])
+    return Journals(repository).of(WEB, None, Asked(reverts=True), commit, ["target.yaml"]).entries
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -295,10 +296,10 @@ def test_a_target_takes_back(name: str, ada: Author, repository: Repository) -> 
     story(ada)
     found = told(repository, ada)
     tags = {texts.digest("web", tag): tag for tag in ("v1", "v2", "v3")}
-    taken_back = [version for revert in found.reverts for version in revert.taken_back]
-    assert {tags[version.digest] for version in taken_back} == set(expected.split())
-    assert not found.unread
-    assert found.source.commit
+    says = [each.says for each in found if isinstance(each.says, Targeted)]
+    assert {tags[version.digest] for each in says for version in each.taken_back} == set(expected.split())
+    assert not says[-1].unread
+    assert found[-1].source.commit
 
 
 def test_what_primary_yaml_named_since_is_told_in_the_order_of_main(ada: Author, repository: Repository) -> None:
@@ -309,6 +310,9 @@ def test_what_primary_yaml_named_since_is_told_in_the_order_of_main(ada: Author,
         commits.append(ada.remote.commit(f"promote {tag}"))
     ada.remote.revert(commits[-1])
     ada.remote.push("main")
-    found = passed_of(repository, WEB, commits[0], repository.poll().commit)
-    assert found is not None
-    assert [one.digest for one in found] == [texts.digest("web", tag) for tag in ("v2", "v3", "v2")]
+    head, primary = repository.poll().commit, Asked(names_since=commits[0])
+    found = Journals(repository).of(WEB, None, primary, head, ())
+    assert found.since == commits[0]
+    assert [said.snapshot.digest for _, said in found.of(Named)] == [
+        texts.digest("web", tag) for tag in ("v2", "v3", "v2")
+    ]

@@ -1,0 +1,118 @@
+"""What main said of an app or a release group, change after change, in the order of main's own line. Pure data.
+
+A place that is not known is a value (`Source.landed`): it moves nothing (decision 18).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import Snapshot, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """``primary.yaml`` named this version."""
+
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """``app.yaml`` asked for a retry, and since then says just that: a later change elsewhere in the file does not
+    renew it.
+    """
+
+    retry: Retry
+
+
+@dataclass(frozen=True, slots=True)
+class SuspensionChanged:
+    """The file suspended its app or group, or ended that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Targeted:
+    """The target came to name another version. Facts without a verdict (decision 18)."""
+
+    named: tuple[str, ...] = ()
+    """What the commit names as reverted, as people read it: commits, ``#12``, ``!12``. Empty: nothing."""
+    missing: tuple[str, ...] = ()
+    """Those of ``named`` that main did not contain before."""
+    commits: tuple[str, ...] = ()
+    """The commits that it reverts, and those that a merge among them brought."""
+    taken_back: tuple[Snapshot, ...] = ()
+    """The versions that these commits brought."""
+    unread: str = ""
+    """Why the history of the target cannot be read now; the other fields are empty then."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupNamed:
+    """``group.yaml`` named this version as the active one, and since then names no other: whatever else is edited in it
+    later brings no promotion.
+    """
+
+    version: str
+
+
+Saying = Named | Retried | SuspensionChanged | Targeted | GroupNamed
+Said = TypeVar("Said", bound=Saying)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change, and who made it: the commit, and where that came into main."""
+
+    source: Source
+    """Without a commit where that cannot be told now."""
+    says: Saying
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What main said since the record knows it, as far as the core asked (``core.checks.git.journal.asks_main``)."""
+
+    entries: tuple[Entry, ...] = ()
+    """In main's order, the oldest first. The target's: its last change, and the reverts in a row right before it."""
+    since: str = ""
+    """The commit of main after which all that ``primary.yaml`` named is among the entries. Empty: nobody asked, or
+    nobody can tell now.
+    """
+
+    def of(self, kind: type[Said]) -> tuple[tuple[Source, Said], ...]:
+        """What was said of one kind, oldest first, and who said it."""
+        return tuple((each.source, each.says) for each in self.entries if isinstance(each.says, kind))
+
+    def by(self, kind: type[Saying]) -> Source | None:
+        """Who said the last of a kind; None where nobody asked."""
+        return next((source for source, _ in reversed(self.of(kind))), None)
+
+    @property
+    def targeted(self) -> tuple[tuple[Source, Targeted], ...]:
+        """The last changes of the target, newest first."""
+        return self.of(Targeted)[::-1]
+
+
+NO_JOURNAL = Journal()
+
+
+def in_order(*sequences: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries of several sequences, each in main's order already, as one. An entry of unknown place stands before
+    the next one of its sequence; at the end where none follows.
+
+    >>> one, two, three = (Entry(Source(str(place), landed=place), SuspensionChanged()) for place in (1, 2, 3))
+    >>> unknown = Entry(Source("?"), SuspensionChanged())
+    >>> [entry.source.commit for entry in in_order([one, unknown, three], [two], [unknown])]
+    ['1', '2', '?', '3', '?']
+    """
+    placed: list[tuple[float, Entry]] = []
+    for entries in sequences:
+        place, found = float("inf"), list[tuple[float, Entry]]()
+        for entry in reversed(entries):
+            landed = entry.source.landed
+            place = place if landed is None else min(place, landed)
+            found.insert(0, (place, entry))
+        placed += found
+    return tuple(entry for _, entry in sorted(placed, key=lambda each: each[0]))
