@@ -17,38 +17,27 @@ Copier = Callable[[Any, dict[str, Any]], Any]
 def _copier(kind: type, changed: tuple[str, ...]) -> Copier:
     """What copies a value of a dataclass, with others in these fields."""
     fields = {one.name: f"{one.name}=" if one.kw_only else "" for one in dataclasses.fields(kind)}
-    _check(kind, changed, tuple(fields))
-    values = (f"{keyword}{_source(name, changed, 'value.')}" for name, keyword in fields.items())
+    if unknown := set(changed) - set(fields):
+        raise KeyError(f"{kind.__name__} has no {sorted(unknown)}")
+    sources = {name: f"changes[{name!r}]" if name in changed else f"value.{name}" for name in fields}
+    values = (f"{keyword}{sources[name]}" for name, keyword in fields.items())
     return eval(f"lambda value, changes: kind({', '.join(values)})", {"kind": kind})  # type: ignore[no-any-return]
 
 
-@cache
-def _tuple_copier(kind: Any, changed: tuple[str, ...]) -> Copier:
-    """What copies a named tuple, with others in these fields."""
-    _check(kind, changed, kind._fields)
-    scope = {"kind": kind, "new": tuple.__new__}
-    values = "".join(f"{_source(name, changed, '')}, " for name in kind._fields)
-    exec(f"def copy(value, changes):\n {', '.join(kind._fields)}, = value\n return new(kind, ({values}))", scope)
-    return scope["copy"]
-
-
-def _source(name: str, changed: tuple[str, ...], before: str) -> str:
-    return f"changes[{name!r}]" if name in changed else f"{before}{name}"
-
-
-def _check(kind: type, changed: tuple[str, ...], fields: tuple[str, ...]) -> None:
-    if unknown := set(changed) - set(fields):
-        raise KeyError(f"{kind.__name__} has no {sorted(unknown)}")
+def replacer(kind: Any) -> Any:
+    """What copies a named tuple, with others in some fields: its ``_replace``."""
+    fields = kind._fields
+    wanted = "".join(f", {name}=same" for name in fields)
+    values = "".join(f"own_{name} if {name} is same else {name}, " for name in fields)
+    own = "".join(f"own_{name}, " for name in fields)
+    scope = {"kind": kind, "new": tuple.__new__, "same": object()}
+    exec(f"def _replace(self, *{wanted}):\n {own} = self\n return new(kind, ({values}))", scope)
+    return scope["_replace"]
 
 
 def replace(value: Any, /, **changes: Any) -> Any:
     """As `dataclasses.replace`."""
     return _copier(type(value), tuple(changes))(value, changes)
-
-
-def replace_in_tuple(self: Any, /, **changes: Any) -> Any:
-    """As `NamedTuple._replace`."""
-    return _tuple_copier(type(self), tuple(changes))(self, changes)
 
 
 def _thaw(kind: Any) -> None:
@@ -85,5 +74,5 @@ def hurry() -> None:
         if dataclasses.is_dataclass(kind) and "__setattr__" in vars(kind):
             _thaw(kind)
         elif issubclass(kind, tuple) and "_fields" in vars(kind):
-            kind._replace = replace_in_tuple
+            kind._replace = replacer(kind)
     cached_property.__get__ = _get  # type: ignore[method-assign]

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from gitops_bg.core import engine
+from gitops_bg.core.groups import engine as groups
 from tests.exploration.apps.passes import FOR_PEOPLE, light
+from tests.exploration.groups.passes import without_conditions
 from tests.exploration.seed import Event, Life, Seed, begin
 from tests.exploration.world import Violation
 
@@ -61,6 +63,7 @@ def _engine(*, unguarded: bool) -> Iterator[None]:
         stack.enter_context(mock.patch.object(engine, "_answer", light))
         steps = tuple(step for step in engine.STEPS if step not in FOR_PEOPLE)
         stack.enter_context(mock.patch.object(engine, "STEPS", steps))
+        stack.enter_context(mock.patch.object(groups, "conditions_of", without_conditions))
         if unguarded:
             stack.enter_context(mock.patch.object(engine, "check", return_value=None))
         yield

@@ -69,6 +69,9 @@ class Life(Resting[State]):
         self._gone_back: set[tuple[int, int]] = set()
         self._led_on: set[tuple[int, ...]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
+        strategy = rules.spec.strategy
+        self._measures = bool(strategy.pre_promotion_analysis or strategy.post_promotion_analysis)
+        """Else nothing is ever due to be measured, and nobody need ask."""
 
     @property
     def asked(self) -> int:
@@ -732,7 +735,7 @@ class Life(Resting[State]):
         for who in self._agents():
             for step in (self.thaw, self.fetch, self.act, self.put):
                 state = step(state, who) or state
-            if self._outcome(state, who).measures:
+            if self._measures and self._outcome(state, who).measures:
                 state = self.act(state, who, "Successful") or state
         cluster = self.cluster(state)
         up = tuple(one._replace(available=one.replicas) if can_run(one.tag) else one for one in cluster.sets)

@@ -16,7 +16,7 @@ from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.analyses import due
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.desired import (
     Desired,
@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
     cluster: tuple[act.Action, ...]
     git: tuple[act.Action, ...]
     wake: float | None
-    measures: bool
+    measures: tuple[MeasurementRequest, ...] = ()
     look_again: bool = False
     """It knows an older main than the record: it is to read the remote first."""
     broken: str = ""
@@ -168,9 +168,10 @@ class Passes:
         said = self._said.get(key)
         if said is None:
             nameless_record = record.with_part(replace(record.git, main=asked.main))
-            said = self._said[key] = self._decide(
-                asked.spec, nameless(asked.desired), asked.observed, nameless_record, verdict
+            observed = (
+                replace(asked.observed, measurements=self._measured(asked.key, verdict)) if verdict else asked.observed
             )
+            said = self._said[key] = self._decide(asked.spec, nameless(asked.desired), observed, nameless_record)
         outcome, after = said
         if outcome.record < 0:
             return outcome._replace(record=record_id)
@@ -218,27 +219,22 @@ class Passes:
             known = self._compared[record, main] = value
         return known
 
-    def _decide(
-        self, spec: AppSpec, desired: Desired, observed: Observed, record: Record, verdict: str
-    ) -> tuple[Outcome, Record]:
+    def _decide(self, spec: AppSpec, desired: Desired, observed: Observed, record: Record) -> tuple[Outcome, Record]:
         """The record of the outcome is -1 where it stays as it is."""
         try:
-            if verdict:
-                observed = replace(observed, measurements=self._measured(spec, desired, observed, record, verdict))
             answer = engine.decide(spec, desired, observed, record, NOW)
         except Exception as error:  # every exception is a finding
-            return Outcome(-1, (), (), None, False, broken=f"{type(error).__name__}: {error}"), record
+            return Outcome(-1, (), (), None, broken=f"{type(error).__name__}: {error}"), record
         wake = (answer.wake_at - NOW) / timedelta(seconds=1) if answer.wake_at else None
         of_git = tuple(one for one in answer.actions if isinstance(one, act.GitAction))
         others = tuple(one for one in answer.actions if not isinstance(one, act.GitAction))
         after = -1 if answer.record == record else 0
-        outcome = Outcome(after, others, of_git, wake, bool(answer.measurements), answer.look_again)
+        outcome = Outcome(after, others, of_git, wake, answer.measurements, answer.look_again)
         return outcome, canonical(answer.record)
 
-    def _measured(
-        self, spec: AppSpec, desired: Desired, observed: Observed, record: Record, verdict: str
-    ) -> tuple[MeasurementResult, ...]:
-        due = engine.decide(spec, desired, observed, record, NOW).measurements
+    def _measured(self, question: tuple[int, ...], verdict: str) -> tuple[MeasurementResult, ...]:
+        """What became of all that was to be measured where the same was asked before any answer."""
+        due = self._said[question, ""][0].measures
         return tuple(MeasurementResult(one.id, AnalysisPhase(verdict), NOW) for one in due)
 
     # --- what it sees ---------------------------------------------------------------------------------------

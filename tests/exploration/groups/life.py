@@ -66,7 +66,8 @@ class Life(Resting[State]):
         self.rules, self.pools = rules, Pools()
         self.passes = Passes(self.pools, rules.spec, compares=rules.second)
         self._later: dict[tuple[int, float], int] = {}
-        self._gone_back: set[tuple[Commit, int, int]] = set()
+        self._gone_back: dict[tuple[Commit, int, int], int] = {}
+        """Where each way back that was tried has ended, by each of its states: the record."""
 
     @property
     def asked(self) -> int:
@@ -448,23 +449,28 @@ class Life(Resting[State]):
             return
         asked = self.commit(state, active=back, suspended=True) if head.active != back or not head.suspended else state
         asked = asked._replace(a=self.pools.agent.number(Agent(main=self.git(asked).main)), old=-1)
-        key = (self.head(asked), asked.cluster, asked.record)
-        if key not in self._gone_back:
-            self._gone_back.add(key)
-            self._goes_back(asked, back)
+        self._goes_back(asked, back)
 
     def _has_pods(self, state: State, version: str) -> bool:
         serving = (one for one in self.record(state).state.endpoints if one.version == version)
         return all(f"{one.service}-{one.initial_version}" in self.cluster(state).up for one in serving)
 
     def _goes_back(self, state: State, back: str) -> None:
-        before = self.record(state).moves
+        before, path, end = self.record(state).moves, list[tuple[Commit, int, int]](), state.record
         for _ in range(12):
+            at = (self.head(state), state.cluster, state.record)
+            if at in self._gone_back:
+                end = self._gone_back[at]
+                break
+            path.append(at)
             following = self.act(state, "a")
             if following in (None, state):
                 break
-            state = following
-        record = self.record(state)
+            state, end = following, following.record
+        if not path:
+            return
+        self._gone_back.update(dict.fromkeys(path, end))
+        record = self.pools.record[end]
         active, moving = record.state.only(ACTIVE), record.transition
         if active != back or moving is not None:
             raise Violation(f"I6: group.yaml names {back} again, and {active} serves{' on the move' if moving else ''}")
@@ -473,7 +479,7 @@ class Life(Resting[State]):
 
     def _check(self, state: State) -> None:
         head, cluster, record = self.head(state), self.cluster(state), self.record(state)
-        answer = self.passes.decision(self.agent(state, "a"), state.cluster, state.record)
+        answer = self.passes.told(self.agent(state, "a"), state.cluster, state.record)
         promises.rests(head, cluster, record, self.git(state).ledger, answer)
 
     def _sleeps(self, state: State) -> None:

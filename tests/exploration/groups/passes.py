@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
+from unittest import mock
 
 from gitops_bg.core.groups import decision as act
 from gitops_bg.core.groups import engine
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.observed import GroupBranch, LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
-from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.groups.reporting.status import conditions_of
+from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
@@ -24,6 +28,7 @@ from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
 from tests.core.groups.simulation import STORE, version
 from tests.exploration.groups.world import Agent, Cluster, Commit, Pools, Routes
 from tests.exploration.moments import LONG_AGO, NOW, mapped
+from tests.exploration.world import Pool
 
 RUNS = (MemberState.RUNNING, MemberState.CANDIDATE)
 FOLDERS: dict[str, dict[str, str | None]] = {
@@ -65,6 +70,11 @@ class Said(NamedTuple):
 NOTHING = Said()
 
 
+def without_conditions(_: GroupWorld) -> tuple[Condition, ...]:
+    """None: they are only for people (`Passes.told`)."""
+    return ()
+
+
 class Passes:
     """The engine over one group, with the memory of what it was asked.
 
@@ -75,6 +85,8 @@ class Passes:
         self.pools, self.spec, self.compares = pools, spec, compares
         self._answers: dict[tuple[object, ...], Outcome] = {}
         self._desired: dict[Commit, DesiredGroup] = {}
+        self._views: Pool[tuple[object, ...]] = Pool()
+        self._view_of: dict[int, int] = {}
 
     @property
     def asked(self) -> int:
@@ -83,13 +95,24 @@ class Passes:
 
     def outcome(self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1) -> Outcome:
         """What the engine says where the agent sees this; ``pods``: the cluster whose pods its cache still shows."""
-        head, main = self.pools.main[agent.main][-1], self._read(agent, record)
+        head, main = self.pools.main[agent.main][-1]._replace(by_agent=False), self._read(agent, record)
         asked = (agent.measures, agent.calls) if said is not NOTHING else ()
-        memory = self._memory(agent, self.pools.record[record])
-        key = (head, main, agent.ledger, memory, agent.refused, agent.branch, cluster, record, said, asked, pods)
+        up = self.pools.cluster[pods].up if pods >= 0 else None
+        git = (agent.ledger, self._memory(agent, self.pools.record[record]), agent.refused, agent.branch)
+        key = (head, main, git, self._view(cluster), record, said, asked, up)
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = self._decide(agent, cluster, record, said, pods)
+        return known
+
+    def _view(self, cluster: int) -> int:
+        """What an agent sees of a cluster: equal for clusters that look alike."""
+        known = self._view_of.get(cluster)
+        if known is None:
+            live = self.pools.cluster[cluster]
+            said = tuple(_said_of(live, route) for route in live.routes)
+            parts = (live.exists, live.life, live.up, live.services, live.routes, said, live.requests)
+            known = self._view_of[cluster] = self._views.number(parts)
         return known
 
     def _decide(self, agent: Agent, cluster: int, record: int, said: Said, pods: int) -> Outcome:
@@ -107,10 +130,15 @@ class Passes:
     def decision(
         self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1
     ) -> act.GroupDecision:
-        """The whole answer, also what is for people."""
+        """The whole answer."""
         desired = replace(self.desired(self.pools.main[agent.main][-1]), main=self._read(agent, record))
         observed = self._observed(agent, self.pools.cluster[cluster], self.pools.record[record], said, pods)
         return engine.decide_group(STORE, desired, observed, self.pools.record[record], NOW)
+
+    def told(self, agent: Agent, cluster: int, record: int) -> act.GroupDecision:
+        """The whole answer, also what is for people."""
+        with mock.patch.object(engine, "conditions_of", conditions_of):
+            return self.decision(agent, cluster, record)
 
     def _read(self, agent: Agent, record: int) -> MainRead:
         """Main as an agent has read it: each commit contains those before it, and none is lost."""
@@ -173,15 +201,21 @@ def _stored(route: HttpRoute) -> HttpRoute:
 
 def live_route(cluster: Cluster, route: HttpRoute) -> LiveRoute:
     """A route with what its Gateway says of it."""
-    is_taken = route in cluster.taken
-    accepted = {"silent": None, "refuses": is_taken, "late": is_taken or None}.get(cluster.gateway, True)
+    accepted, answered = _said_of(cluster, route)
     return LiveRoute(
         _stored(route),
         accepted,
         "the certificate has expired" if accepted is False else "",
         born=f"{cluster.routes.index(route):06}",
-        answered=cluster.gateway != "silent",
+        answered=answered,
     )
+
+
+def _said_of(cluster: Cluster, route: HttpRoute) -> tuple[bool | None, bool]:
+    """Whether the Gateway has taken a route, and whether it has ever said anything of it."""
+    is_taken = route in cluster.taken
+    accepted = {"silent": None, "refuses": is_taken, "late": is_taken or None}.get(cluster.gateway, True)
+    return accepted, cluster.gateway != "silent"
 
 
 def runs(record: GroupRecord, name: str) -> bool:
@@ -247,7 +281,8 @@ def served(cluster: Cluster) -> Cluster:
 def moved_back(record: GroupRecord, seconds: float) -> GroupRecord:
     """The record as it is so many seconds later, seen from then."""
     delta = timedelta(seconds=seconds)
-    return canonical(mapped(record, lambda moment: moment - delta))
+    moved = {name: mapped(value, lambda moment: moment - delta) for name, value in _timed(record)}
+    return canonical(replace(record, **moved))
 
 
 def canonical(record: GroupRecord) -> GroupRecord:
@@ -261,9 +296,26 @@ def canonical(record: GroupRecord) -> GroupRecord:
         state=replace(record.state, versions=tuple(replace(one, changed_at=LONG_AGO) for one in record.state.versions)),
     )
     old: set[datetime] = set()
-    mapped(record, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
+    timed = tuple(_timed(record))
+    mapped(timed, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
+    if not old:
+        return record
     ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
-    return mapped(record, lambda moment: ranks.get(moment, moment)) if ranks else record
+    ranked = {name: mapped(value, lambda moment: ranks.get(moment, moment)) for name, value in timed}
+    return replace(record, **ranked)
+
+
+TIMELESS = ("state", "ledger", "moves")
+"""What has the same times in every canonical record."""
+_TIMED = tuple(one.name for one in fields(GroupRecord) if one.name not in TIMELESS)
+
+
+def _timed(record: GroupRecord) -> Iterator[tuple[str, Any]]:
+    """The fields that may hold times, and do hold something."""
+    for name in _TIMED:
+        value = getattr(record, name)
+        if value and not isinstance(value, str | int):
+            yield name, value
 
 
 def as_decided_from(ledger: Document) -> Document:

@@ -7,6 +7,7 @@ that name an archived or unknown version are answered by the active one, as no r
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gitops_bg.core.groups.model import (
     GroupGateway,
@@ -22,6 +23,9 @@ from gitops_bg.core.groups.routes.sharding import HostRule, sharded
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule
 from gitops_bg.core.model.version import GroupKey
 
+_REMEMBERED = 1024
+"""States whose routes are remembered: pass after pass asks for those of the same few."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Headed:
@@ -32,12 +36,14 @@ class _Headed:
     denied: tuple[RouteMatch, ...]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def render(state: GroupState, group: GroupKey, gateway: GroupGateway) -> tuple[HttpRoute, ...]:
     """Return the HTTPRoutes of a group that is at rest, in the order of their names."""
     headed = _headed(state, state.at(VersionStage.CANDIDATE, VersionStage.LEGACY))
     return _routes(group, gateway, _routes_of(state, state.only(VersionStage.ACTIVE)), headed)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def during(
     before: GroupState, after: GroupState, group: GroupKey, gateway: GroupGateway, step: TransitionStep
 ) -> tuple[HttpRoute, ...]:
