@@ -71,9 +71,10 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     the folder may come back.
     """
     phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
-    said = f"the folder of the group left main; {_what_becomes(left, record)}"
-    actions = tuple(_deletions(left)) if left.ends else ()
     told = _told(left, record, now)
+    said = f"the folder of the group left main; {_what_becomes(left, told)}"
+    # First the ledger has what is told of it, as of an app: with the ReleaseGroup goes the record, and what waits there.
+    actions = tuple(_deletions(left)) if left.ends and not told.ledger else ()
     told = replace(told, main=left.main.learnt(record.main, saved=told != record))
     git = (WithdrawPromotion("the group's folder left main"),) if left.branch else ()
     return GroupDecision(actions, told, phase, kstatus_of(phase, said), git=git)
@@ -118,7 +119,7 @@ def _what_becomes(left: LeftGroup, record: GroupRecord) -> str:
     if left.taken_over:
         return _is_now(left)
     if left.ends:
-        return f"{_ENDS}: {_next_end(left)}"
+        return f"{_ENDS}: {_next_end(left, record)}"
     active = record.state.only(VersionStage.ACTIVE)
     serves = f"{active} serves on, with its Services and routes" if active else "it stays as it is"
     kept = left.kept if left.policy is DeletionPolicy.DELETE else ""
@@ -127,7 +128,9 @@ def _what_becomes(left: LeftGroup, record: GroupRecord) -> str:
     return f"{serves}, and nothing of it moves any more{why and f': {why}'}"
 
 
-def _next_end(left: LeftGroup) -> str:
+def _next_end(left: LeftGroup, record: GroupRecord) -> str:
+    if record.ledger:
+        return "first the ledger gets what is to be told of it"
     if not left.leads_nowhere:
         return "its routes and Services go"
     return f"{', '.join(left.members)} end with all they have" if left.members else "nothing of it is left"

@@ -23,6 +23,8 @@ RECORD = GroupRecord(state=GroupState((GroupVersion("v1", VersionStage.ACTIVE, N
 ALL = LeftGroup(STORE, DeletionPolicy.DELETE, "", ("store",), ("auth", "cart"), ("auth-v1", "cart-v1"))
 SERVES = "v1 serves on, with its Services and routes, and nothing of it moves any more"
 ENDS = "it ends, as deletionPolicy: delete says"
+TOLD_OF = replace(RECORD, orphaned=True)
+"""The ledger has that it ends."""
 GONE = DeleteGroup("store", "its folder left main with deletionPolicy: delete")
 
 STEPS: dict[str, tuple[LeftGroup, tuple[GroupAction, ...], str]] = {
@@ -54,11 +56,22 @@ STEPS: dict[str, tuple[LeftGroup, tuple[GroupAction, ...], str]] = {
 @pytest.mark.parametrize("case", STEPS)
 def test_a_group_whose_folder_left_main_ends_step_by_step_or_serves_on(case: str) -> None:
     left, actions, said = STEPS[case]
-    decision = decide_left(left, RECORD, NOW)
+    decision = decide_left(left, TOLD_OF, NOW)
     assert decision.actions == actions
     assert decision.conditions[0].message == f"the folder of the group left main; {said}"
     assert decision.phase is (Phase.PROGRESSING if left.ends else Phase.DEGRADED)
     assert decision.record.state == RECORD.state, "the folder may come back"
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_nothing_of_a_group_ends_before_the_ledger_has_that_it_does(case: str) -> None:
+    left, _, _ = STEPS[case]
+    decision = decide_left(left, RECORD, NOW)
+    assert decision.actions == (), "the agent may die now, and with the ReleaseGroup goes what waits in its record"
+    first = f"{ENDS}: first the ledger gets what is to be told of it"
+    assert not left.ends or decision.conditions[0].message == f"the folder of the group left main; {first}"
+    read = replace(left, ledger=LedgerPosition("e", decision.record.sequence))
+    assert decide_left(read, decision.record, NOW).actions == STEPS[case][1]
 
 
 TOLD: dict[str, tuple[LeftGroup, Event | None]] = {
