@@ -142,7 +142,7 @@ class AppSubject:
         """The verb that ends a suspension."""
         return f"gitops-bg resume {self.world.spec.app}"
 
-    def rival(self) -> str:
+    def rival(self, _: str) -> str:
         """Which route of somebody else gets requests before that of the app."""
         return taken_by_others(self.world)
 

@@ -103,9 +103,9 @@ def not_on_hold(asked: Round[Subject], digest: str) -> GateResult | None:
     return GateResult(GateKind.HOLD, False, f"on hold: {hold.why}", remedy=asked.of.lift(hold))
 
 
-def requests_ours(asked: Round[Subject], _: str) -> GateResult | None:
+def requests_ours(asked: Round[Subject], digest: str) -> GateResult | None:
     """Shut where somebody else's route has the requests first: a promotion would move nothing for users."""
-    rival = asked.of.rival()
+    rival = asked.of.rival(digest)
     return GateResult(GateKind.ENDPOINTS, False, rival, remedy=_OTHERS) if rival else None
 
 

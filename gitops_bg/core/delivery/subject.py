@@ -121,8 +121,8 @@ class Subject(Protocol):
         """What ends a suspension, in words."""
         ...
 
-    def rival(self) -> str:
-        """Who else has its requests first, in a sentence; empty where nobody has."""
+    def rival(self, digest: str, /) -> str:
+        """Who else has its requests first, or those that a version brings, in a sentence; empty where nobody has."""
         ...
 
     def judged(self, digest: str, /) -> tuple[Judged, ...]:

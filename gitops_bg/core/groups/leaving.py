@@ -73,7 +73,7 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
     told = _told(left, record, now)
     said = f"the folder of the group left main; {_what_becomes(left, told)}"
-    # First the ledger has what is told of it, as of an app: with the ReleaseGroup goes the record, and what waits there.
+    # First the ledger has what is told of it, as of an app: what waits in the record goes with the ReleaseGroup.
     actions = tuple(_deletions(left)) if left.ends and not told.ledger else ()
     told = replace(told, main=left.main.learnt(record.main, saved=told != record))
     git = (WithdrawPromotion("the group's folder left main"),) if left.branch else ()

@@ -21,7 +21,8 @@ from gitops_bg.core.groups.decision import (
     Move,
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupState, TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
+from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -54,6 +55,18 @@ def carrying_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
         return render(world.state, world.key, gateway)
     after = after_of(world, moving.target, moving.archive_size)
     return during(world.state, after, world.key, gateway, moving.step)
+
+
+def routes_after(world: GroupWorld, version: str) -> tuple[HttpRoute, ...]:
+    """The HTTPRoutes that would carry traffic once requests have moved to a version; none where they cannot."""
+    gateway = world.gateway
+    if gateway is None or not world.observed.has_gateway_api:
+        return ()
+    try:
+        after = after_of(world, version)
+    except PromotionRejected:
+        return ()
+    return during(world.state, after, world.key, gateway, TransitionStep.SWITCH)
 
 
 def routes_beside(world: GroupWorld) -> tuple[HttpRoute, ...]:
@@ -91,11 +104,22 @@ def is_written(world: GroupWorld) -> bool:
     """Whether all that shall be live is written, as far as it is the group's, whatever a Gateway says of it. A way back
     waits for no more (I6).
     """
-    routes, live = {each.name: as_stored(each) for each in wanted_routes(world)}, world.observed.routes
+    live = world.observed.routes
+    routes = {each.name: as_stored(each) for each in wanted_routes(world) if not _is_passed_over(world, each)}
     own = {name: each.route for name, each in live.items() if not each.foreign}
     said = all(own.get(name) == route for name, route in routes.items() if name in own or name not in live)
     followed = all(_is_followed(world, service, member) for service, member in wanted_services(world).items())
     return said and followed and own.keys() <= routes.keys()
+
+
+def _is_passed_over(world: GroupWorld, route: HttpRoute) -> bool:
+    """Whether a way back does not wait for an HTTPRoute that would lead to the version which it leaves: somebody else
+    has its requests, and that version does not answer them. What leads to the other one takes its place.
+    """
+    moving = world.record.transition
+    is_back = moving is not None and moving.kind is TransitionKind.ROLLBACK and not moving.withdrawn
+    is_prepared = moving is not None and moving.step is TransitionStep.PREPARE
+    return is_back and is_prepared and route.name not in world.observed.routes and not _may_come(world, route)
 
 
 def awaited_member(world: GroupWorld) -> str:

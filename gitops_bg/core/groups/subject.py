@@ -11,7 +11,7 @@ from gitops_bg.core.groups.gating.members import members_healthy
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routes.rivals import requests_taken
+from gitops_bg.core.groups.routes.rivals import requests_kept, requests_taken
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -184,9 +184,12 @@ class GroupSubject:
         """The verb that ends a suspension."""
         return f"gitops-bg resume {self.world.key}"
 
-    def rival(self) -> str:
-        """Which route of somebody else gets requests before those of the group, or which former name still does."""
-        return requests_taken(self.world, carrying_routes(self.world)) or left_behind(self.world)
+    def rival(self, digest: str) -> str:
+        """Which route of somebody else gets requests before those of the group, or would then, or which former name
+        still does.
+        """
+        now = requests_taken(self.world, carrying_routes(self.world))
+        return now or requests_kept(self.world, version_in(digest)) or left_behind(self.world)
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
         """What policies say about each service that moves with a version."""

@@ -302,6 +302,33 @@ def test_a_rollback_waits_for_no_rival() -> None:
     assert world.stages == "v1A v2C"
 
 
+def test_a_rollback_does_not_wait_for_pods_of_the_version_that_it_leaves_to_have_an_httproute_first() -> None:
+    """Found so: after a cluster was built anew, its HTTPRoute never came, and the way back began again and again."""
+    world = promoted()
+    world.gone, world.others = {"cart-v2"}, {"web": rival()}
+    world.routes.clear()
+    world.services.clear()
+    world.settle()
+    assert world.routes == {}, "somebody answers /cart, and the version that serves does not"
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.record.transition, world.ask("/cart")) == ("v1A v2C", None, "cart-v1")
+
+
+def test_nothing_is_promoted_to_requests_that_somebody_else_has_first() -> None:
+    """Found so: only those of the version that serves were looked at, and what the next one brings was somebody's."""
+    world = store()
+    world.settle()
+    world.others, world.active = {"web": rival("/new")}, "v2"
+    decision = world.settle()
+    (shut,) = (each for each in decision.gates if not each.open)
+    said = "HTTPRoute web of the app web has the requests /new first: it says the same ones, and is older"
+    assert (shut.kind, shut.reason, world.stages) == (GateKind.ENDPOINTS, said, "v1A v2C")
+    world.others = {"web": former("/new")}
+    world.settle()
+    assert (world.stages, world.others) == ("v1L v2A", {}), "its owner left main, and gives up all that the version has"
+
+
 @pytest.mark.parametrize("knowledge", [Knowledge.REWRITTEN, Knowledge.UNKNOWN])
 def test_a_former_name_is_forgotten_by_a_main_that_counts_only(knowledge: Knowledge) -> None:
     """Found so: Services and routes stayed the former group's for ever, and a rollback moved nothing."""

@@ -15,6 +15,7 @@ from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.operators.requests import aborting
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
@@ -24,16 +25,31 @@ from tests.exploration.groups.passes import (
     FOLDERS,
     MEMBERS,
     NOTHING,
+    OPENS,
     Outcome,
     Passes,
     Said,
     as_decided_from,
     carry_out,
+    is_own,
     moved_back,
+    route_of,
     runs,
     served,
 )
-from tests.exploration.groups.world import Agent, Books, Cluster, Commit, Git, Main, Pools, content_of
+from tests.exploration.groups.world import (
+    APP,
+    STRANGER,
+    Agent,
+    Books,
+    Cluster,
+    Commit,
+    Git,
+    Main,
+    Pools,
+    Routes,
+    content_of,
+)
 from tests.exploration.moments import NOW
 from tests.exploration.rest import Resting
 from tests.exploration.seed import Event
@@ -268,7 +284,54 @@ class Life(Resting[State]):
         key = (state.record, seconds)
         if key not in self._later:
             self._later[key] = self.pools.record.number(moved_back(self.record(state), seconds))
+        cluster = self.cluster(state)
+        if cluster.policy == "later" and seconds >= OPENS.total_seconds():
+            state = self.with_cluster(state, cluster._replace(policy=""))
         return state._replace(record=self._later[key])
+
+    # --- others with routes for the same requests, and what the cluster lacks --------------------------------
+
+    def claim(self, state: State, path: str) -> State | None:
+        """Somebody nobody knows makes an HTTPRoute for requests of the group, or deletes it."""
+        cluster = self.cluster(state)
+        return self._with_route_of(state, route_of(STRANGER, path)) if cluster.knows_routes else None
+
+    def app(self, state: State) -> State:
+        """The folder of the app whose requests the group is to have leaves main, or comes back."""
+        return self.commit(state, has_app=not self.head(state).has_app)
+
+    def app_acts(self, state: State) -> State | None:
+        """The app has its HTTPRoute, as long as main has its folder; it keeps that once the folder has left."""
+        cluster = self.cluster(state)
+        has = any(each.name == APP for each in cluster.routes)
+        if not self.head(state).has_app or has or not cluster.knows_routes:
+            return None
+        return self._with_route_of(state, route_of(APP, "/auth", "/cart"))
+
+    def _with_route_of(self, state: State, route: HttpRoute) -> State:
+        cluster = self.cluster(state)
+        left = Routes(each for each in cluster.routes if each.name != route.name)
+        routes = left if len(left) < len(cluster.routes) else Routes((*left, route))
+        return self._moved(state, served(cluster._replace(routes=routes)))
+
+    def delete_routes(self, state: State) -> State | None:
+        """Somebody deletes the HTTPRoutes of the group: those of others are older than what is made again."""
+        cluster = self.cluster(state)
+        left = Routes(each for each in cluster.routes if not is_own(each))
+        if left == cluster.routes:
+            return None
+        return self.with_cluster(state, cluster._replace(routes=left, taken=left))
+
+    def api(self, state: State) -> State:
+        """The Gateway API leaves the cluster, with all its objects, or comes back."""
+        cluster = self.cluster(state)
+        gone = cluster._replace(knows_routes=not cluster.knows_routes, routes=Routes(), taken=Routes())
+        return self.with_cluster(state, gone)
+
+    def policy(self, state: State, says: str) -> State | None:
+        """A policy says of promotions ``no``, or ``later``; empty: nothing any more."""
+        cluster = self.cluster(state)
+        return None if cluster.policy == says else self.with_cluster(state, cluster._replace(policy=says))
 
     # --- agents ---------------------------------------------------------------------------------------------
 
@@ -331,7 +394,7 @@ class Life(Resting[State]):
                 return state
             state = self._knowing(state, agent)
             state, writes = self._save(state, who, outcome), writes - 1
-        state = self._write(state, outcome.actions[:writes])
+        state = self._write(state, who, outcome.actions[:writes])
         record = self.record(state)
         batch = LedgerBatch(record.epoch, record.ledger, state_of(record))
         agent = agent._replace(
@@ -354,7 +417,7 @@ class Life(Resting[State]):
         before, after, cluster = self.record(state), self.pools.record[outcome.record], self.cluster(state)
         newest = self.pools.main[self.pools.books[state.books].newest][-1]
         answered = tuple(each for each in cluster.requests if after.operator.has_answered(each.id))
-        promises.saved(before, after, newest, self.head_of(state, who))
+        promises.saved(before, after, newest, self.head_of(state, who), cluster)
         promises.answered(before, after, self.head_of(state, who), answered)
         if not self.rules.second:  # A second agent may not have read yet what the ledger has.
             promises.recalled(before, after, self.git(state).ledger, self.head_of(state, who))
@@ -367,13 +430,14 @@ class Life(Resting[State]):
         """The head of main as an agent knows it."""
         return self.pools.main[self.agent(state, who).main][-1]
 
-    def _write(self, state: State, actions: tuple[GroupAction, ...]) -> State:
+    def _write(self, state: State, who: str, actions: tuple[GroupAction, ...]) -> State:
         cluster = self.cluster(state)
         for action in actions:
             after = carry_out(action, cluster)
             if after is None:
                 break
             promises.written(action, cluster, after, self.record(state))
+            promises.taken(action, self.head_of(state, who))
             cluster = after
         return self.with_cluster(state, cluster)
 
@@ -423,6 +487,7 @@ class Life(Resting[State]):
                 verdict, says = GOOD if agent.measures else "", GOOD if agent.calls else ""
                 state = self.act(state, who, verdict, says) or state
         state = self.come_up(state) or state
+        state = self.app_acts(state) or state
         state = self.catch_up(state) or state
         return state._replace(old=-1)
 
@@ -431,8 +496,8 @@ class Life(Resting[State]):
         cluster = self.cluster(state)
         if self.git(state).protected:
             state = self.with_git(state, protected=False)
-        if cluster.failing or cluster.gateway != "takes":
-            state = self.with_cluster(state, cluster._replace(failing=frozenset()))
+        if cluster.failing or cluster.gateway != "takes" or not cluster.knows_routes:
+            state = self.with_cluster(state, cluster._replace(failing=frozenset(), knows_routes=True))
             state = self.come_up(state) or state
             state = self.gateway(state, "takes") or state
         return state
@@ -480,7 +545,8 @@ class Life(Resting[State]):
     def _check(self, state: State) -> None:
         head, cluster, record = self.head(state), self.cluster(state), self.record(state)
         answer = self.passes.told(self.agent(state, "a"), state.cluster, state.record)
-        promises.rests(head, cluster, record, self.git(state).ledger, answer)
+        is_routed = self.rules.spec.gateway is not None
+        promises.rests(head, cluster, record, self.git(state).ledger, answer, is_routed=is_routed)
 
     def _sleeps(self, state: State) -> None:
         """I5: at rest nothing is wanted, and where nothing wants to be woken, nothing a day later."""
@@ -541,6 +607,14 @@ class Life(Resting[State]):
             yield from (("follow", "cart", f"cart-{name}") for name in self.rules.versions)
         if on("lost"):
             yield from (("lose_record",), ("lose_cluster",))
+        if on("strangers"):
+            yield from (("claim", "/cart"), ("claim", "/new"), ("delete_routes",))
+        if on("app"):
+            yield from (("app",), ("app_acts",))
+        if on("api"):
+            yield ("api",)
+        if on("policies"):
+            yield from (("policy", says) for says in ("no", "later", ""))
 
     def happen(self, state: State, event: Event) -> State | None:
         """One event by its name, as stories have it."""

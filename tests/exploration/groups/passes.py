@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from unittest import mock
 
 from gitops_bg.core.groups import decision as act
 from gitops_bg.core.groups import engine
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec
+from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec, MemberPolicing
 from gitops_bg.core.groups.observed import GroupBranch, LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.reporting.status import conditions_of
@@ -22,11 +22,14 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
-from gitops_bg.core.model.http_routes import HttpRoute, as_stored
+from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, RivalRoute, as_stored, claim_of
+from gitops_bg.core.model.policies.facts import Policing, VersionFacts
+from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Source
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
-from tests.core.groups.simulation import STORE, version
-from tests.exploration.groups.world import Agent, Cluster, Commit, Pools, Routes
+from tests.core.groups.simulation import GATEWAY, STORE, version
+from tests.exploration.groups.world import APP, OTHERS, Agent, Cluster, Commit, Pools, Routes
 from tests.exploration.moments import LONG_AGO, NOW, mapped
 from tests.exploration.world import Pool
 
@@ -34,9 +37,11 @@ RUNS = (MemberState.RUNNING, MemberState.CANDIDATE)
 FOLDERS: dict[str, dict[str, str | None]] = {
     "v1": {"cart": "/cart", "auth": "/auth"},
     "v2": {"cart": "/cart /new", "auth": "/auth"},
-    "v3": {"cart": "/cart"},
+    "v3": {"cart": "/cart", "mail": ""},
 }
-"""What each version brings: two services, and one that leaves the other to the version before."""
+"""What each version brings: two services, and one that leaves the other to the version before, and that has one which
+only its neighbours reach.
+"""
 MEMBERS = tuple(member_name(service, name) for name, services in FOLDERS.items() for service in services)
 
 
@@ -112,6 +117,7 @@ class Passes:
             live = self.pools.cluster[cluster]
             said = tuple(_said_of(live, route) for route in live.routes)
             parts = (live.exists, live.life, live.up, live.services, live.routes, said, live.requests)
+            parts = (*parts, live.knows_routes, live.policy)
             known = self._view_of[cluster] = self._views.number(parts)
         return known
 
@@ -131,8 +137,11 @@ class Passes:
         self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1
     ) -> act.GroupDecision:
         """The whole answer."""
-        desired = replace(self.desired(self.pools.main[agent.main][-1]), main=self._read(agent, record))
-        observed = self._observed(agent, self.pools.cluster[cluster], self.pools.record[record], said, pods)
+        head, live = self.pools.main[agent.main][-1], self.pools.cluster[cluster]
+        desired = replace(self.desired(head), main=self._read(agent, record), policing=policing(head, live))
+        observed = self._observed(agent, live, self.pools.record[record], said, pods)
+        if len(observed.routes) < len(live.routes):
+            observed = replace(observed, rivals=tuple(rivals(live, head)))
         return engine.decide_group(STORE, desired, observed, self.pools.record[record], NOW)
 
     def told(self, agent: Agent, cluster: int, record: int) -> act.GroupDecision:
@@ -168,7 +177,10 @@ class Passes:
             uid=f"{cluster.life:08}" if cluster.exists else "",
             members={name: member(name, up, record) for name in MEMBERS},
             services={service: StableService(name, label=name) for service, name in cluster.services},
-            routes={route.name: live_route(cluster, route) for route in sorted(cluster.routes, key=_name)},
+            routes={
+                route.name: live_route(cluster, route) for route in sorted(cluster.routes, key=_name) if is_own(route)
+            },
+            has_gateway_api=cluster.knows_routes,
             calls=tuple(answers),
             measurements=tuple(MeasurementResult(one.id, AnalysisPhase(said.verdict), NOW) for one in asked),
             main_refused="main is protected" if agent.refused else "",
@@ -218,6 +230,48 @@ def _said_of(cluster: Cluster, route: HttpRoute) -> tuple[bool | None, bool]:
     return accepted, cluster.gateway != "silent"
 
 
+def is_own(route: HttpRoute) -> bool:
+    """Whether a route is the group's."""
+    return route.name not in OTHERS
+
+
+@cache
+def route_of(owner: str, *paths: str) -> HttpRoute:
+    """The HTTPRoute of somebody else, for requests that the group answers as well."""
+    return HttpRoute(owner, (), GATEWAY.parents, (HttpRule(tuple(map(HttpMatch, paths)), Backend(owner, 80)),))
+
+
+def rivals(cluster: Cluster, head: Commit) -> Iterator[RivalRoute]:
+    """The routes of others; the app's owner left main where an agent has read that its folder is gone."""
+    for age, route in enumerate(cluster.routes):
+        if not is_own(route):
+            taken, answered = _said_of(cluster, route)
+            former = route.name == APP and not head.has_app
+            born = f"{age:06}"
+            yield RivalRoute(
+                route.name, f"the {route.name}", claim_of(route), born, True, answered, taken, former=former
+            )
+
+
+OPENS = timedelta(minutes=5)
+"""In how much time a policy that says ``later`` says yes."""
+
+
+@cache
+def policing_of(policy: str) -> MemberPolicing:
+    """What a policy says of a member that moves: never, or not yet."""
+    end = (NOW + OPENS).replace(tzinfo=None) if policy == "later" else None
+    freeze = Windows(deny=(Span(LONG_AGO.replace(tzinfo=None), end, "a freeze"),))
+    promotion = Source("c" * 40, "ada", LONG_AGO)
+    return MemberPolicing(Policing((Policy("p", (freeze,)),)), promotion, VersionFacts("v1:new"))
+
+
+def policing(head: Commit, cluster: Cluster) -> dict[str, MemberPolicing]:
+    """What policies ask about each member of the version that main names."""
+    brought = FOLDERS[head.active] if cluster.policy else {}
+    return {member_name(service, head.active): policing_of(cluster.policy) for service in brought}
+
+
 def runs(record: GroupRecord, name: str) -> bool:
     """Whether the record says that a member runs."""
     service, _, initial = name.rpartition("-")
@@ -245,7 +299,8 @@ def carry_out(action: act.GroupAction, cluster: Cluster) -> Cluster | None:
             return cluster if cluster.exists else cluster._replace(exists=True, life=cluster.life + 1)
         case act.ApplyRoute(route):
             return served(_with_route(cluster, route))
-        case act.DeleteRoute(name):
+        case act.DeleteRoute(name, owner):
+            assert bool(owner) is (name in OTHERS), f"{name} is somebody else's"
             left = Routes(one for one in cluster.routes if one.name != name)
             return served(cluster._replace(routes=left))
         case act.FollowMember(service, to):

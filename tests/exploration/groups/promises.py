@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gitops_bg.core.groups.decision import GroupAction, GroupDecision
+from gitops_bg.core.groups.decision import DeleteRoute, GroupAction, GroupDecision
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
@@ -15,11 +15,12 @@ from gitops_bg.core.model import observed
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Answer, HookRun, HookType
+from gitops_bg.core.model.http_routes import claim_of
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.exploration.groups.passes import FOLDERS
-from tests.exploration.groups.world import Cluster, Commit, Routes, content_of
+from tests.exploration.groups.world import APP, OTHERS, STRANGER, Cluster, Commit, Routes, content_of
 from tests.exploration.moments import NOW
 from tests.exploration.world import Violation
 
@@ -55,8 +56,8 @@ def written(action: GroupAction, before: Cluster, after: Cluster, record: GroupR
     was, now = answers(before.routes), answers(after.routes)
     for path in PATHS:
         had, has = was[path, ""], now[path, ""]
-        if had in before.up and has not in after.up:
-            if has in NO_ANSWER and not _is_served(path, record):
+        if had in before.answering and has not in after.answering:
+            if has in NO_ANSWER and had not in OTHERS and not _is_served(path, record):
                 continue  # The version that serves does not have it.
             raise broken(
                 f"I1: {action}: {path} was answered by {had}, which has pods, and now by {has}, which has none"
@@ -73,19 +74,26 @@ def followed(before: Cluster, after: Cluster) -> None:
     was, now = answers(before.taken), answers(after.taken)
     for path in PATHS:
         had, has = was[path, ""], now[path, ""]
-        if had in before.up and has not in after.up and has not in (*after.failing, *NO_ANSWER):
+        if had in before.up and has not in after.answering and has not in (*after.failing, *NO_ANSWER):
             raise broken(f"the Gateway takes what was written, and {path} goes from {had} to {has}, which has no pods")
+
+
+def taken(action: GroupAction, known: Commit) -> None:
+    """Nobody's route is deleted but that of an app whose folder the agent has seen leave main; none while the group is
+    suspended.
+    """
+    if not isinstance(action, DeleteRoute) or not action.owner:
+        return
+    if action.name != APP or known.has_app or known.suspended:
+        raise broken(f"{action}: {'it is suspended' if known.suspended else 'nobody has given these requests up'}")
 
 
 def _named(before: Routes, after: Routes, record: GroupRecord) -> None:
     """A header that has led to the version that it names leads to no other one."""
     was, now = answers(before), answers(after)
     for (path, name), by in now.items() if was != now else ():
-        is_kept = (
-            name
-            and by not in (was[path, name], *NO_ANSWER)
-            and _states(record)[-1].stage(name) not in (None, VersionStage.ARCHIVED)
-        )
+        stage = _states(record)[-1].stage(name) if name and by not in (was[path, name], *NO_ANSWER) else None
+        is_kept = stage not in (None, VersionStage.ARCHIVED) and not (stage is ACTIVE and by in OTHERS)
         own = _own(name, record) if is_kept else set()
         if was[path, name] in own and by not in (*own, *NO_ANSWER):
             raise broken(f"a request for {path} that names {name} was answered by {was[path, name]}, and now by {by}")
@@ -138,7 +146,7 @@ def _states(record: GroupRecord) -> tuple[GroupState, ...]:
 # --- a record that is saved ---------------------------------------------------------------------------------
 
 
-def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit) -> None:
+def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit, cluster: Cluster) -> None:
     """What may be decided, by the newest main that a record was decided from."""
     was, now = before.state.only(ACTIVE), after.state.only(ACTIVE)
     fresh = [one for one in after.ledger if one not in before.ledger]
@@ -159,6 +167,7 @@ def saved(before: GroupRecord, after: GroupRecord, newest: Commit, known: Commit
     begins = moved is None or moved.step is not moving.step or bool(moved.withdrawn)
     if moving.kind is TransitionKind.PROMOTION and begins and moving.step is TransitionStep.SWITCH:
         _may_be_promoted(after, moving.target, newest, known)
+        _may_move(after, moving.target, cluster)
     if moved is None and moving.kind is TransitionKind.ROLLBACK:
         is_left = after.override is not None and version_in(after.override.to_digest) == moving.target
         if not is_left and newest.active != moving.target:
@@ -191,6 +200,18 @@ def _may_be_promoted(record: GroupRecord, target: str, newest: Commit, known: Co
     for asked in record.hook_state.runs:
         if asked.hook == GATE and record.hook_state.gate(GATE) is None:
             raise broken(f"requests move to {target}, and the manual gate is closed")
+
+
+def _may_move(record: GroupRecord, target: str, cluster: Cluster) -> None:
+    if cluster.policy:
+        raise broken(f"requests move to {target}, and a policy says {cluster.policy}")
+    if not cluster.knows_routes:
+        raise broken(f"requests move to {target}, and the cluster has no Gateway API")
+    own = next((age for age, route in enumerate(cluster.routes) if route.name not in OTHERS), len(cluster.routes))
+    brought = {path for one in record.state.endpoints if one.version == target for path in _paths(_member(one))}
+    for other in cluster.routes[:own]:
+        if taken := brought.intersection(each.path for each in claim_of(other).matches):
+            raise broken(f"requests move to {target}, and {other.name} has those for {min(taken)} first")
 
 
 def answered(before: GroupRecord, after: GroupRecord, known: Commit, requests: tuple[observed.Request, ...]) -> None:
@@ -242,8 +263,12 @@ def _member(place: object) -> str:
     return f"{place.service}-{place.initial_version}"  # type: ignore[attr-defined]
 
 
-def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: Document, answer: GroupDecision) -> None:
-    """What must be true of a group at rest whose Gateway takes all, and whose pods are well."""
+def rests(
+    head: Commit, cluster: Cluster, record: GroupRecord, ledger: Document, answer: GroupDecision, *, is_routed: bool
+) -> None:
+    """What must be true of a group at rest whose Gateway takes all, and whose pods are well; ``is_routed``: requests
+    from outside reach it.
+    """
     if not record.state.versions and answer.phase is Phase.DEGRADED:
         return  # The record is lost, and main does not have what serves: nothing is changed, and that is said.
     at = ledger.position
@@ -261,30 +286,51 @@ def rests(head: Commit, cluster: Cluster, record: GroupRecord, ledger: Document,
         raise broken(
             f"all or none: {active} is active with {serving}, and the Services follow {dict(cluster.services)}"
         )
-    seen = answers(cluster.taken)
+    if is_routed and cluster.knows_routes:
+        _leads_where_it_serves(head, active, serving, cluster, record, answer)
+    _is_what_main_says(head, active, record, answer, cluster)
+
+
+def _leads_where_it_serves(
+    head: Commit, active: str, serving: dict[str, str], cluster: Cluster, record: GroupRecord, answer: GroupDecision
+) -> None:
+    seen, others = answers(cluster.taken), _before(head, cluster)
     for by in serving.values():
         for path in _paths(by):
-            if seen[path, ""] != by:
+            if seen[path, ""] not in (by, *others):
                 raise broken(
                     f"all or none: {active} is active, and {path} is answered by {seen[path, '']} instead of {by}"
                 )
+            if seen[path, ""] != by and answer.phase is Phase.HEALTHY:
+                raise broken(f"{seen[path, '']} answers {path} instead of {by}, and the status says {answer.phase}")
     for one in record.state.versions:
         for path in PATHS if one.stage is not VersionStage.ARCHIVED else ():
-            _leads_to_what_it_names(record, seen, path, one.name)
-    _is_what_main_says(head, active, record, answer)
+            _leads_to_what_it_names(record, seen, path, one.name, others)
+
+
+def _before(head: Commit, cluster: Cluster) -> tuple[str, ...]:
+    """The routes of others that keep their requests from a group: those of an owner that left main give them up, unless
+    the group is suspended, or somebody else would have them.
+    """
+    there = {each.name for each in cluster.routes}
+    stays = STRANGER in there or head.has_app or head.suspended
+    return tuple(name for name in OTHERS if name in there and (name == STRANGER or stays))
 
 
 def _speaks_against(run: HookRun) -> bool:
     return bool(run.accepted if run.type is HookType.ROLLBACK else run.refused or run.answer is Answer.REFUSED)
 
 
-def _leads_to_what_it_names(record: GroupRecord, seen: dict[tuple[str, str], str], path: str, name: str) -> None:
+def _leads_to_what_it_names(
+    record: GroupRecord, seen: dict[tuple[str, str], str], path: str, name: str, others: tuple[str, ...]
+) -> None:
     """A header reaches the version that it names, or what that one leaves to the version that serves; no other."""
     by = seen[path, name]
     own = {one.service: _member(one) for one in record.state.endpoints if one.version == name}
     left = {one.service: _member(one) for one in _serving(record.state) if one.service not in own}
     has = {to for to in own.values() if path in _paths(to)}
-    if by not in (has or {*left.values(), *NO_ANSWER}):
+    is_served = record.state.stage(name) is ACTIVE  # By the rules of those who name no version.
+    if by not in {*(has or {*left.values(), *NO_ANSWER}), *(others if is_served or not has else ())}:
         raise broken(f"a request for {path} that names {name} is answered by {by}")
 
 
@@ -293,7 +339,7 @@ def _paths(member: str) -> list[str]:
     return (FOLDERS[name][service] or "").split()
 
 
-def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: GroupDecision) -> None:
+def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: GroupDecision, cluster: Cluster) -> None:
     """The one rule: what ``group.yaml`` names serves, unless something spoke against it; and what was found bad does
     not serve, where there is a way back.
     """
@@ -310,7 +356,9 @@ def _is_what_main_says(head: Commit, active: str, record: GroupRecord, answer: G
     asked = record.hook_state.runs
     refusing = (run for run in asked if _speaks_against(run))
     spoken = head.active in bad | held | {version_in(run.digest) for run in refusing} or record.override is not None
-    if is_possible and not spoken and not head.suspended and not head.broken:
+    is_promoted = record.state.stage(head.active) is VersionStage.CANDIDATE
+    stops = cluster.policy or not cluster.knows_routes or _before(head, cluster)
+    if is_possible and not spoken and not head.suspended and not head.broken and not (is_promoted and stops):
         raise broken(
             f"the one rule: group.yaml names {head.active}, and {active} serves, though nothing speaks against it"
         )

@@ -29,6 +29,11 @@ ASKED_ABOUT = (*NAMED, YES)
 """One hook of version 2 has accepted, and the next is asked."""
 JUDGED = (*NAMED, YES, YES, A, A, A)
 """Version 2 serves, and both its metrics and its rollback hook may lead back."""
+OF_AN_APP: tuple[Event, ...] = (("app",), *V2_READY)
+"""The HTTPRoute of an app is older than the group's, and has its requests."""
+TAKEN_OVER = (*OF_AN_APP, ("app",), S)
+"""The app left main, and the group has them."""
+BUILT_ANEW = (*TAKEN_OVER, ("name", "v2"), S, ("app",), ("lose_cluster",), ("fetch", "a"), A)
 
 HELD = (*NAMED, ("act", "a", "Failed"), S)
 """Version 2 was measured, and is on hold; the ledger knows it."""
@@ -45,6 +50,7 @@ ASKED = replace(
         Hook("alarm", HookType.ROLLBACK),
     ),
 )
+INSIDE = replace(PLAIN, gateway=None)
 BY_HAND = replace(PLAIN, hooks=(Hook("release", HookType.CONFIRM_PROMOTION, manual=True),))
 
 
@@ -72,8 +78,8 @@ GROUP_SEEDS = (
     _seed("refused by the Gateway", REFUSED, "gateway crash time pods fix", 540),
     _seed("v2 live", V2, EVERY, 510),
     _seed("rolled back", BACK, EVERY, 510),
-    _seed("v3 inherits", V3_READY, "gateway crash time remove pods", 470, versions=THREE),
-    _seed("v3 on its way", V3_NAMED, EVERY, 2600, versions=THREE),
+    _seed("v3 inherits", V3_READY, "gateway crash time remove pods", 550, versions=THREE),
+    _seed("v3 on its way", V3_NAMED, EVERY, 3140, versions=THREE),
     _seed("suspended and broken", NAMED, "suspend broken crash time gateway", 400),
     _seed("analysed", NAMED, "analysis crash time suspend fix protect", 360, spec=ANALYSED),
     _seed("measured live", MEASURED, "analysis crash time protect gateway fix pods", 1060, spec=ANALYSED),
@@ -84,9 +90,16 @@ GROUP_SEEDS = (
     _seed("a manual gate", NAMED, "gate operators crash time gateway", 400, spec=BY_HAND),
     _seed("lost records", V2, "lost crash foreign gateway", 100),
     _seed("a record lost on the way", NAMED, "lost crash gateway pods", 590),
-    _seed("three versions, and a record lost", V3_NAMED, "lost crash gateway remove", 620, versions=THREE),
+    _seed("three versions, and a record lost", V3_NAMED, "lost crash gateway remove", 680, versions=THREE),
     _seed("on hold, and a record lost", HELD, "lost crash fix analysis", 130, spec=ANALYSED),
     _seed("two agents", V2_READY, "crash fix", 80, second=True),
     _seed("two agents, v2 live", V2, "crash suspend", 50, second=True),
     _seed("a cache that lags", NAMED, "stale pods crash gateway", 790),
+    _seed("others have routes", V2_READY, "strangers crash gateway pods suspend", 370),
+    _seed("it takes the requests of an app", OF_AN_APP, "app strangers crash pods suspend", 290),
+    _seed("an app comes back", TAKEN_OVER, "app crash pods gateway", 180),
+    _seed("an app comes back, and all is built anew", BUILT_ANEW, "app crash pods gateway", 620),
+    _seed("no Gateway API for a while", V2_READY, "api crash time pods gateway suspend", 220),
+    _seed("without a gateway", V3_NAMED, "pods crash time suspend remove fix", 1800, spec=INSIDE, versions=THREE),
+    _seed("a policy", V3_NAMED, "policies crash time gateway pods suspend", 1540, versions=THREE),
 )

@@ -28,6 +28,8 @@ class Commit(NamedTuple):
     """What somebody asks to have tried again."""
     broken: bool = False
     """``group.yaml`` has a mistake: what it said before is still known."""
+    has_app: bool = False
+    """Main has the folder of the app whose requests the group is to have."""
     by_agent: bool = False
 
     @property
@@ -65,6 +67,11 @@ class Routes(tuple[HttpRoute, ...]):
         return known
 
 
+STRANGER, APP = "stranger", "basket"
+"""The HTTPRoutes of others: of somebody nobody knows, and of an app that follows the same main."""
+OTHERS = (STRANGER, APP)
+
+
 class Cluster(NamedTuple):
     """What is live."""
 
@@ -73,6 +80,7 @@ class Cluster(NamedTuple):
     life: int = 0
     """How often it was made anew."""
     routes: Routes = Routes()
+    """Those of the group, and those of others (`OTHERS`)."""
     taken: Routes = Routes()
     """What the Gateway serves of them."""
     services: tuple[tuple[str, str], ...] = ()
@@ -87,6 +95,15 @@ class Cluster(NamedTuple):
     """What operators ask for, and nobody has answered."""
     asked: int = 0
     """How often they did."""
+    knows_routes: bool = True
+    """The cluster has the Gateway API."""
+    policy: str = ""
+    """What a policy says of promotions: ``no``, or ``later``; empty: there is none."""
+
+    @property
+    def answering(self) -> frozenset[str]:
+        """All that has pods: members, and what the routes of others lead to."""
+        return self.up | frozenset(OTHERS)
 
 
 class Agent(NamedTuple):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from gitops_bg.core.checks.rival_routes import OwnRoute, first_of_others, given_up
+from gitops_bg.core.checks.rival_routes import OwnRoute, first_of_others, given_up, unclaimed
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.plan import carrying_routes, is_written
+from gitops_bg.core.groups.plan import carrying_routes, is_written, routes_after
 from gitops_bg.core.groups.routes.defaults import led_by_default
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute, claim_of
@@ -15,6 +15,16 @@ from gitops_bg.core.questions import answered_once
 def requests_taken(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
     """Which route of somebody else gets requests before these of the group, in a sentence; empty where none does."""
     return first_of_others(world.key.namespace, _as_live(world, routes), world.observed.rivals)
+
+
+def requests_kept(world: GroupWorld, version: str) -> str:
+    """Which route of somebody else would keep requests that a version brings, in a sentence; empty where none would.
+    One whose owner left main gives them up once all that it has is the version's.
+    """
+    namespace, routes = world.key.namespace, tuple(_as_live(world, routes_after(world, version)))
+    claims = tuple(each.claim for each in routes)
+    stay = (each for each in world.observed.rivals if not each.former or unclaimed(namespace, claims, each))
+    return first_of_others(namespace, routes, stay)
 
 
 @answered_once
