@@ -51,7 +51,8 @@ class OfferedGroups:
         desired = as_merged(main, group, before, self._folders.files(group, found.commit))
         facts = self._repository.commit_facts([found.commit]).get(found.commit)
         active = desired.spec.active if desired.spec is not None else ""
-        branch = GroupBranch(name, found.commit, active, is_own=self._is_own(facts))
+        own = self._is_own(facts)
+        branch = GroupBranch(name, found.commit, active, is_own=own, is_outdated=found.is_outdated)
         since = (facts.at if facts is not None else None) or _LONG_AGO
         return OfferedGroup(branch, found.folder, since, desired)
 

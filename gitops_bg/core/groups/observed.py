@@ -106,6 +106,10 @@ class GroupBranch:
     """Whether its commit says that an agent of this cluster made it."""
     is_merged: bool = False
     """Whether main says all of it, however it was merged."""
+    is_outdated: bool = False
+    """Whether main has changed ``group.yaml`` since it was made, or dropped what it stands on: its merge may conflict,
+    or bring that back.
+    """
 
 
 @dataclass(frozen=True, slots=True)

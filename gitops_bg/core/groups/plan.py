@@ -225,7 +225,8 @@ def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
         return merged  # First: what takes its place would be in its way.
     if wanted is None:
         return (UNWANTED,) if branch is not None and branch.is_own and may_tidy(world) else ()
-    stands = branch is not None and branch.active == wanted.version
+    is_to_renew = branch is not None and branch.is_own and branch.is_outdated
+    stands = branch is not None and branch.active == wanted.version and not is_to_renew
     return () if stands or world.observed.not_offered(wanted.version) else (replace(wanted, offered=True),)
 
 

@@ -13,7 +13,7 @@ from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.write.shared_branches import Heads, SharedBranches
-from gitops_bg.spec.groups.layout import group_folder
+from gitops_bg.spec.groups.layout import group_file, group_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class OfferedFolder:
     """The object id of the group's folder there: equal ids are equal wishes."""
     is_merged: bool
     """Whether it asks for nothing that main does not say, however it was merged."""
+    is_outdated: bool = False
+    """Whether main has changed ``group.yaml`` since it was made, or dropped what it stands on."""
 
 
 class GroupBranches:
@@ -51,7 +53,8 @@ class GroupBranches:
     ) -> Edited:
         """Put the edits of main on the branch of a group, as one commit. Raises as ``Edits.commit``.
 
-        A branch whose folder of the group says so already stays as it is; none is made where main says so. ``seen`` is
+        A branch whose folder of the group says so already stays as it is, as long as it can be merged; none is made
+        where main says so. ``seen`` is
         the head that this was decided from, empty for no branch (None: the one that was fetched last): raises
         `BranchMoved` where the branch has another one.
         """
@@ -66,6 +69,7 @@ class GroupBranches:
                 return {}
             [commit] = self._committer.build([Draft(base, changed, message)])
             is_there = standing is not None and self._folder(group, standing) == self._folder(group, commit)
+            is_there = is_there and self._fits(group, self._parent(standing or ""), base)
             head = standing if standing is not None and is_there else commit
             offered = Edited(head, changed=not is_there, paths=frozenset(changed))
             return {} if is_there else {name: commit}
@@ -79,11 +83,22 @@ class GroupBranches:
         standing, main = tracked.get(promotion_branch(group)), tracked.get(self._mirror.settings.branch)
         if standing is None:
             return None
-        found, folder = self._mirror.commits([standing]).get(standing), self._folder(group, standing)
-        parents = found.parents if found is not None else ()
+        parent, folder = self._parent(standing), self._folder(group, standing)
         is_same = main is not None and folder == self._folder(group, main)
         is_merged = is_same or (main is not None and self._mirror.is_ancestor(standing, main))
-        return OfferedFolder(standing, parents[0] if parents else "", folder, is_merged)
+        is_outdated = main is not None and not is_merged and not self._fits(group, parent, main)
+        return OfferedFolder(standing, parent, folder, is_merged, is_outdated)
+
+    def _parent(self, commit: str) -> str:
+        """What a commit stands on; empty where it has no parent."""
+        found = self._mirror.commits([commit]).get(commit)
+        return found.parents[0] if found is not None and found.parents else ""
+
+    def _fits(self, group: GroupKey, parent: str, main: str) -> bool:
+        """Whether main has what a branch stands on, and says the same in ``group.yaml`` still."""
+        path = group_file(group)
+        is_there = bool(parent) and self._mirror.is_ancestor(parent, main)
+        return is_there and self._trees.at(parent, [path]) == self._trees.at(main, [path])
 
     def _folder(self, group: GroupKey, commit: str) -> str:
         path = group_folder(group)

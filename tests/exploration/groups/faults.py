@@ -283,4 +283,12 @@ GROUP_FAULTS = (
         "group: a policy",
         4,
     ),
+    Fault(
+        "what is offered stays where main has changed beside it",
+        "groups.plan",
+        "branch.active == wanted.version and not is_to_renew",
+        "branch.active == wanted.version",
+        "group: operators, v2 measured",
+        5,
+    ),
 )

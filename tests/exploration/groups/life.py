@@ -13,6 +13,7 @@ from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.groups.decision import CommitActive, GroupAction, GroupGitAction
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.observed import GroupBranch
 from gitops_bg.core.groups.operators.requests import aborting
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.http_routes import HttpRoute
@@ -206,9 +207,25 @@ class Life(Resting[State]):
     def merge(self, state: State) -> State | None:
         """Somebody merges the branch with the commit that main refused."""
         branch, head = self.git(state).branch, self.head(state)
-        if branch is None or head.active != branch.named or branch.version not in head.names or head.broken:
+        if branch is None or self._is_outdated(state) or branch.version not in head.names or head.broken:
             return None
-        return self.commit(self.with_git(state, branch=None), active=branch.version)
+        return self.commit(self.with_git(state, branch=None, base=()), active=branch.version)
+
+    def _branch(self, state: State) -> GroupBranch | None:
+        """The branch as it is read: main has it, or it asks for a version; nobody can merge it where main has changed
+        ``group.yaml`` since it was made.
+        """
+        git, file = self.git(state), self.head(state).file
+        if git.branch is None:
+            return None
+        asks = git.branch.version
+        if (asks, *git.base[1:]) == file:
+            return GroupBranch("gitops-bg/store", asks, is_merged=True)
+        return GroupBranch("gitops-bg/store", asks, asks, is_own=True, is_outdated=git.base != file)
+
+    def _is_outdated(self, state: State) -> bool:
+        branch = self._branch(state)
+        return branch is not None and branch.is_outdated
 
     # --- the cluster ----------------------------------------------------------------------------------------
 
@@ -346,7 +363,7 @@ class Life(Resting[State]):
                 main=git.main,
                 ledger=(at.epoch, at.sequence),
                 memory=git.ledger.memory,
-                branch=git.branch.version if git.branch is not None else "",
+                branch=self._branch(state),
                 refused=self.agent(state, who).refused and git.protected,  # Until then it is tried again now and then.
             ),
         )
@@ -460,14 +477,14 @@ class Life(Resting[State]):
     def _put_action(self, state: State, who: str, action: GroupGitAction) -> State:
         head, git, agent = self.head(state), self.git(state), self.agent(state, who)
         is_on_main = isinstance(action, CommitActive) and not action.offered
-        if not is_on_main and agent.branch != (git.branch.version if git.branch is not None else ""):
+        if not is_on_main and agent.branch != self._branch(state):
             return state  # Somebody else has moved the branch.
         if not isinstance(action, CommitActive):
-            return self.with_git(state, branch=None)
+            return self.with_git(state, branch=None, base=())
         if head != self.head_of(state, who) or head.broken or head.active != action.named:
             return state  # Somebody else decided.
         if action.offered:
-            return self.with_git(state, branch=action)
+            return self.with_git(state, branch=action, base=head.file)
         if git.protected:
             return self.with_agent(state, who, agent._replace(refused=True))
         return self.commit(state, active=action.version, by_agent=True)
@@ -492,9 +509,11 @@ class Life(Resting[State]):
         return state._replace(old=-1)
 
     def _well(self, state: State) -> State:
-        """Main takes commits, pods come up, and the Gateway takes routes."""
+        """Main takes commits, pods come up, and the Gateway takes routes. As long as main refuses what is offered, and
+        cannot be merged, it goes on refusing: that is to be offered anew.
+        """
         cluster = self.cluster(state)
-        if self.git(state).protected:
+        if self.git(state).protected and not self._is_outdated(state):
             state = self.with_git(state, protected=False)
         if cluster.failing or cluster.gateway != "takes" or not cluster.knows_routes:
             state = self.with_cluster(state, cluster._replace(failing=frozenset(), knows_routes=True))
@@ -545,6 +564,8 @@ class Life(Resting[State]):
     def _check(self, state: State) -> None:
         head, cluster, record = self.head(state), self.cluster(state), self.record(state)
         answer = self.passes.told(self.agent(state, "a"), state.cluster, state.record)
+        if self._is_outdated(state) and not head.broken:
+            raise Violation("nobody can merge what is offered: group.yaml has changed since")
         is_routed = self.rules.spec.gateway is not None
         promises.rests(head, cluster, record, self.git(state).ledger, answer, is_routed=is_routed)
 

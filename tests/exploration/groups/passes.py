@@ -12,7 +12,7 @@ from unittest import mock
 from gitops_bg.core.groups import decision as act
 from gitops_bg.core.groups import engine
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec, MemberPolicing
-from gitops_bg.core.groups.observed import GroupBranch, LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.reporting.status import conditions_of
 from gitops_bg.core.groups.world import GroupWorld, member_name
@@ -184,7 +184,7 @@ class Passes:
             calls=tuple(answers),
             measurements=tuple(MeasurementResult(one.id, AnalysisPhase(said.verdict), NOW) for one in asked),
             main_refused="main is protected" if agent.refused else "",
-            branch=GroupBranch("gitops-bg/store", agent.branch, agent.branch, is_own=True) if agent.branch else None,
+            branch=agent.branch,
             ledger=LedgerPosition(*agent.ledger) if agent.ledger is not None else None,
             memory=self._memory(agent, record),
             requests=cluster.requests,

@@ -6,6 +6,7 @@ As `tests.exploration.world` for apps: equal parts are one number, and `now` is 
 from typing import NamedTuple
 
 from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
+from gitops_bg.core.groups.observed import GroupBranch
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
 from gitops_bg.core.model.desired import LedgerMemory
@@ -33,6 +34,11 @@ class Commit(NamedTuple):
     by_agent: bool = False
 
     @property
+    def file(self) -> tuple[object, ...]:
+        """What ``group.yaml`` says."""
+        return self.active, self.suspended, self.retry, self.broken
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The versions that have a folder."""
         return tuple(name for name, _ in self.folders)
@@ -55,6 +61,8 @@ class Git(NamedTuple):
     """Main refuses the agent's pushes."""
     branch: CommitActive | None = None
     """The commit that main refused, on a branch of its own."""
+    base: tuple[object, ...] = ()
+    """What ``group.yaml`` of the main says that it stands on."""
 
 
 class Routes(tuple[HttpRoute, ...]):
@@ -117,8 +125,8 @@ class Agent(NamedTuple):
     """What it knows, likewise."""
     refused: bool = False
     """Main did not take its last commit."""
-    branch: str = ""
-    """The version that the branch asks for, as it has read that; empty: there was none."""
+    branch: GroupBranch | None = None
+    """The branch, as it has read that; its commit is called as the version that it asks for."""
     batch: LedgerBatch | None = None
     git: tuple[GroupGitAction, ...] = ()
     measures: tuple[MeasurementRequest, ...] = ()

@@ -31,6 +31,7 @@ OWN = GroupBranch(NAME, "c" * 40, "v1", is_own=True)
 OLDER = replace(OWN, active="v0")
 THEIRS = replace(OLDER, is_own=False, active="v7")
 THE_SAME = replace(OWN, is_own=False)
+OUTDATED = replace(OWN, is_outdated=True)
 NOBODY_CAN_READ = GroupBranch(NAME, "c" * 40)
 STALE = GroupBranch(NAME, "c" * 40, is_merged=True)
 REFUSED, WAS_REFUSED = "main is protected", "main refused its commit"
@@ -64,6 +65,8 @@ def wanted(world: World, desired: DesiredGroup | None = None, **observed: object
         (None, REFUSED, (OFFER,)),
         (OWN, REFUSED, ()),
         (THE_SAME, REFUSED, ()),
+        (OUTDATED, REFUSED, (OFFER,)),
+        (replace(THE_SAME, is_outdated=True), REFUSED, ()),
         (OLDER, REFUSED, (OFFER,)),
         (THEIRS, REFUSED, ()),
         (NOBODY_CAN_READ, REFUSED, ()),

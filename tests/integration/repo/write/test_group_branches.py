@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from gitops_bg.core.model.version import GroupKey
@@ -134,6 +136,39 @@ def test_it_is_merged_once_main_says_the_same_however_it_was_merged(
         remote.merge(BRANCH)
     repository.poll()
     assert is_merged(repository)
+
+
+def add_header(remote: GitRemote) -> None:
+    """Somebody changes the line beside the one that the branch changes."""
+    remote.publish("Beside it", {PATH: "active: v1\narchiveSize: 3\n"})
+
+
+def rewrite(remote: GitRemote) -> None:
+    """Somebody drops the commit that the branch stands on."""
+    remote.run("commit", "--amend", "-q", "-m", "Another history")
+    remote.run("push", "-q", "--force", "origin", "HEAD:main")
+
+
+@pytest.mark.parametrize("change", [add_header, rewrite])
+def test_what_may_not_merge_any_more_is_outdated_and_is_made_anew_on_the_newest_main(
+    repository: Repository, remote: GitRemote, change: Callable[[GitRemote], None]
+) -> None:
+    first = offer(repository)
+    assert is_outdated(repository) is False
+    remote.unprotect()
+    change(remote)
+    remote.protect()
+    repository.poll()
+    assert is_outdated(repository) is True
+    assert offer(repository) != first
+    assert remote.run("rev-parse", f"{BRANCH}~1", cwd=remote.bare).strip() == remote.head()
+    assert is_outdated(repository) is False
+
+
+def is_outdated(repository: Repository) -> bool:
+    found = repository.offered_folder(STORE)
+    assert found is not None
+    return found.is_outdated
 
 
 def is_merged(repository: Repository) -> bool:
