@@ -74,8 +74,8 @@ counts: .venv/.installed
 # What CI explores: all of depth 4, and of depth 5 as much of each seed as its share of a million states;
 # `make explore DEPTH=6 MOST=app=200000` goes deeper; `EXPLORE='--kind group'` takes groups alone, `--seed NAME` one seed.
 DEPTH ?= 5
-MOST ?= app=49850,adopted=32000,group=16500
-ifeq "$(DEPTH) $(MOST)" "5 app=49850,adopted=32000,group=16500"
+MOST ?= app=49850,adopted=32000,group=13500
+ifeq "$(DEPTH) $(MOST)" "5 app=49850,adopted=32000,group=13500"
 LEAST ?= app=1000000,adopted=200000,group=300000
 endif
 explore: .venv/.installed
