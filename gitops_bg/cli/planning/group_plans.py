@@ -6,28 +6,87 @@ It writes nothing, and draws nothing.
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 
-from gitops_bg.agent.groups.facts import GroupFacts
-from gitops_bg.cli.session.group_session import all_group_facts
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.policy_shelf import asks_about_others
+from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
+from gitops_bg.agent.groups.leaving import LeftGroups
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.session.group_session import board_of_all
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.remedies import no_namespace
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.inspect.forecast import forecast
+from gitops_bg.core.groups.inspect.forecast import Forecast, forecast
+from gitops_bg.core.groups.leaving import decide_left
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.status.kstatus import READY
 
 _TO_BE_MADE = "planned"
 """The uid of a ReleaseGroup that the first action creates."""
 
 
 def plans_of_groups(session: Session, namespace: str) -> tuple[PlannedGroup, ...]:
-    """Return the plan of each group of main in a namespace (empty: all). Raises as `all_group_facts` does."""
-    planned = (planned_group(facts, session.now) for facts in all_group_facts(session, namespace))
-    return tuple(
-        replace(each, refused=no_namespace(each.group.namespace))
-        if session.lacks_namespace(each.group.namespace)
-        else each
-        for each in planned
-    )
+    """Return the plan of each group of main, and of each live one that follows it, in a namespace (empty: all).
+
+    One that nobody can read stops no other: its plan says why. Raises `Forbidden` for who may not list groups, and the
+    errors of a repository that cannot be read.
+    """
+    catalog = session.catalog([namespace] if namespace else [], of_groups=True)
+    groups = GroupCluster(session.cluster.client, session.follows.annotations)
+    looks = _Looks(session, catalog, groups)
+    known = catalog.reading.groups.keys() | groups.live([namespace] if namespace else [])
+    return tuple(looks.plan(group) for group in sorted(known))
+
+
+class _Looks:
+    """Looks at one group after the other."""
+
+    def __init__(self, session: Session, catalog: Catalog, groups: GroupCluster) -> None:
+        self._session = session
+        self._catalog = catalog
+        self._groups = groups
+        self._gatherer = GroupGatherer(catalog, session.cluster, groups)
+
+    def plan(self, group: GroupKey) -> PlannedGroup:
+        """Return the plan of one."""
+        lacks = no_namespace(group.namespace) if self._session.lacks_namespace(group.namespace) else ""
+        try:
+            facts = self._gatherer.gather(self._catalog.reading, group)
+            if facts is None:
+                return self._of_left(group)
+            if asks_about_others(facts.policies):
+                facts = facts.with_others(self._board.others(facts.policies, group))
+            return replace(planned_group(facts, self._session.now), refused=lacks)
+        except GitopsBgError as error:
+            decision = GroupDecision((), GroupRecord(), Phase.DEGRADED)
+            return self._without_folder(group, decision, refused=lacks or str(error))
+
+    @cached_property
+    def _board(self) -> PeerBoard:
+        return board_of_all(self._session).board
+
+    def _of_left(self, group: GroupKey) -> PlannedGroup:
+        """Return the plan of a live group whose folder left main."""
+        seen, reading, now = self._groups.seen(group), self._catalog.reading, self._session.now
+        main = self._catalog.main_read(reading, group, seen.record.main, seen.record.lost)
+        if not main.counts:
+            raise CommandFailed("main does not count, and nobody can read what the main before said of the group")
+        left = LeftGroups(self._catalog, self._session.cluster, self._groups).look(reading, group, seen, main, now)
+        decision = decide_left(left, seen.record, now)
+        becomes = next(each.message for each in decision.conditions if each.type == READY)
+        return replace(self._without_folder(group, decision), left=becomes)
+
+    def _without_folder(self, group: GroupKey, decision: GroupDecision, *, refused: str = "") -> PlannedGroup:
+        actions, nothing = tuple(map(str, decision.actions)), Forecast(None, (), {})
+        now, commit = self._session.now, self._catalog.commit
+        return PlannedGroup(group, commit, (), actions, decision, nothing, now, refused=refused)
 
 
 def planned_group(facts: GroupFacts, now: datetime, *, asked_for: str = "") -> PlannedGroup:

@@ -17,6 +17,7 @@ from gitops_bg.cli.planning.planned import Planned, PlannedSubject
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
+from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
@@ -58,7 +59,8 @@ class PlanOfApp:
     def outcome(self) -> tuple[object, ...]:
         """What people would call the same plan."""
         gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.last.gates)
-        return self.last.phase, tuple(map(str, self.actions)), gates, tuple(map(str, self.facts.desired.problems))
+        problems = tuple(map(str, self.facts.desired.problems))
+        return self.last.phase, tuple(map(str, self.actions)), gates, problems, self.obstacle
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,18 @@ class Plan:
     """What was seen of each app."""
     shown: Planned
     """The same as plain data, for forges."""
+    unchanged: int = 0
+    """For how many apps and groups it is as it was before; they are left out."""
 
     def beyond(self, before: "Plan") -> "Plan":
         """Return the plan without the apps and groups for which it is as it was before."""
         was = before.outcomes
         changed = {key for key, outcome in self.outcomes.items() if was.get(key) != outcome}
+        unchanged = len(self.outcomes) - len(changed)
         apps = tuple(each for each in self.apps if each.app in changed)
         groups = tuple(each for each in self.groups if each.group in changed)
         shown = tuple(each for each in self.shown.subjects if each.key in changed)
-        return replace(self, apps=apps, groups=groups, shown=replace(self.shown, subjects=shown))
+        return replace(self, apps=apps, groups=groups, shown=replace(self.shown, subjects=shown), unchanged=unchanged)
 
     @property
     def outcomes(self) -> dict[AppOrGroup, tuple[object, ...]]:
@@ -89,17 +94,41 @@ class Plan:
         return {each.app: each.outcome for each in self.apps} | {each.group: each.outcome for each in self.groups}
 
 
-def plan_of(session: Session, live: dict[AppKey, Live] | None, names: Sequence[str], namespace: str) -> Plan:
+def plan_of(
+    session: Session,
+    live: dict[AppKey, Live] | None,
+    names: Sequence[str],
+    namespace: str,
+    note: Callable[[str], None],
+) -> Plan:
     """Return the plan for apps of these names; none: for all, and all groups. ``live`` is asked instead of the cluster,
-    if given.
+    if given. ``note`` is told why groups are left out.
     """
     records = None if live is None else [each.record for each in live.values()]
     catalog = session.catalog([namespace] if namespace else [], records)
     chosen = _chosen(session, catalog, live, list(names))
     seen = {app: _seen(session, catalog, live, app) for app in chosen}
     apps = tuple(PlanOfApp(facts, tuple(steps)) for facts, steps in _plans(session, catalog, live, seen))
-    groups = () if names or live is not None else plans_of_groups(session, namespace)
+    groups = () if names else _of_groups(session, catalog, live, namespace, note)
     return Plan(catalog.commit, apps, groups, seen, _planned(catalog.commit, apps, groups))
+
+
+def _of_groups(
+    session: Session,
+    catalog: Catalog,
+    live: dict[AppKey, Live] | None,
+    namespace: str,
+    note: Callable[[str], None],
+) -> tuple[PlannedGroup, ...]:
+    if live is not None:
+        if catalog.reading.groups:
+            note("release groups are left out: what is live of them is not in the file")
+        return ()
+    try:
+        return plans_of_groups(session, namespace)
+    except Forbidden as error:  # Who asks may have no groups.
+        note(f"release groups are left out: {error}")
+        return ()
 
 
 def _planned(commit: str, plans: Sequence[PlanOfApp], of_groups: Sequence[PlannedGroup]) -> Planned:
@@ -116,7 +145,9 @@ def _planned(commit: str, plans: Sequence[PlanOfApp], of_groups: Sequence[Planne
         for each in plans
     )
     groups = (
-        PlannedSubject(each.group, each.decision.phase, each.actions, each.decision.gates, each.problems, each.refused)
+        PlannedSubject(
+            each.group, each.decision.phase, each.actions, each.decision.gates, each.problems, each.refused or each.left
+        )
         for each in of_groups
     )
     return Planned(commit, (*apps, *groups))

@@ -183,6 +183,8 @@ class GroupPlanJson(TypedDict):
     services: list[Annotated[dict[str, Any], Encoded(Changed)]]
     actions: list[str]
     refused: str | None
+    left: str | None
+    """What becomes of a live group whose folder left main."""
     problems: list[ProblemJson]
     wakeAt: str | None
 

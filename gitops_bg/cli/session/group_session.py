@@ -38,26 +38,14 @@ def group_facts(session: Session, group: GroupKey) -> GroupFacts:
     return _knowing_others(session, group) if asks_about_others(facts.policies) else facts
 
 
-def all_group_facts(session: Session, namespace: str) -> list[GroupFacts]:
-    """Return all facts about each group of main in a namespace (empty: all). Raises `CommandFailed` where main does not
-    count.
-    """
-    catalog = session.catalog([namespace] if namespace else [], of_groups=True)
-    found = [_gathered(session, catalog, group) for group in sorted(catalog.reading.groups)]
-    if not any(asks_about_others(facts.policies) for facts in found):
-        return found
-    board = _board_of_all(session).board
-    return [facts.with_others(board.others(facts.policies, facts.group)) for facts in found]
-
-
 def _knowing_others(session: Session, group: GroupKey) -> GroupFacts:
     """Return them with what policies ask about others."""
-    catalog = _board_of_all(session)
+    catalog = board_of_all(session)
     facts = _gathered(session, catalog, group)
     return facts.with_others(catalog.board.others(facts.policies, group))
 
 
-def _board_of_all(session: Session) -> Catalog:
+def board_of_all(session: Session) -> Catalog:
     """Return a catalog whose board says how all apps and groups are: all of these are looked at, once."""
     catalog = session.catalog(of_groups=True)
     apps = (gather(catalog, session.cluster, app, session.now) for app in sorted(catalog.apps()))

@@ -4,7 +4,7 @@ Writes nothing to either.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -107,13 +107,13 @@ def _asked(asked: "_Asked", question: Question | None) -> tuple[Plan | None, Pla
     """Return the plan that is asked for; of what would come to main, with that of main as it is."""
     with asked.session(asked.at.git) as session:
         if question is None:
-            return None, asked.plan(session)
+            return None, asked.plan(session, asked.output.note)
         with proposed_main(session.repository, asked.at.git, question) as proposed:
             with asked.session(proposed.git, session.follows) as there:
-                before = asked.plan(there)
+                before = asked.plan(there, asked.output.note)
             proposed.accept()
             with asked.session(proposed.git, session.follows) as there:
-                return before, asked.plan(there).beyond(before)
+                return before, asked.plan(there, lambda _: None).beyond(before)  # It was said once.
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +131,11 @@ class _Asked:
         kube, about = None if self.by.observed else self.at.kube, replace(apps_named(*self.apps), follows=follows)
         return Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.note)
 
-    def plan(self, session: Session) -> Plan:
-        """Return the plan of the session's repository."""
+    def plan(self, session: Session, note: Callable[[str], None]) -> Plan:
+        """Return the plan of the session's repository; ``note`` is told what is left out."""
         by = self.by
         live = observed_file.load(by.observed) if by.observed else None
-        found = plan_of(session, live, self.apps, self.at.place.namespace)
+        found = plan_of(session, live, self.apps, self.at.place.namespace, note)
         if by.dump_observed:
             observed_file.dump(found.live, by.dump_observed)
         return found
@@ -147,15 +147,10 @@ def _tell(output: Output, how: PlanFormat, found: Plan, before: Plan | None = No
         sys.stdout.write(markdown(found.shown))
         sys.stdout.flush()
     elif output.json:
-        told = {"commit": found.commit} | ({"from": before.commit, "unchanged": _same(found, before)} if before else {})
+        told = {"commit": found.commit} | ({"from": before.commit, "unchanged": found.unchanged} if before else {})
         output.data({**told, "apps": list(map(_json, found.apps)), "groups": list(map(json_plan, found.groups))})
     else:
         _show(output, found, before)
-
-
-def _same(found: Plan, before: Plan) -> int:
-    """Return for how many apps and groups the plan stays as it is."""
-    return len(before.outcomes.keys() - found.outcomes.keys())
 
 
 def _json(each: PlanOfApp) -> "PlannedAppJson":
@@ -180,10 +175,10 @@ def _show(output: Output, found: Plan, before: Plan | None) -> None:
         output.show(drawn_plan(group))
     if before is None:
         busy = sum(bool(each.actions) for each in found.shown.subjects)
-        said = f"{busy} of {counted(found.outcomes)} have something to do at commit {found.commit[:10]}"
+        said = f"of {counted(found.outcomes)}, {busy} have something to do at commit {found.commit[:10]}"
     else:
-        change, stay = counted(found.outcomes), counted(before.outcomes.keys() - found.outcomes.keys())
-        said = f"{change} would change from {before.commit[:10]} to {found.commit[:10]}, {stay} would not"
+        between = f"from {before.commit[:10]} to {found.commit[:10]}"
+        said = f"{counted(found.outcomes)} would change {between}, {found.unchanged} would not"
     output.line(said, "dim")
 
 

@@ -42,6 +42,8 @@ class PlannedGroup:
     """The version that the plan is for as if group.yaml asked for it; empty where it does."""
     refused: str = ""
     """Why nothing of it is done now, and what mends that; empty where nothing stands in the way."""
+    left: str = ""
+    """What becomes of a live group whose folder left main; empty of one that main has."""
 
     @property
     def rejections(self) -> tuple[Condition, ...]:
@@ -52,13 +54,23 @@ class PlannedGroup:
     def is_quiet(self) -> bool:
         """Whether nothing is to be done, now or later."""
         ahead = self.forecast
-        return not (self.actions or self.problems or self.refused or ahead.ahead or ahead.answers or ahead.followers)
+        said = self.problems or self.refused or self.left
+        return not (self.actions or said or ahead.ahead or ahead.answers or ahead.followers)
 
     @property
     def outcome(self) -> tuple[object, ...]:
         """What people would call the same plan."""
         gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.decision.gates)
-        return self.decision.phase, self.actions, gates, self.problems, self.rejections, self.forecast
+        return (
+            self.decision.phase,
+            self.actions,
+            gates,
+            self.problems,
+            self.rejections,
+            self.forecast,
+            self.refused,
+            self.left,
+        )
 
 
 def json_plan(found: PlannedGroup) -> "GroupPlanJson":
@@ -77,6 +89,7 @@ def json_plan(found: PlannedGroup) -> "GroupPlanJson":
         "services": list(map(to_json, ahead.followers)),
         "actions": list(found.actions),
         "refused": found.refused or None,
+        "left": found.left or None,
         "problems": [to_json(problem) for problem in found.problems],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
@@ -94,7 +107,7 @@ def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
     if found.asked_for:
         how = f"as if group.yaml asked for {found.asked_for}; policies are asked once it does"
         yield _indented(said(how, "dim"))
-    for problem in [*found.problems, *([found.refused] if found.refused else [])]:
+    for problem in [*found.problems, *filter(None, [found.refused, found.left])]:
         yield _indented(said(f"! {problem}", "red"))
     for rejection in found.rejections:
         yield _indented(said(f"rejected: {rejection.reason}: {rejection.message}", "red"))
