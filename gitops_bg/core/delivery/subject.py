@@ -252,8 +252,7 @@ class Round(Generic[S_co]):
 
     def is_in_full(self, digest: str) -> bool:
         """Whether somebody promotes a version by `promote --full`, without its checks."""
-        rollout = self.operator.promote_full
-        return rollout != 0 and self.of.rollout(digest) == rollout
+        return self.operator.promotes_in_full(self.of.rollout(digest))
 
     def plan(self, stage: AnalysisStage) -> Plan | None:
         """What is measured in a stage."""

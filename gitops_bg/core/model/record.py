@@ -406,8 +406,8 @@ class Outbox:
     notified_sequence: int = 0
     """The last ledger entry that hooks were notified of, or need not be."""
     notified_phase: str = ""
-    alerted: int = 0
-    """The last rollout that alerts reported as waiting for a person."""
+    alerted: int | None = None
+    """The last rollout that alerts reported as waiting for a person; None: none yet."""
     unsettled: str = ""
     """The digest that traffic moved to, and whose success the post-rollout hooks have not heard of yet."""
     undelivered: tuple[str, ...] = ()
@@ -422,9 +422,9 @@ class OperatorState:
     """The ids of the operator requests that were answered, oldest first, as far as the record keeps them."""
     retry: int = 0
     """The number of the last ``spec.retry`` that was carried out."""
-    promote_full: int = 0
+    promote_full: int | None = None
     """The rollout that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``), or did
-    last; 0: none yet. It counts for no other.
+    last; None: none yet. It counts for no other: ask `promotes_in_full`.
     """
     suspended: bool = False
     resumed_at: datetime | None = None
@@ -437,6 +437,10 @@ class OperatorState:
     def request(self) -> str:
         """The id of the operator request that was answered last; empty where there was none."""
         return self.answered[-1] if self.answered else ""
+
+    def promotes_in_full(self, rollout: int) -> bool:
+        """Whether somebody promotes this rollout by `promote --full`."""
+        return self.promote_full == rollout
 
     def resumed_by(self, now: datetime, *, suspended: bool) -> datetime | None:
         """When the last suspension ended, where it is known whether one lasts ``now``; None where there was none, or

@@ -163,7 +163,7 @@ def test_who_asks_for_alerts_later_is_told_that_a_person_is_waited_for():
     world = started(manual(), listening)
     world.push("2")
     take(world, name="log")
-    assert world.record.outbox.alerted == 0
+    assert world.record.outbox.alerted is None
     world.spec = alerting(manual(), listening, alert())
     assert [one.severity for one in take(world)] == [WARN]
 
@@ -330,7 +330,7 @@ def test_an_app_without_alerts_remembers_nothing_of_them():
     world = deployed(manual())
     world.push("2")
     world.settle()
-    assert (world.record.outbox.messages, world.record.outbox.alerted) == ((), 0)
+    assert (world.record.outbox.messages, world.record.outbox.alerted) == ((), None)
 
 
 def test_an_alert_may_be_called_as_a_hook_is():

@@ -19,7 +19,7 @@ def countdown(world: World, version: Version) -> GateResult:
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return GateResult(GateKind.PAUSE, True, "no pause asked for")
-    if world.record.operator.promote_full == version.rollout:
+    if world.record.operator.promotes_in_full(version.rollout):
         return GateResult(GateKind.PAUSE, True, SKIPPED)
     remedy = f"wait, or do not: gitops-bg promote {world.spec.app}"
     since = ready_since(world, version)

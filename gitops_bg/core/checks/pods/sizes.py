@@ -38,7 +38,7 @@ def _wanted(world: World, version: Version) -> int:
     preview = world.spec.strategy.preview_replica_count
     return (
         full
-        if preview is None or world.record.operator.promote_full == version.rollout
+        if preview is None or world.record.operator.promotes_in_full(version.rollout)
         else max(preview, min(live, full))
     )
 

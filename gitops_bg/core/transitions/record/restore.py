@@ -32,7 +32,7 @@ def _remembered(world: World) -> World:
         return _recalled(world)
     record = begun(world.record, world.observed.app_uid, world.spec.retry, world.observed.requests)
     world = _recalled(world.with_record(record))
-    for view in world.observed.replica_sets:
+    for view in sorted(world.observed.replica_sets, key=lambda each: each.number):
         world = _take_back(world, view)
     return world
 
@@ -60,7 +60,10 @@ def _served(world: World, version: Version) -> Version:
 
 
 def _take_back(world: World, view: ReplicaSetView) -> World:
-    """Give a ReplicaSet that outlived its record a version again: a retired one, unless Git still names it."""
+    """Give a ReplicaSet that outlived its record a version again: a retired one, unless Git still names it.
+
+    It has a rollout of its own: what somebody asks of one rollout counts for no other version.
+    """
     record = world.record
     usable = view.ours and not view.deleting and view.snapshot.text and view.number and _is_certain(world, view)
     if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
@@ -72,14 +75,14 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
         color=view.color or next_color(world),
         stage=stage_after(UNKNOWN, StageEvent.FOUND_AGAIN if served else StageEvent.FOUND),
         source=_source(world, view.snapshot.digest),
-        rollout=record.rollout,
+        rollout=record.rollout + 1,
         rollout_started_at=world.now,
         waiting_since=world.now,
         activated_at=world.now if served else None,
         left_at=world.now if served else None,
     )
-    world = world.with_record(replace(record, last_version=max(record.last_version, view.number)))
-    return world.with_version(version)
+    record = replace(record, rollout=version.rollout, last_version=max(record.last_version, view.number))
+    return world.with_record(record.with_version(version))
 
 
 def _is_certain(world: World, view: ReplicaSetView) -> bool:

@@ -23,7 +23,7 @@ def promote_full(world: World, request: Request) -> World:
         world = skip_verdict(world, request.by)
     on_its_way = (_coming_forward(world), world.candidate)
     version = next((each for each in on_its_way if each and each.digest in about), None)
-    if version is None or world.record.operator.promote_full == version.rollout:
+    if version is None or world.record.operator.promotes_in_full(version.rollout):
         return world
     world = world.with_part(replace(world.record.operator, promote_full=version.rollout))
     return world.noting(Event.SKIPPED, to=version, by=request.by, reason=request.reason or SKIPPED)

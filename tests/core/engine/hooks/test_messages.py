@@ -220,7 +220,7 @@ def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
 def test_where_nobody_listens_nothing_is_noted_as_told():
     record = {"ledger": (ENTRY,), "sequence": 1}
     found = decided(world(active(1), spec=manual(hooks=(hook(PRE_ROLLOUT),)), record=record)).record.outbox
-    assert (found.notified_sequence, found.alerted, found.messages) == (0, 0, ())
+    assert (found.notified_sequence, found.alerted, found.messages) == (0, None, ())
 
 
 def test_an_alert_is_told_once():

@@ -142,7 +142,7 @@ def test_promote_full_applies_to_the_version_it_names_only():
     push(sim, "3")
     sim.requests = (asked,)
     sim.settle()
-    assert (sim.live, sim.record.operator.promote_full) == ("1", 0)
+    assert (sim.live, sim.record.operator.promote_full) == ("1", None)
 
 
 def test_promote_full_that_meets_a_push_leaves_the_analysis_of_what_serves():

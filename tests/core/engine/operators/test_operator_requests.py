@@ -343,7 +343,7 @@ def test_retry_answers(name: str) -> None:
 
 def test_promote_full_of_what_is_to_serve_first_skips_nothing_as_nothing_is_checked():
     record = decided(world(candidate(1), observed=asked(OperatorCommand.PROMOTE_FULL))).record
-    assert (record.operator.promote_full, record.ledger) == (0, ())
+    assert (record.operator.promote_full, record.ledger) == (None, ())
 
 
 @pytest.mark.parametrize(("said", "told"), [("it is urgent", "it is urgent"), ("", "skipped by `promote --full`")])

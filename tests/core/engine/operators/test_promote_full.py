@@ -6,10 +6,12 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import OperatorState, Record
 from tests.core.engine.analysis.notation import BAD, OPEN, PLAN, POST, PRE, analysed, analysing, measure, shut
 from tests.core.simulation import Simulation, automatic, manual, template
-from tests.core.stories import ask, coming, merge, name, push, retry
+from tests.core.stories import ask, coming, merge, name, push, resume, retry, suspend
 
 
 def in_full(world: Simulation) -> None:
@@ -153,7 +155,7 @@ def test_means_nothing_where_nothing_is_on_its_way_or_what_is_there_is_on_hold()
     push(world, "2")
     measure(world, BAD)
     in_full(world)
-    assert (world.live, world.held, world.record.operator.promote_full) == ("1", {"2"}, 0)
+    assert (world.live, world.held, world.record.operator.promote_full) == ("1", {"2"}, None)
 
 
 def test_condition_says_that_nothing_was_measured():
@@ -164,3 +166,71 @@ def test_condition_says_that_nothing_was_measured():
     assert all(gate.open for gate in world.decide().gates if gate.kind is GateKind.ANALYSIS)
     assert any("skipped by `promote --full`" in gate.reason for gate in world.decide().gates)
     assert world.record.run(AnalysisStage.PRE) is None
+
+
+# --- after the record was lost, when what has pods is found again ---
+
+LEDGERS = {
+    "the ledger knows nothing of it": None,
+    "the ledger has its rollouts": LedgerMemory(rollout=7, last_version=3, active_digests=(template("1").digest,)),
+}
+
+
+def lose(world: Simulation, ledger: str = "the ledger has its rollouts") -> Simulation:
+    """Somebody deletes the app's object; its pods stay."""
+    world.record, world.exists, world.app_uid, world.ledger = Record(), False, "bbbbbbbb-0000", []
+    world.memory = LEDGERS[ledger]
+    return world
+
+
+@pytest.mark.parametrize("ledger", LEDGERS)
+def test_nobody_asked_for_it_of_a_version_that_is_found_again(ledger: str) -> None:
+    """Found so: it went live without its pause, "skipped by `promote --full`"."""
+    world = lose(coming(automatic(auto_promotion_seconds=600)), ledger)
+    world.settle()
+    assert world.live == "1"
+    assert GateKind.PAUSE in [kind for kind, _ in shut(world)]
+
+
+@pytest.mark.parametrize("ledger", LEDGERS)
+def test_nor_is_that_one_scaled_up(ledger: str) -> None:
+    world = lose(coming(manual(preview_replica_count=1)), ledger)
+    world.settle()
+    assert world.pods[template("2").digest].replicas == 1
+
+
+@pytest.mark.parametrize("ledger", LEDGERS)
+def test_it_counts_for_that_one_once_somebody_asks(ledger: str) -> None:
+    world = lose(analysing(automatic(), pre=PLAN), ledger)
+    world.settle()
+    in_full(world)
+    assert (world.live, "skipped" in world.events()) == ("2", True)
+
+
+@pytest.mark.parametrize("ledger", LEDGERS)
+def test_it_counts_for_none_that_was_found_again_with_that_one(ledger: str) -> None:
+    """Found so: all of them had the last rollout of the ledger, and v2 went live without analysis and pause."""
+    spec = automatic(scale_down_delay_seconds=3000, abort_scale_down_delay_seconds=3000, auto_promotion_seconds=600)
+    world = analysing(spec, pre=PLAN)
+    push(world, "3")
+    suspend(lose(world, ledger))
+    in_full(world)
+    push(world, "2")
+    resume(world)
+    assert world.live == "1"
+    assert {GateKind.ANALYSIS, GateKind.PAUSE} <= {kind for kind, _ in shut(world)}
+
+
+@pytest.mark.parametrize("ledger", LEDGERS)
+def test_each_version_that_is_found_again_has_a_rollout_of_its_own_in_the_order_of_their_numbers(ledger: str) -> None:
+    world = analysing(automatic(scale_down_delay_seconds=3000), pre=PLAN)
+    push(world, "3")
+    suspend(lose(world, ledger))
+    before = LEDGERS[ledger].rollout if LEDGERS[ledger] else 0
+    assert [each.rollout for each in world.record.versions] == [before + 1, before + 2, before + 3]
+    assert world.record.rollout == before + 3
+
+
+def test_it_counts_for_nobody_whom_the_record_gives_no_rollout() -> None:
+    """Of an older record: the kind is impossible, whatever numbers rollouts have."""
+    assert not any(OperatorState().promotes_in_full(rollout) for rollout in range(3))

@@ -132,7 +132,7 @@ def test_promote_full_that_fails_leaves_the_checks_on(cli: Cli, web: App, monkey
         monkeypatch.setattr(f"{COMMANDS}.promote.content_of", changed_meanwhile)
         cli("promote", str(web.key), "--full", "-m", "hurry", code=4)
         web.scenario.wait_idle()
-    assert (web.live_tag(), web.record.operator.promote_full, waiting(web)) == ("v1", 0, ())
+    assert (web.live_tag(), web.record.operator.promote_full, waiting(web)) == ("v1", None, ())
 
 
 def waiting(web: App) -> tuple[Request, ...]:
