@@ -34,9 +34,15 @@ def _newly_begun(world: World) -> list[Version]:
         version.rollout: version
         for version in world.record.versions
         if version.rollout > last
+        and not _was_found_serving(version)
         and (book or (not version.retiring and version.stage in (Stage.CANDIDATE, Stage.ACTIVE)))
     }
     return [begun[number] for number in sorted(begun)]
+
+
+def _was_found_serving(version: Version) -> bool:
+    """Whether a version served when its rollout began: its record was lost, and nobody promoted it since."""
+    return version.stage is Stage.ACTIVE and version.activated_at == version.rollout_started_at
 
 
 def _begun(version: Version) -> Rollout:

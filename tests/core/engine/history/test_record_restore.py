@@ -165,6 +165,17 @@ def test_a_wiped_status_moves_no_traffic():
     assert {pods.replicas for pods in sim.pods.values()} == {3}
 
 
+@pytest.mark.parametrize("memory", [None, MEMORY], ids=["without a ledger", "with one"])
+def test_what_is_found_serving_begins_no_rollout_and_what_is_found_on_its_way_does(memory):
+    """Found so: after a lost record the rollout of what had served for long was told to begin, and to be complete."""
+    sim = coming()
+    sim.record, sim.memory = Record(), memory
+    sim.settle()
+    assert [rollout.version for rollout in sim.record.rollouts] == [2]
+    told = [one.reason for one in kubernetes_events(Record(), sim.record)]
+    assert (told.count("RolloutStarted"), "RolloutCompleted" in told) == (1, False)
+
+
 def test_rebuilding_twice_ends_in_the_same_place():
     sim = deployed(automatic())
     for _ in range(2):
