@@ -4,6 +4,8 @@ A hold is about a version with what its folder says. It is lifted once main name
 something else; `retry` lifts it, too. What serves again instead of what main names is an override, until Git follows.
 """
 
+from dataclasses import replace
+
 from gitops_bg.core.delivery.holds import lift_hold, lift_others, put_hold
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.world import GroupWorld
@@ -43,13 +45,32 @@ def leave_version(world: GroupWorld, version: str, back: str, cause: Cause, reas
 
 
 def go_back_still(world: GroupWorld) -> GroupWorld:
-    """Go on with a way back whose record was lost on its way: the ledger knows the hold on what serves."""
-    record, active = world.record, world.record.state.only(VersionStage.ACTIVE)
+    """Go on with a way back whose record was lost on its way: the ledger knows the hold on what serves, and that it
+    served then.
+
+    Where it says that another version did, it is behind: this one came to serve since, through every gate. Where nobody
+    can prove who wrote it, it says of none that it served. Then it moves nothing (DESIGN §5).
+    """
+    record, memory, active = world.record, world.observed.memory, world.record.state.only(VersionStage.ACTIVE)
     hold, legacy = record.held(world.digest_of(active)), record.state.only(VersionStage.LEGACY)
-    is_on_its_way = record.override is not None or record.transition is not None
-    if hold is None or is_on_its_way or not legacy or not may_go_back(world, legacy):
+    if memory is None or record.override is not None or record.transition is not None:
+        return world
+    if memory.serving != active:
+        return _serving_all_the_same(world, active, is_behind=bool(memory.serving))
+    if hold is None or not legacy or not may_go_back(world, legacy):
         return world
     return leave_version(world, active, legacy, hold.cause, hold.reason)
+
+
+def _serving_all_the_same(world: GroupWorld, version: str, *, is_behind: bool) -> GroupWorld:
+    """The group where the ledger cannot speak against what serves: what main names is on hold no longer. That it was
+    bad is over as well where it came to serve since.
+    """
+    digest = world.digest_of(version)
+    if world.spec.active == version and world.record.held(digest) is not None:
+        world = lift_hold(world, digest, how=Lift.NAMED, reason=f"group.yaml names {version}, and it serves")
+    is_over = is_behind and world.record.held(digest) is None
+    return replace(world, record=world.record.without_objection(digest)) if is_over else world
 
 
 def lift_answered(world: GroupWorld) -> GroupWorld:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,9 +15,9 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Cause, Event, Hold
 from gitops_bg.core.model.spec import Retry, Suspension
-from tests.core.groups.simulation import World, store, version
+from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 BAD, GOOD, UNCLEAR = AnalysisPhase.FAILED, AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE
@@ -700,6 +702,105 @@ def test_a_way_back_goes_on_although_its_record_was_lost_on_the_way() -> None:
     world.gone = set()
     world.settle()
     assert (world.stages, world.active) == ("v1A v2C", "v1")
+
+
+GATEWAYS = {"without a Gateway": None, "with one": GATEWAY}
+
+
+@pytest.mark.parametrize("takes_commits", [False, True], ids=["main refuses the commit", "main takes it"])
+@pytest.mark.parametrize("gateway", GATEWAYS)
+def test_a_way_back_goes_on_whichever_write_its_record_was_lost_after(gateway: str, takes_commits: bool) -> None:
+    for writes in range(1, 12):
+        world = at_rest(after_it=ONCE, gateway=GATEWAYS[gateway])
+        world.active = "v2"
+        world.settle()
+        world.finds[POST], world.takes_commits = BAD, takes_commits
+        for _ in range(writes):
+            with suppress(Died):
+                world.step(1)
+        world.finds.clear()
+        world.lose_record()
+        world.settle()
+        was_told = any(each.event is Event.ABORTED for each in world.written)
+        end = ("v1A v2C", "cart-v1") if was_told else ("v1L v2A", "cart-v2")
+        assert (world.stages, world.services["cart"]) == end
+
+
+def retried_unwritten() -> World:
+    """v2 was aborted before its promotion, then tried again, and promoted, while the ledger took nothing."""
+    world = stopped()
+    world.settle()
+    world.takes_ledger, world.finds = False, {PRE: GOOD}
+    retries(world)
+    world.settle()
+    assert (world.stages, world.held) == ("v1L v2A", ())
+    return world
+
+
+def its_record_is_lost(world: World) -> World:
+    world.lose_record()
+    return world
+
+
+def its_cluster_is_built_again(world: World) -> World:
+    """From main, and from what the ledger has."""
+    return at_rest_of(store(active=world.active, git=world.git, retry=world.retry, reads_ledger=world.reads_ledger))
+
+
+def at_rest_of(world: World) -> World:
+    world.settle()
+    return world
+
+
+def somebody_wrote_the_ledger() -> World:
+    """Nobody can prove who wrote that v2 is on hold (`Document.cautious`)."""
+    world = proven()
+    hold = Hold("v2-1", "so they say", world.now, Cause.ABORTED)
+    world.git = replace(world.git, state=replace(world.git.state, holds=(hold,))).cautious
+    return world
+
+
+@pytest.mark.parametrize("loses", [its_record_is_lost, its_cluster_is_built_again])
+@pytest.mark.parametrize("made", [retried_unwritten, somebody_wrote_the_ledger])
+def test_a_hold_in_the_ledger_moves_no_traffic_from_what_it_does_not_say_served(
+    made: Callable[[], World], loses: Callable[[World], World]
+) -> None:
+    """Found so: live traffic went to v1, and main was made to ask for that."""
+    world = loses(made())
+    world.settle()
+    assert (world.stages, world.active, world.services["cart"], world.commits) == ("v1L v2A", "v2", "cart-v2", [])
+    assert (world.held, world.decide().phase) == ((), Phase.HEALTHY), "main names it, and it serves"
+
+
+def test_what_came_to_serve_although_it_was_on_hold_is_told() -> None:
+    world = its_record_is_lost(retried_unwritten())
+    world.told.clear()
+    world.settle()
+    assert (Event.HOLD_LIFTED, "group.yaml names v2, and it serves") in world.told
+
+
+def served_again_unwritten() -> World:
+    """v2 failed after its promotion, was tried again, and serves since, while the ledger took nothing."""
+    world = live_and_bad()
+    world.settle()
+    world.takes_ledger, world.takes_commits, world.finds = False, True, {POST: GOOD}
+    retries(world)
+    world.settle()
+    assert (world.stages, world.record.past_holds) == ("v1L v2A", ())
+    return world
+
+
+@pytest.mark.parametrize("made", [retried_unwritten, served_again_unwritten])
+def test_a_way_back_leads_to_what_the_ledger_does_not_know_to_have_served_since(made: Callable[[], World]) -> None:
+    """Else a ledger that is behind would keep a way back from what comes next (I6)."""
+    world = its_record_is_lost(made())
+    world.settle()
+    assert (world.stages, world.active, world.record.past_holds) == ("v1L v2A", "v2", ())
+    world.versions["v3"], world.after_it = version(cart="/cart"), ONCE
+    world.settle()
+    world.active, world.finds = "v3", {PRE: GOOD, POST: BAD}
+    world.settle()
+    assert (world.stages[-7:], world.active) == ("v2A v3C", "v2")
 
 
 def test_nothing_is_promoted_before_the_ledger_of_a_lost_record_was_read() -> None:
