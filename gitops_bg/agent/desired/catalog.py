@@ -308,12 +308,14 @@ class Catalog:
     def memory_of(self, group: GroupKey, record: GroupRecord) -> LedgerMemory | None:
         """What the ledger knows of a group whose record is lost, or began without it, once it has what this agent
         decided by that record; None where nobody asks, or nobody can tell. Raises as ``Repository.memory``.
+
+        As long as the group takes over from a former name, that is what the ledger knows of that one.
         """
-        branch = self._repository.settings.state_branch
+        branch, about = self._repository.settings.state_branch, replace(group, name=record.succeeds or group.name)
         is_unknown = bool(self.ledger_trouble or self._repository.unread_branch(branch)) or not self.seen
-        if is_unknown or not _is_lost(record) or self.waits_to_tell(group):
+        if is_unknown or not _is_lost(record) or self.waits_to_tell(about):
             return None
-        return self._repository.memory(group) or LedgerMemory()
+        return self._repository.memory(about) or LedgerMemory()
 
     def refused(self, group: GroupKey) -> str:
         """Why main takes no commit about a group, nor, where that is refused as well, its branch; or empty."""

@@ -42,10 +42,10 @@ def not_left(world: GroupWorld, version: str) -> GateResult | None:
 
 
 def ledger_read(world: GroupWorld, version: str) -> GateResult | None:
-    """Shut where the record is lost, and nobody has read the ledger yet, which says what is on hold."""
+    """Shut where the record began while nobody could read the ledger, which says what is on hold."""
     if not world.record.unrecalled:
         return None
-    reason = f"the record is lost, and nobody has read the ledger yet, which may have a hold on {version}"
+    reason = f"nobody has read the ledger yet, which may have a hold on {version}"
     remedy = "the agent tries again by itself; the condition GitReachable says what keeps it from Git"
     return GateResult(GateKind.HOLD, open=False, reason=reason, remedy=remedy)
 

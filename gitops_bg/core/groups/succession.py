@@ -22,10 +22,12 @@ from gitops_bg.core.model.version import GroupKey
 
 
 def succeed(world: GroupWorld) -> GroupWorld:
-    """Begin with what the former name of the group remembers, and forget that name once nothing of it is left."""
+    """Begin with what the former name of the group remembers, and forget that name once nothing of it is left, and what
+    its ledger has on hold is known.
+    """
     if world.record.succeeds:
         is_there = any(each.name == world.record.succeeds for each in world.observed.formers)
-        return world if is_there else world.with_record(succeeds="")
+        return world if is_there or world.record.unrecalled else world.with_record(succeeds="")
     former = _to_succeed(world)
     if former is None or former.unreadable:
         return world
@@ -51,9 +53,11 @@ def succeed(world: GroupWorld) -> GroupWorld:
         late=was.late,
         succeeds=former.name,
         epoch=world.record.epoch,
+        unrecalled=was.unrecalled or not was.epoch,
     )
     said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"
-    return replace(world, record=record).noting(Event.TAKEN_OVER, reason=said)
+    observed = replace(world.observed, memory=None)  # That of the new name: the one of the former is read from now on.
+    return replace(world, record=record, observed=observed).noting(Event.TAKEN_OVER, reason=said)
 
 
 def why_not_succeeded(world: GroupWorld) -> str:
@@ -77,13 +81,13 @@ def _to_succeed(world: GroupWorld) -> FormerGroup | None:
 
 def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:
     """What is left to take over from the former name; nothing else is written before. Its ReleaseGroup goes once the
-    ledger has what that one tells of it.
+    ledger has what that one tells of it, and what it has on hold is known here.
     """
     former = next((each for each in world.observed.formers if each.name == world.record.succeeds), None)
     if former is None:
         return ()
     was = former.record
-    is_told = not was.epoch or (was.orphaned and not was.ledger)
+    is_told = (not was.epoch or (was.orphaned and not was.ledger)) and not world.record.unrecalled
     return tuple(_objects(former)) or ((DeleteGroup(former.name),) if is_told else ())
 
 

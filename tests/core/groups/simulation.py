@@ -49,7 +49,7 @@ from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.main import MainRead
@@ -98,6 +98,8 @@ class World:
     key: GroupKey = STORE
     former: GroupRecord | None = None
     """The record of the group `STORE`, whose folder left main; None where there is none."""
+    former_git: Document = field(default_factory=Document)
+    """The file of that one in the ledger."""
     former_told: list[tuple[Event, str]] = field(default_factory=list)
     """What the ledger was told of that one since."""
     damaged: bool = False
@@ -263,9 +265,13 @@ class World:
             branch=GroupBranch(self.branch, "b" * 40, "v1", is_own=True) if self.branch else None,
             pull=self.pull,
             ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence) if self.reads_ledger else None,
-            memory=self.git.memory if self.reads_ledger and _is_lost(self.record) else None,
+            memory=self._memory(self.former_git if self.record.succeeds else self.git, self.record),
             requests=tuple(self.requests),
         )
+
+    def _memory(self, file: Document, record: GroupRecord) -> LedgerMemory | None:
+        """What the ledger knows, where it is asked, and the agent has read it."""
+        return file.memory if self.reads_ledger and _is_lost(record) else None
 
     def _former(
         self, record: GroupRecord, services: dict[str, StableService], routes: dict[str, LiveRoute]
@@ -280,7 +286,7 @@ class World:
         """Somebody gives the folder another name in one commit."""
         self.key, self.former = GroupKey(STORE.namespace, name), self.record
         self.formers_own, self.record, self.there = {*self.routes, *self.services}, GroupRecord(), False
-        self.git = Document()
+        self.former_git, self.git = self.git, Document()
 
     def lose_record(self) -> None:
         """Somebody deletes the ReleaseGroup. What has pods keeps them."""
@@ -383,10 +389,12 @@ class World:
         """Have the ledger take what the former name tells of itself; whether there was anything."""
         if self.former is None or self.damaged or self.record.succeeds != STORE.name:
             return 0
-        left = LeftGroup(STORE, successor=self.key.name, taken_over=True)
+        memory = self._memory(self.former_git, self.former)
+        left = LeftGroup(STORE, successor=self.key.name, taken_over=True, memory=memory)
         told = decide_left(left, self.former, self.now).record
-        self.former_told += [(each.event, each.reason) for each in told.ledger]
-        is_new, self.former = told != self.former, replace(told, ledger=())
+        if publication(told):
+            self.former_told += [(each.event, each.reason) for each in told.ledger]
+        is_new, self.former = told != self.former, replace(told, ledger=() if publication(told) else told.ledger)
         return int(is_new)
 
     def _published(self) -> int:

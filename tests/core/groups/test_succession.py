@@ -9,15 +9,18 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.attaching import GRACE
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
+from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.ledger.ledger_file import parse, render
 from tests.core.groups.simulation import GATEWAY, STORE, Died, World, store, version
 
 PUBLIC = (ParentRef("public"),)
+ONCE = Plan((Metric("smoke", "web", count=1, failure_limit=0),))
 
 
 def promoted(**changes: object) -> World:
@@ -379,3 +382,85 @@ def test_routes_that_wait_beside_hold_up_none_that_carry_traffic() -> None:
     world.versions["v2"] = version("2b", cart="/cart /new /fresh")
     world.settle()
     assert world.ask("/fresh") == "cart-v2"
+
+
+# --- nobody has read the ledger since the former name lost its record ---
+
+
+def unread(world: World) -> World:
+    """The record is lost, the folder has another name, and the agent cannot read the ledger."""
+    world.lose_record()
+    world.reads_ledger = False
+    world.settle()
+    return renamed(world)
+
+
+def reads(world: World) -> World:
+    """The agent can read it again."""
+    world.reads_ledger = True
+    world.settle()
+    world.after(GRACE.total_seconds()).settle()
+    return world
+
+
+def stopped(**changes: object) -> World:
+    """Somebody stopped v2, which is well, before it was promoted."""
+    world = store(before=ONCE, **changes)
+    world.settle()
+    world.active = "v2"
+    world.settle()
+    world.ask_for(OperatorCommand.ABORT, reason="errors")
+    world.settle()
+    world.before = None
+    return world
+
+
+def test_nothing_is_promoted_under_the_new_name_that_the_ledger_of_the_former_one_may_have_on_hold() -> None:
+    """Found so: nobody remembered that nobody had read it, and v2 was promoted."""
+    world = unread(stopped())
+    (shut,) = [each for each in world.decide().gates if each.kind is GateKind.HOLD]
+    assert (world.stages, shut.open) == ("v1A v2C", False)
+    assert "nobody has read the ledger yet" in shut.reason
+    reads(world)
+    assert (world.stages, world.held, world.decide().phase) == ("v1A v2C", ("v2-1",), Phase.HELD)
+    assert (world.former, world.record.succeeds, world.record.unrecalled) == (None, "", False)
+    assert [event for event, _ in world.told].count(Event.TAKEN_OVER) == 1
+    assert [event for event, _ in world.former_told] == [Event.DEPLOYED, Event.CANDIDATE, Event.DELETED]
+
+
+def test_nor_where_the_former_name_remembers_nothing_yet() -> None:
+    world = stopped()
+    world.lose_record()
+    world.rename("market")
+    world.reads_ledger = False
+    world.settle()
+    assert world.stages == "v1A v2C"
+    reads(world)
+    assert (world.stages, world.held) == ("v1A v2C", ("v2-1",))
+
+
+def test_a_rollback_waits_for_no_ledger_under_the_new_name_either() -> None:
+    world = unread(promoted())
+    world.active = "v1"
+    world.settle()
+    assert (world.stages, world.ask("/cart")) == ("v1A v2C", "cart-v1")
+    assert (reads(world).stages, world.former) == ("v1A v2C", None)
+
+
+def test_a_way_back_that_the_ledger_of_the_former_name_knows_goes_on() -> None:
+    world = promoted(after_it=ONCE)
+    world.gone, world.finds[AnalysisStage.POST] = {"cart-v1"}, AnalysisPhase.FAILED
+    world.settle()
+    assert (world.stages, bool(world.record.override)) == ("v1L v2A", True)
+    world.finds.clear()
+    unread(world).gone = set()
+    assert world.stages == "v1L v2A"
+    assert (reads(world).stages, world.active, world.ask("/cart")) == ("v1A v2C", "v1", "cart-v1")
+
+
+def test_the_former_name_may_be_gone_before_its_ledger_is_read() -> None:
+    world = unread(stopped())
+    world.former, world.formers_own = None, set()
+    world.settle()
+    assert world.stages == "v1A v2C"
+    assert (reads(world).held, world.record.succeeds) == (("v2-1",), "")

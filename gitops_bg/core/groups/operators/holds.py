@@ -116,5 +116,6 @@ def try_again(world: GroupWorld, digest: str, by: str) -> GroupWorld:
     override, asked_for = world.record.override, world.digest_of(world.spec.active)
     is_back = override is not None and version_in(override.to_digest) == world.record.state.only(VersionStage.ACTIVE)
     is_over = override is not None and (override.from_digest == digest or (is_back and digest == asked_for))
-    world = lift_hold(world, digest, how=Lift.SAID_SO, reason="retried", by=by)
+    if world.record.held(digest) is not None:
+        world = lift_hold(world, digest, how=Lift.SAID_SO, reason="retried", by=by)
     return _without_override(world) if is_over else world

@@ -238,6 +238,19 @@ def test_a_retry_is_carried_out_once_and_told() -> None:
     assert [each.event for each in world.written].count(Event.RETRIED) == 1
 
 
+def test_a_retry_of_what_is_not_on_hold_tells_nothing() -> None:
+    """Main went back to v1, and so passed the hold over: nothing is tried again that nobody asks for."""
+    world = live_and_bad()
+    world.takes_commits = True
+    world.settle()
+    assert (world.stages, world.active, world.held) == ("v1A v2C", "v1", ())
+    before = world.record.past_holds
+    world.told.clear()
+    retries(world)
+    world.settle()
+    assert (world.told, world.record.past_holds, world.record.operator.retry) == ([], before, 1)
+
+
 def test_a_suspended_group_tries_nothing_again_until_that_is_over() -> None:
     world = measured_bad()
     world.settle()
@@ -811,11 +824,21 @@ def test_nothing_is_promoted_before_the_ledger_of_a_lost_record_was_read() -> No
     world.reads_ledger = False
     decision = world.settle()
     (gate,) = [each for each in decision.gates if each.kind is GateKind.HOLD]
-    assert gate.reason == ("the record is lost, and nobody has read the ledger yet, which may have a hold on v2")
+    assert gate.reason == ("nobody has read the ledger yet, which may have a hold on v2")
     assert (world.stages, gate.open) == ("v1A v2C", False)
     world.reads_ledger = True
     world.settle()
     assert (world.stages, world.held) == ("v1A v2C", ("v2-1",))
+
+
+def test_a_new_group_is_not_said_to_have_lost_its_record() -> None:
+    world = at_rest(reads_ledger=False)
+    world.active = "v2"
+    (shut,) = [each for each in world.settle().gates if not each.open]
+    assert (shut.kind, shut.reason) == (GateKind.HOLD, "nobody has read the ledger yet, which may have a hold on v2")
+    world.reads_ledger = True
+    world.settle()
+    assert world.stages == "v1L v2A"
 
 
 def test_a_lost_record_stands_in_no_way_back_while_nobody_can_read_the_ledger() -> None:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.version import GroupKey
+from tests.integration.repo.ledger.test_group_ledger import batch, entry
+from tests.support.git.remote import GitRemote
 from tests.support.groups import Store
 from tests.support.scenario import STATE_BRANCH, Scenario
 from tests.support.waiting import eventually
@@ -89,3 +96,17 @@ def test_what_others_wrote_or_set_back_is_said_of_the_group_moves_nothing_and_is
     store.activate("v2")
     store.wait("v1L v2A")
     eventually(lambda: store.condition("LedgerTrusted")["reason"] == "Trusted", what="the next event mends it")
+
+
+@pytest.mark.parametrize(("former", "serving"), [("store", "v2"), ("", "")])
+def test_what_the_ledger_knows_of_a_former_name_is_read_as_long_as_that_is_taken_over(
+    catalog: Catalog, remote: GitRemote, former: str, serving: str
+) -> None:
+    remote.commit("Begin")
+    remote.push()
+    catalog.refresh()
+    catalog.repository.publish({GroupKey("shop", "store"): batch(entry(1))})
+    catalog.refresh()
+    memory = catalog.memory_of(GroupKey("shop", "market"), GroupRecord(succeeds=former, unrecalled=True))
+    assert memory is not None
+    assert memory.serving == serving
