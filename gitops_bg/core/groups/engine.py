@@ -104,12 +104,18 @@ def decide_group(
     return decision if observed.foreign else learnt(desired, saved, decision)
 
 
-def _remembering(world: GroupWorld) -> GroupRecord:
-    """The record, begun, and with what the ledger knows of a former life, once that can be read."""
-    record, memory = world.record, world.observed.memory
-    if not record.epoch:
-        record = begun(record, world.observed.uid, world.spec.retry, world.observed.requests)
-    return recalled(record, memory) if memory is not None else record
+def _begun(world: GroupWorld) -> GroupWorld:
+    """The group with a record that has begun."""
+    record = world.record
+    if record.epoch:
+        return world
+    return replace(world, record=begun(record, world.observed.uid, world.spec.retry, world.observed.requests))
+
+
+def _recalled(world: GroupWorld) -> GroupWorld:
+    """The group with what the ledger knows of a former life, once that can be read."""
+    memory = world.observed.memory
+    return replace(world, record=recalled(world.record, memory)) if memory is not None else world
 
 
 def _at_rest(desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord) -> GroupDecision:
@@ -129,11 +135,14 @@ def _decided(
         return GroupDecision((ApplyGroup(),), record, standing_of(world).phase, conditions_of(world))
     if record.succeeds and not desired.main.counts:
         return _at_rest(desired, observed, record)  # Whether the former name is gone, only a main that counts says.
-    world = succeed(replace(world, record=_remembering(world)))
+    new = _begun(world)
+    world = succeed(_recalled(new))
     if actions := taking_over(world):
         return GroupDecision(actions, world.record, standing_of(world).phase, conditions_of(world))
-    if unknown := why_not_succeeded(world) or why_unknown(world):
-        return GroupDecision((), record, Phase.DEGRADED, conditions_of_lost(unknown))
+    unreadable = why_not_succeeded(world)
+    if unknown := unreadable or why_unknown(world):
+        kept = record if unreadable else new.record  # What is asked for from now on is not answered yet.
+        return GroupDecision((), kept, Phase.DEGRADED, conditions_of_lost(unknown))
     for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))

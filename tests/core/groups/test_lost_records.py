@@ -8,6 +8,9 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState, VersionState
 from tests.core.groups.simulation import GATEWAY, World, store, version
 
@@ -104,7 +107,7 @@ def test_nothing_is_changed_while_no_ledger_says_which_version_serves(reads: boo
         Phase.DEGRADED,
         (),
         before,
-        GroupRecord(),
+        GroupRecord(epoch="another", unrecalled=True),
     )
     why = "the ledger does not say which of them is active" if reads else "nobody has read the ledger yet"
     assert said(world) == (
@@ -114,6 +117,25 @@ def test_nothing_is_changed_while_no_ledger_says_which_version_serves(reads: boo
     world.reads_ledger, world.git = True, git
     world.settle()
     assert (said(world), world.stages, world.services) == ("", "v1L v2A", before)
+
+
+def test_what_somebody_asks_for_while_nothing_is_known_is_done_once_it_is() -> None:
+    """Found so: each pass began the record anew, and counted as answered what had been asked for by then."""
+    world = late(gateway=None)
+    world.ask_for(OperatorCommand.ABORT, about=("v1",), live="v1")
+    world.settle()
+    lost(world).reads_ledger = False
+    world.retry = Retry("v2-2", 1, "ada")
+    world.settle()
+    world.ask_for(OperatorCommand.ABORT, about=("v2",), live="v2", reason="errors")
+    world.retry = Retry("v2-2", 2, "ada")
+    world.settle()
+    world.reads_ledger = True
+    world.step()
+    assert (world.record.operator.answered, world.record.operator.retry) == (("r0", "r1"), 2)
+    world.settle()
+    assert (world.stages, world.services["cart"], world.held) == ("v1A v2C", "cart-v1", ())
+    assert (Event.ABORTED, "errors") in world.told
 
 
 @pytest.mark.parametrize(("remedy", "stages"), [("the folder leaves main", "v1L v2A"), ("active: v1", "v1A v2C")])
