@@ -120,6 +120,15 @@ def test_is_over_with_an_abort_and_a_retry_measures():
     assert world.record.run(PRE).phase is AnalysisPhase.RUNNING
 
 
+def test_is_over_with_a_retry_of_what_is_on_its_way():
+    """It is a new rollout with empty analysis state (DESIGN §4)."""
+    world = analysing(manual(), pre=PLAN)
+    in_full(world)
+    retry(world)
+    assert world.record.run(PRE).phase is AnalysisPhase.RUNNING
+    assert [one.id.rollout for one in world.decide().measurements] == [world.record.numbered(2).rollout]
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_with_nothing_on_its_way_it_ends_the_analysis_of_what_serves(state):
     world = analysing(post=PLAN)
