@@ -26,6 +26,8 @@ class Answer(NamedTuple):
     version: str
     status: int
     by: str
+    answered: float = 0.0
+    """When the answer was there: of two requests that were under way at once nobody knows which was first."""
 
 
 class Load:
@@ -49,7 +51,7 @@ class Load:
         headers = {"X-Version": version} if version else {}
         answer = pool.request("GET", self.url + path, headers=headers, timeout=20)
         labels = answer.json()["labels"] if answer.status == 200 else {}
-        return Answer(sent, path, version, answer.status, labels.get(self.label, ""))
+        return Answer(sent, path, version, answer.status, labels.get(self.label, ""), time.monotonic())
 
     def _use(self) -> None:
         with urllib3.PoolManager(retries=False) as pool:
