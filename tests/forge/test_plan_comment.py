@@ -40,7 +40,7 @@ def test_a_plan_is_one_comment_that_the_next_plan_replaces(world: World, tmp_pat
     token = tmp_path / "token"
     token.write_text(f"{world.token('agent')}\n")
     asked = ("--comment", address(world, number), "--forge-token-file", str(token))
-    assert "have something to do" in plan(tmp_path, *asked).stdout, "and it prints as it is asked to"
+    assert "with something to do" in plan(tmp_path, *asked).stdout, "and it prints as it is asked to"
     question, first = world.comments(number)
     assert question == "is it ready?"
     assert first.startswith("<!-- gitops-bg plan -->\n### gitops-bg plan at <code>")

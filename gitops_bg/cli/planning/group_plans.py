@@ -39,20 +39,20 @@ def plans_of_groups(session: Session, namespace: str) -> tuple[PlannedGroup, ...
     errors of a repository that cannot be read.
     """
     catalog = session.catalog([namespace] if namespace else [], of_groups=True)
-    groups = GroupCluster(session.cluster.client, session.follows.annotations)
-    looks = _Looks(session, catalog, groups)
-    known = catalog.reading.groups.keys() | groups.live([namespace] if namespace else [])
+    ours = GroupCluster(session.cluster.client, session.follows.annotations)
+    looks = _Looks(session, catalog)
+    known = catalog.reading.groups.keys() | ours.live([namespace] if namespace else [])
     return tuple(looks.plan(group) for group in sorted(known))
 
 
 class _Looks:
     """Looks at one group after the other."""
 
-    def __init__(self, session: Session, catalog: Catalog, groups: GroupCluster) -> None:
+    def __init__(self, session: Session, catalog: Catalog) -> None:
         self._session = session
         self._catalog = catalog
-        self._groups = groups
-        self._gatherer = GroupGatherer(catalog, session.cluster, groups)
+        self._groups = GroupCluster(session.cluster.client, {})
+        self._gatherer = GroupGatherer(catalog, session.cluster, self._groups)
 
     def plan(self, group: GroupKey) -> PlannedGroup:
         """Return the plan of one."""

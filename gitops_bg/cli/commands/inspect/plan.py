@@ -175,7 +175,7 @@ def _show(output: Output, found: Plan, before: Plan | None) -> None:
         output.show(drawn_plan(group))
     if before is None:
         busy = sum(bool(each.actions) for each in found.shown.subjects)
-        said = f"of {counted(found.outcomes)}, {busy} have something to do at commit {found.commit[:10]}"
+        said = f"{counted(found.outcomes)} at commit {found.commit[:10]}: {busy} with something to do"
     else:
         between = f"from {before.commit[:10]} to {found.commit[:10]}"
         said = f"{counted(found.outcomes)} would change {between}, {found.unchanged} would not"
