@@ -4,7 +4,7 @@ Traffic says what served: each Service of a service's own name follows a member,
 Services follow several versions, the group's HTTPRoutes say which of them serves; where there are none, the ledger.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.routes.attaching import attached_at
@@ -59,10 +59,14 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
     return overtaken if agree and not is_on_its_way else frozenset()
 
 
-def reached_in_part(world: GroupWorld) -> frozenset[str]:
-    """The versions that some requests reach: of those that do not serve, the one to which they were moving."""
-    reached = {member for _, member in _services_that_follow(world)} | _led_to(world)
-    return frozenset(member.rpartition("-")[2] for member in reached)
+def reached_members(world: GroupWorld) -> frozenset[str]:
+    """The members that some requests reach: those that serve, and those to which requests were moving."""
+    return frozenset(member for _, member in _services_that_follow(world)) | _led_to(world)
+
+
+def versions_of(members: Iterable[str]) -> tuple[str, ...]:
+    """The versions of members, by their names."""
+    return tuple(sorted({member.rpartition("-")[2] for member in members}))
 
 
 def _its_own(world: GroupWorld, version: str) -> frozenset[str]:

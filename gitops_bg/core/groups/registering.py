@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredService, DesiredVersion
 from gitops_bg.core.groups.lifecycle import add_service, delete, promote, remove_service
-from gitops_bg.core.groups.lost_record import inherited, is_lost, never_promoted, newest_followed, reached_in_part
+from gitops_bg.core.groups.lost_record import (
+    inherited,
+    is_lost,
+    never_promoted,
+    newest_followed,
+    reached_members,
+    versions_of,
+)
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupState,
@@ -174,10 +181,14 @@ def _brings(world: GroupWorld, version: str) -> str:
 def _without_interrupted_move(world: GroupWorld) -> GroupWorld:
     """Take back the promotion during which the record was lost: requests are with its target in part, and go back to
     pods that answer, or on, as those of any other (`transition.follow_active`).
+
+    Pods whose folder has left main meanwhile stay until nothing leads to them any more.
     """
-    state = world.record.state
-    reached = reached_in_part(world)
-    target = next((each for each in state.at(VersionStage.CANDIDATE) if each in reached), "")
+    state, reached = world.record.state, reached_members(world)
+    gone = versions_of(reached - {member_name(each.service, each.initial_version) for each in state.endpoints})
+    if gone:
+        world = world.with_record(leaving=gone, left_at=world.now, left=gone)
+    target = next((each for each in state.at(VersionStage.CANDIDATE) if each in versions_of(reached)), "")
     if not target:
         return world
     back = Transition(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState, VersionState
-from tests.core.groups.simulation import GATEWAY, World, store, version
+from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
 def late(**changes: object) -> World:
@@ -203,3 +204,25 @@ def test_another_version_header_makes_no_candidate_one_that_requests_reach() -> 
     world.settle()
     assert world.stages.endswith("v2A v3C")
     assert not any("lost while requests moved" in said for _, said in world.told)
+
+
+LEFT = {"the folder of v2": {}, "that of its cart": {"v2": version("3", auth="/auth")}}
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_pods_that_requests_were_moving_to_stay_although_their_folder_has_left_main(left: str) -> None:
+    """Found by exploration: they were deleted, and the Gateway led requests there (I1)."""
+    world = store()
+    world.versions["v2"] = version("2", cart="/cart", auth="/auth")
+    world.settle()
+    world.active = "v2"
+    while world.ask("/cart") != "cart-v2":
+        with suppress(Died):
+            world.step(1)
+    lost(world).active, world.versions = "v1", {"v1": world.versions["v1"], **LEFT[left]}
+    for _ in range(2):  # The ReleaseGroup is made anew, then its record.
+        with suppress(Died):
+            world.step(1)
+    assert (world.ask("/cart"), member_state(world.record, "cart", "v2")) == ("cart-v2", MemberState.RUNNING)
+    world.settle()
+    assert (world.stages[:3], world.services["cart"], world.record.leaving) == ("v1A", "cart-v1", ())

@@ -24,7 +24,6 @@ from tests.core.groups.simulation import GATEWAY
 from tests.exploration.groups import promises
 from tests.exploration.groups.passes import (
     FOLDERS,
-    MEMBERS,
     NOTHING,
     OPENS,
     Outcome,
@@ -35,7 +34,7 @@ from tests.exploration.groups.passes import (
     is_own,
     moved_back,
     route_of,
-    runs,
+    running,
     served,
 )
 from tests.exploration.groups.world import (
@@ -235,8 +234,7 @@ class Life(Resting[State]):
         if (name in cluster.failing) is not up:
             return None
         failing = cluster.failing - {name} if up else cluster.failing | {name}
-        record = self.record(state)
-        is_up = up and (runs(record, name) or not record.state.versions)  # Where it is lost, what runs stays.
+        is_up = up and name in running(self.record(state), cluster.up | {name})
         alive = cluster.up | {name} if is_up else cluster.up - {name}
         return self.with_cluster(state, cluster._replace(failing=failing, up=alive))
 
@@ -262,8 +260,7 @@ class Life(Resting[State]):
     def come_up(self, state: State) -> State | None:
         """The pods of all members that run and do not fail are there."""
         cluster = self.cluster(state)
-        record = self.record(state)
-        up = frozenset(name for name in MEMBERS if runs(record, name) and name not in cluster.failing)
+        up = running(self.record(state), cluster.up) - cluster.failing
         return None if up == cluster.up else self.with_cluster(state, cluster._replace(up=up))
 
     def follow(self, state: State, service: str, member: str) -> State | None:
@@ -437,9 +434,9 @@ class Life(Resting[State]):
         promises.saved(before, after, newest, self.head_of(state, who), cluster)
         promises.answered(before, after, self.head_of(state, who), answered)
         if not self.rules.second:  # A second agent may not have read yet what the ledger has.
-            promises.recalled(before, after, self.git(state).ledger, self.head_of(state, who))
+            promises.recalled(before, after, self.git(state).ledger, self.head_of(state, who), cluster)
         left = tuple(each for each in cluster.requests if each not in answered)
-        up = frozenset(name for name in cluster.up if runs(after, name))
+        up = cluster.up & running(after, cluster.up)
         promises.taken_away(cluster, cluster.up - up)
         return self.with_cluster(state._replace(record=outcome.record), cluster._replace(up=up, requests=left))
 
@@ -516,7 +513,9 @@ class Life(Resting[State]):
         if self.git(state).protected and not self._is_outdated(state):
             state = self.with_git(state, protected=False)
         if cluster.failing or cluster.gateway != "takes" or not cluster.knows_routes:
-            state = self.with_cluster(state, cluster._replace(failing=frozenset(), knows_routes=True))
+            for name in sorted(cluster.failing):
+                state = self.pods(state, name, up=True) or state
+            state = self.with_cluster(state, self.cluster(state)._replace(knows_routes=True))
             state = self.come_up(state) or state
             state = self.gateway(state, "takes") or state
         return state

@@ -278,11 +278,18 @@ def runs(record: GroupRecord, name: str) -> bool:
     return member_state(record, service, initial) in RUNS
 
 
+def running(record: GroupRecord, up: frozenset[str]) -> frozenset[str]:
+    """The members that run, where these have pods: a record that knows no version yet stops nobody, and starts nobody
+    (`GroupReconciler.member_state`).
+    """
+    return frozenset(name for name in MEMBERS if runs(record, name)) if record.state.versions else up
+
+
 def member(name: str, up: frozenset[str], record: GroupRecord) -> Member:
     """A member as its agent shows it."""
     if name not in up:
         return Member(reason="has no available pod")
-    return Member(runs(record, name), available=True, ports=frozenset({80}))
+    return Member(name in running(record, up), available=True, ports=frozenset({80}))
 
 
 # --- what a write changes -----------------------------------------------------------------------------------

@@ -235,14 +235,19 @@ def answered(before: GroupRecord, after: GroupRecord, known: Commit, requests: t
                 raise broken(f"somebody aborted {version}, which serves on")
 
 
-def recalled(before: GroupRecord, after: GroupRecord, ledger: Document, known: Commit) -> None:
-    """What the ledger has on hold stays so where a record is made anew."""
+def recalled(before: GroupRecord, after: GroupRecord, ledger: Document, known: Commit, cluster: Cluster) -> None:
+    """What the ledger has on hold stays so where a record is made anew; unless main names it, and it serves, although
+    the ledger does not say so: it came to serve since, or nothing serves any more, and main alone is enough.
+    """
     if after.unrecalled or not (before.unrecalled or not before.epoch):
         return
+    followed = {member.rpartition("-")[2] for _, member in cluster.services}
     for hold in ledger.state.holds:
         version = version_in(hold.digest)
         is_said = version != known.active or hold.digest != content_of(known, version)
-        if not is_said and after.held(hold.digest) is None:
+        is_found = version == after.state.only(ACTIVE) != ledger.memory.serving
+        serves = is_found and (version in followed or not followed)
+        if not (is_said or serves) and after.held(hold.digest) is None:
             raise broken(f"{version} was on hold, as the ledger says, and is not any more, since the record was lost")
 
 
