@@ -22,6 +22,9 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 GRACE = 8.0
 """Seconds that a process has to end by itself: less than the ten of its pod (`terminationGracePeriodSeconds`)."""
 
+_RESERVE = 1.0
+"""Seconds after `GRACE` after which the process is ended from outside Python, should no thread of it get to run."""
+
 _NUDGE = 0.05
 """Seconds between two signals to a main thread that has not noticed the first yet."""
 
@@ -93,7 +96,10 @@ class Stopping:
         """Bound the time that the process still has, once: not even a deadlock may keep it."""
         if not self._is_limited:
             self._is_limited = True
-            faulthandler.dump_traceback_later(GRACE, exit=True, file=2)
+            ending = threading.Timer(GRACE, _end)
+            ending.daemon = True
+            ending.start()
+            faulthandler.dump_traceback_later(GRACE + _RESERVE, exit=True, file=2)
 
     def _until_noticed(self, number: int) -> None:
         """Send the signal to the main thread again and again, until its handler has run or something can be asked."""
@@ -102,6 +108,17 @@ class Stopping:
             time.sleep(_NUDGE)
             with contextlib.suppress(OSError):
                 signal.pthread_kill(self._main, number)
+
+
+def _end() -> None:
+    """Say what each thread does, and end the process.
+
+    While this thread runs no other does, so that their frames stay as they are: `dump_traceback_later` reads those of
+    threads that run, and may crash before it has said anything.
+    """
+    os.write(2, f"Timeout: the process has not ended by itself in {GRACE:g} s\n".encode())
+    faulthandler.dump_traceback(file=2)
+    os._exit(1)
 
 
 @contextmanager

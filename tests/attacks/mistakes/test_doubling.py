@@ -55,6 +55,8 @@ MOST = 8.0
 """How many times as long four times the file may take: 16 where the time grows with the square of its size."""
 NOISE = 0.02
 """Seconds that another process costs this one, by the caches of the core that they share."""
+TRIES = 4
+"""How often it is measured at most: a busy machine slows one measurement, a square law each."""
 
 WEB = AppKey("shop", "web")
 _POLICIES = tuple(
@@ -122,11 +124,11 @@ ALL = {
 }
 
 
-def _seconds(reader: Callable[[bytes], object], data: bytes) -> float:
+def _seconds(reader: Callable[[bytes], object], data: bytes, attempt: int) -> float:
     """What it takes at best: another process may have the core in between."""
     took = []
     for number in range(2):
-        fresh = data + b"\n" * number  # what is remembered of a file does not count
+        fresh = data + b"\n" * (2 * attempt + number)  # what is remembered of a file does not count
         begun = time.thread_time()
         reader(fresh)
         took.append(time.thread_time() - begun)
@@ -146,8 +148,13 @@ def without_collections() -> Iterator[None]:
 def test_a_file_four_times_as_long_takes_about_four_times_as_long_to_read(name: str) -> None:
     reader, shape = ALL[name]
     reader(shape(SMALL).encode())  # what is made at the first use
-    small, large = (_seconds(reader, shape(size).encode()) for size in (SMALL, LARGE))
-    assert large < MOST * small + NOISE, f"{small:.3f} s, and {large:.3f} s for four times the file"
+    measured = []
+    for attempt in range(TRIES):
+        small, large = (_seconds(reader, shape(size).encode(), attempt) for size in (SMALL, LARGE))
+        if large < MOST * small + NOISE:
+            return
+        measured.append(f"{small:.3f} s, and {large:.3f} s for four times the file")
+    pytest.fail("; ".join(measured))
 
 
 @pytest.mark.parametrize("path", PLACES)
