@@ -7,7 +7,8 @@ promotion: all lead only to a version that served before and that nothing speaks
 from dataclasses import dataclass
 
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.record import Delivery, Lift, Record
+from gitops_bg.core.model.record import Delivery, Record
+from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import Version
 
 
@@ -38,7 +39,7 @@ def may_return_without_gates(record: Record, version: Version, *, by_name: bool 
 def speaks_against(record: Delivery, digest: str, *, by_name: bool = False) -> WayBack:
     """What speaks against going back to a version that served, of an app or a release group; see above."""
     objection = record.objection(digest)
-    if objection is None or (by_name and objection.lifted in (Lift.SAID_SO, Lift.NAMED)):
+    if objection is None or (by_name and objection.lifted in (Says.CLEARED, Says.NAMED)):
         return OPEN
     if objection.lifted is None:
         return WayBack(f"is on hold ({objection.cause}): {objection.reason}")

@@ -13,8 +13,9 @@ from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of, off
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
-from gitops_bg.core.model.record import AskedMerge, Cause, Hold, Override
+from gitops_bg.core.model.record import AskedMerge, Override
 from gitops_bg.core.model.spec import PromoteVia, Suspension
+from gitops_bg.core.model.statements import Cause, Hold
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from gitops_bg.forge.heard import Asks

@@ -23,9 +23,11 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricR
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.record import Hold, LastRead, Record, Routing
+from gitops_bg.core.model.record import LastRead, Record, Routing
 from gitops_bg.core.model.spec import Strategy
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
+from tests.core.records import statements_of
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -172,7 +174,7 @@ def test_a_candidate_that_is_not_wanted_any_more_is_none(changed: Version, said:
 
 def test_a_version_says_that_it_failed_and_why_it_is_on_hold() -> None:
     failed = replace(NEXT, failure="ProgressDeadlineExceeded")
-    branch = of_version(failed, holds=(Hold(NEXT.digest, "it burned", NOW),))
+    branch = of_version(failed, statements=statements_of(Hold(NEXT.digest, "it burned", NOW)))
     assert branch.info == "preview, on hold: it burned, failed: ProgressDeadlineExceeded, of c8"
     assert branch.children[0].status == "Degraded"
 

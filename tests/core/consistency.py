@@ -25,7 +25,6 @@ def contradictions(world: World) -> Iterator[str]:
         ("two versions of one number", [version.number for version in record.versions]),
         ("two versions of one digest", [version.digest for version in record.versions]),
         ("two active versions", [1 for version in record.versions if version.stage is Stage.ACTIVE]),
-        ("two holds on one digest", [hold.digest for hold in record.holds]),
         ("two ReplicaSets of one name", [view.name for view in world.observed.replica_sets]),
     ):
         if len(found) != len(set(found)):

@@ -1,9 +1,12 @@
 """Records as tables write them: each field by its name, whichever part of the record it is in."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
+from itertools import chain
 from typing import Any
 
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.statements import Hold, Says, Statement, Statements
 from gitops_bg.spec.codec import to_json
 
 OWN = "record"
@@ -25,9 +28,22 @@ def places() -> dict[str, tuple[str, str]]:
 PLACES = places()
 
 
-def record_of(**values: Any) -> Record:
+def statements_of(*holds: Hold) -> Statements:
+    """What was said where these are the holds, those that were lifted with the answer."""
+    return tuple(chain.from_iterable(map(_statements, holds)))
+
+
+def _statements(hold: Hold) -> Iterator[Statement]:
+    said = Statement(hold.digest, Says.REFUSED, hold.since, hold.cause, hold.reason)
+    yield replace(said, awaits=hold.awaits, sequence=hold.sequence)
+    if hold.lifted:
+        yield Statement(hold.digest, hold.lifted, hold.since)
+
+
+def record_of(*, holds: Iterable[Hold] = (), past_holds: Iterable[Hold] = (), **values: Any) -> Record:
     """A record with these values."""
-    record = Record()
+    past = (replace(each, lifted=each.lifted or Says.PASSED_OVER) for each in past_holds)
+    record = Record(statements=statements_of(*past, *holds))
     for said, value in values.items():
         owner, name = PLACES.get(said, (OWN, said))
         part = record if owner == OWN else getattr(record, owner)

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.record import Hold
-from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, world
+from tests.core.worlds import active, candidate, legacy, pods, world
 
 IMPOSSIBLE = {
     "more pods are available than there are": (
@@ -23,12 +22,6 @@ IMPOSSIBLE = {
     "no digest": (
         lambda: world(active(1), candidate(2, snapshot=replace(candidate(2).snapshot, digest=""))),
         "version 2 has no digest",
-    ),
-    "one digest held twice": (
-        lambda: world(
-            active(1), candidate(2), record={"holds": (Hold(digest(2), "a", NOW), Hold(digest(2), "b", NOW))}
-        ),
-        "two holds on one digest",
     ),
     "one name twice": (lambda: world(active(1), sets=(pods(1), pods(1))), "two ReplicaSets of one name"),
     "a number beyond the last": (lambda: world(active(2), record={"last_version": 1}), "the last version is 1"),

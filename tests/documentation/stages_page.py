@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.core import engine
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.transitions.verdicts import triggers
 from tests.documentation.stages import NOWHERE, TABLE, Row

@@ -1,7 +1,7 @@
 """The table of stages is what the engine does, and docs/architecture/stages.md is what the table says."""
 
 from gitops_bg.core import engine
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.transitions.verdicts.triggers import TRIGGERS
 from tests.documentation.stages import NOWHERE, TABLE, observed, ways

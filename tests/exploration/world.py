@@ -8,7 +8,8 @@ from collections.abc import Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from gitops_bg.core.model.actions import ClusterAction, GitAction
-from gitops_bg.core.model.record import Hold, Record
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata
 
 T = TypeVar("T", bound=Hashable)
@@ -89,8 +90,7 @@ class Ledger(NamedTuple):
     last_version: int = 0
     served: tuple[str, ...] = ()
     """Digests that carried live traffic, oldest first."""
-    holds: tuple[Hold, ...] = ()
-    past_holds: tuple[Hold, ...] = ()
+    statements: Statements = ()
     primary_by: str = ""
 
 

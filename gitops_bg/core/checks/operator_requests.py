@@ -1,7 +1,7 @@
 """The target of a rollback, and whether a retry answers a hold."""
 
-from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World

@@ -19,7 +19,8 @@ from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
-from gitops_bg.core.model.record import Hold, SwitchKind
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World

@@ -5,8 +5,9 @@ the next one.
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
-from gitops_bg.core.model.record import Lift, Record, SwitchKind
+from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.spec import Strategy
+from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import Color, Version
 from gitops_bg.core.world import World
 
@@ -69,5 +70,5 @@ def is_old_tag(world: World, candidate: Version) -> bool:
     `retry`.
     """
     objection = world.record.objection(candidate.digest)
-    said_so = objection is not None and objection.lifted is Lift.SAID_SO
+    said_so = objection is not None and objection.lifted is Says.CLEARED
     return candidate.was_active and not said_so

@@ -25,7 +25,8 @@ from gitops_bg.core.model.analysis.runs import (
 from gitops_bg.core.model.analysis.runs import due as due_of
 from gitops_bg.core.model.analysis.runs import moments as moments_of
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.statements import Cause
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 

@@ -7,7 +7,8 @@ fact goes only once live traffic has come to the digest again (decision 16).
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.git.looks import Awaited
-from gitops_bg.core.model.record import Cause, Delivery, Event, Hold, Lift
+from gitops_bg.core.model.record import Delivery, Event
+from gitops_bg.core.model.statements import Cause, Says, Statement
 
 
 def was_lifted_since(record: Delivery, run: AnalysisRun) -> bool:
@@ -34,17 +35,18 @@ def put_hold(
     record = world.record
     if record.held(digest) is not None:
         return world
-    hold = Hold(digest, reason, world.now, cause, awaits=awaits, sequence=record.sequence + 1)
-    world, commit = with_record(world, record.with_hold(hold)), world.desired.commit if event is Event.HELD else ""
+    commit = world.desired.commit if event is Event.HELD else ""
+    refusal = Statement(digest, Says.REFUSED, world.now, cause, reason, by, commit, awaits, record.sequence + 1)
+    world = with_record(world, record.saying(refusal))
     return world.noting_of(event, digest, reason=reason, by=by, commit=commit)
 
 
-def lift_hold(world: W, digest: str, *, how: Lift, reason: str, by: str = "") -> W:
+def lift_hold(world: W, digest: str, *, how: Says, reason: str, by: str = "") -> W:
     """Lift the hold on a digest, if there is one, and note it in the ledger; the fact stays."""
     hold = world.record.objection(digest)
     if hold is None or hold.lifted is how:
         return world
-    world = with_record(world, world.record.with_lifted(digest, how))
+    world = with_record(world, world.record.saying(Statement(digest, how, world.now, reason=reason, by=by)))
     return world if hold.lifted is not None else world.noting_of(Event.HOLD_LIFTED, digest, reason=reason, by=by)
 
 
@@ -52,5 +54,5 @@ def lift_others(world: W, wanted: str, reason: str) -> W:
     """Lift every other hold where Git asks for a new version: nobody asks for the held ones any more (gitops.md §3)."""
     for hold in (*world.record.past_holds, *world.record.holds):
         if hold.digest != wanted:
-            world = lift_hold(world, hold.digest, how=Lift.PASSED_OVER, reason=reason)
+            world = lift_hold(world, hold.digest, how=Says.PASSED_OVER, reason=reason)
     return world

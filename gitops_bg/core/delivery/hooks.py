@@ -30,7 +30,8 @@ from gitops_bg.core.model.hooks import (
     satisfied,
     take,
 )
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.statements import Cause
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK

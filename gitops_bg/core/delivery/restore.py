@@ -11,6 +11,7 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import preceded
 
 D = TypeVar("D", bound=Delivery)
 
@@ -30,14 +31,10 @@ def recalled(record: D, memory: LedgerMemory) -> D:
     """The record with what the ledger knows, which may be nothing; what the record knows itself takes precedence."""
     if not record.unrecalled:
         return record
-    holds, past = (
-        tuple(replace(each, sequence=0) for each in found if record.objection(each.digest) is None)
-        for found in (memory.holds, memory.past_holds)
-    )  # Their entries were of a former life: any retry is newer.
+    before = (replace(each, sequence=0) for each in memory.statements)  # Of a former life: any retry is newer.
     return replace(
         record,
         unrecalled=False,
         rollout=max(record.rollout, memory.rollout),
-        holds=(*holds, *record.holds),
-        past_holds=(*past, *record.past_holds),
+        statements=preceded(record.statements, before),
     )

@@ -18,8 +18,9 @@ from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookRun
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.policies.facts import Verdict
-from gitops_bg.core.model.record import Cause, Event, Hold, HookState, OperatorState
+from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.statements import Cause, Hold
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, HookState, OperatorState
+from gitops_bg.core.model.record import Event, HookState, OperatorState
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.questions import answered_once
 
 

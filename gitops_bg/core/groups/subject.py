@@ -17,7 +17,7 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import HookRun, HookType
-from gitops_bg.core.model.record import Cause, Hold
+from gitops_bg.core.model.statements import Cause, Hold
 from gitops_bg.core.questions import answered_once
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST

@@ -42,8 +42,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
         left_at=was.left_at,
         left=was.left,
         deleted=was.deleted,
-        holds=tuple(replace(each, sequence=0) for each in was.holds),  # Its ledger begins anew: any retry is newer.
-        past_holds=was.past_holds,
+        statements=tuple(replace(each, sequence=0) for each in was.statements),  # A new ledger: any retry is newer.
         override=was.override,
         moves=was.moves,
         rollout=was.rollout,

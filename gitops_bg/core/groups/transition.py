@@ -32,7 +32,8 @@ from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.journal import GroupNamed
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.statements import Cause
 
 _STARTED = {
     TransitionKind.PROMOTION: Notice.PROMOTION_STARTED,

@@ -9,7 +9,7 @@ from gitops_bg.core.model.git.journal import NO_JOURNAL, Journal
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policies.facts import Policing
-from gitops_bg.core.model.record import Hold
+from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.stored import NOT_STORED
 from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
 from gitops_bg.core.text.printable import printable
@@ -90,9 +90,8 @@ class LedgerMemory:
     last_version: int = 0
     active_digests: tuple[str, ...] = ()
     """Digests that carried live traffic, in the order in which they were first promoted."""
-    holds: tuple[Hold, ...] = ()
-    past_holds: tuple[Hold, ...] = ()
-    """Lifted holds whose digests have not served since."""
+    statements: Statements = ()
+    """Who said what about a version."""
     numbers: tuple[tuple[str, int], ...] = ()
     """The numbers that digests had."""
     primary_by: str = ""

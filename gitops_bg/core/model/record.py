@@ -16,6 +16,18 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
+from gitops_bg.core.model.statements import (
+    Cause,
+    Hold,
+    Statement,
+    Statements,
+    held,
+    holds,
+    objection,
+    past_holds,
+    said,
+    without,
+)
 from gitops_bg.core.model.version import Version
 
 
@@ -100,84 +112,6 @@ class LedgerEntry:
     from_tag: str = ""
     to_tag: str = ""
     """The image tags that tell the two versions apart; empty where nothing in the images does, or nobody noted it."""
-
-
-class Cause(StrEnum):
-    """What put a hold on a digest."""
-
-    ROLLED_BACK = "rolled-back"
-    """A person moved traffic away from the digest: a revert, `rollback`."""
-    ABORTED = "aborted"
-    ANALYSIS_FAILED = "analysis-failed"
-    HOOK_REFUSED = "hook-refused"
-    PODS_FAILED = "pods-failed"
-    """Its pods failed after the switch (``core.transitions.traffic.stabilization``)."""
-    LATE = "late"
-    """Its pods did not become available in time (``progressDeadlineAbort``)."""
-    EXPIRED = "expired"
-    """Nobody promoted it in time (``expireAfterSeconds``)."""
-    TAKEN_BACK = "taken-back"
-    """Somebody reverted its promotion in Git before traffic moved."""
-    CLOSED = "closed"
-    """Somebody closed the pull request that offered it."""
-    UNKNOWN = "unknown"
-    """The ledger says one that this release does not know."""
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether the cause speaks against the version itself, and not only against promoting it at that time."""
-        return self not in (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
-
-
-class Lift(StrEnum):
-    """Why a hold no longer stops a promotion."""
-
-    PASSED_OVER = "passed-over"
-    """The target named a new version. Nobody cleared this digest: if it is named again, it is on hold again."""
-    SAID_SO = "said-so"
-    """Somebody cleared this digest: `resume`, `retry`."""
-    NAMED = "named"
-    """``primary.yaml`` names it again: a promotion, through every gate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """This digest is not to be promoted again until somebody says so.
-
-    Its badness is a fact about the digest: it stays when the hold is lifted (``Record.past_holds``), until live traffic
-    has come to it again (decision 16).
-    """
-
-    digest: str
-    reason: str
-    since: datetime
-    cause: Cause = Cause.UNKNOWN
-    lifted: Lift | None = None
-    """None while the hold is in force."""
-    awaits: Awaited | None = None
-    """Set by a decision of the agent or an operator, until main has been looked at after it."""
-    sequence: int = 0
-    """The ledger entry of the hold; 0 until it has one."""
-
-    @property
-    def why(self) -> str:
-        """Why it is on hold, for people: what happened, and the reason that its author gave.
-
-        >>> Hold("v1:3f", 'Revert "web 2"', datetime(2026, 1, 1), Cause.ROLLED_BACK).why
-        'rolled back: Revert "web 2"'
-        """
-        happened = _HAPPENED.get(self.cause, "")
-        said = not happened or self.reason.lower().startswith(happened.split()[0])
-        return self.reason if said else f"{happened}: {self.reason}"
-
-
-_HAPPENED = {
-    Cause.ROLLED_BACK: "rolled back",
-    Cause.ABORTED: "aborted",
-    Cause.TAKEN_BACK: "promotion taken back",
-    Cause.CLOSED: "pull request closed",
-}
-"""What happened, for causes whose reason is somebody's own words: the subject of a commit, an option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,10 +397,6 @@ MOST_ANSWERED = 20
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState | LastRead
 
 
-PAST_HOLDS = 100
-"""How many lifted holds a record keeps."""
-
-
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """What the records of apps and of release groups have in common: the memory of `core.delivery`."""
@@ -477,10 +407,8 @@ class Delivery:
     """The sequence number of the newest ledger entry."""
     rollout: int = 0
     """The number of the newest try to promote a version."""
-    holds: tuple[Hold, ...] = ()
-    """The holds in force."""
-    past_holds: tuple[Hold, ...] = ()
-    """Lifted holds whose digests have not served since, oldest first: no rollback leads to these digests."""
+    statements: Statements = ()
+    """Who said what about a version: holds, and what was bad, follow from it."""
     analyses: Analyses = field(default=Analyses())
     hook_state: HookState = HookState()
     outbox: Outbox = Outbox()
@@ -496,38 +424,34 @@ class Delivery:
     ledger_claimed: int = 0
     """The entry that the ledger claimed although this record never gave it out, until Git has a later one; 0: none."""
 
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """The holds in force."""
+        return holds(self.statements)
+
+    @property
+    def past_holds(self) -> tuple[Hold, ...]:
+        """Lifted holds whose digests have not served since, oldest first: no rollback leads to these digests."""
+        return past_holds(self.statements)
+
     def held(self, digest: str) -> Hold | None:
         """The hold in force on this digest, or None."""
-        return next((hold for hold in self.holds if hold.digest == digest), None)
+        return held(self.statements, digest)
 
     def objection(self, digest: str) -> Hold | None:
         """What speaks against this digest: the hold on it, or a lifted hold since which it has not served;
         else None.
         """
-        return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
+        return objection(self.statements, digest)
 
-    def with_hold(self, hold: Hold) -> Self:
-        """Return a copy with one more hold. One that does not speak against the version itself does not erase that the
-        version was bad before.
-        """
-        record = self.without_objection(hold.digest) if hold.cause.is_bad else self
-        return replace(record, holds=(*record.holds, hold))
-
-    def with_lifted(self, digest: str, how: Lift) -> Self:
-        """Return a copy in which nothing holds a digest. A cause against the version itself stays as a fact; any other
-        is gone with the hold.
-        """
-        said = [hold for hold in (*self.past_holds, *self.holds) if hold.digest == digest and hold.cause.is_bad]
-        kept = [replace(hold, lifted=how, awaits=None) for hold in said[-1:]]
-        record = self.without_objection(digest)
-        return replace(record, past_holds=(*record.past_holds, *kept)[-PAST_HOLDS:])
+    def saying(self, statement: Statement) -> Self:
+        """Return a copy with one more statement."""
+        return replace(self, statements=said(self.statements, statement))
 
     def without_objection(self, digest: str) -> Self:
         """Return a copy without anything that speaks against a digest: itself where nothing does."""
-        if self.objection(digest) is None:
-            return self
-        holds, past = (tuple(one for one in each if one.digest != digest) for each in (self.holds, self.past_holds))
-        return replace(self, holds=holds, past_holds=past)
+        statements = without(self.statements, digest)
+        return self if statements == self.statements else replace(self, statements=statements)
 
     def with_part(self, part: Part) -> Self:
         """Return a copy with ``part`` in place of the part of that type; this very record where it has that part."""
@@ -587,7 +511,7 @@ class Record(Delivery):
     def awaits_look(self) -> bool:
         """Whether a decision still waits for the first look at main that begins after it."""
         pending = self.routing.override
-        return bool(pending and pending.awaits) or any(hold.awaits for hold in self.holds)
+        return bool(pending and pending.awaits) or any(each.awaits for each in self.statements)
 
     def came_before(self, digest: str, other: str) -> bool:
         """Whether ``digest`` was first promoted before ``other``; both must have served."""

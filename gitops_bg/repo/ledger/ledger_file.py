@@ -14,7 +14,8 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
+from gitops_bg.core.model.record import LedgerEntry, Record
+from gitops_bg.core.model.statements import Cause, Hold, Says, Statement, Statements, holds
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
@@ -49,15 +50,20 @@ class SubjectState:
     last_version: int = 0
     active: VersionState | None = None
     candidate: VersionState | None = None
-    holds: tuple[Hold, ...] = ()
+    statements: Statements = ()
+    """Who said what about a version: what is on hold, and what was bad."""
     served: tuple[str, ...] = ()
     """What carried live traffic, in the order in which it was first promoted: digests of an app, versions of a group.
     """
-    past_holds: tuple[Hold, ...] = ()
     primary_by: str = ""
     """The commit that brought the ``primary.yaml`` of that time into main."""
     legacy: VersionState | None = None
     """Of a group: the version before, which is kept warm."""
+
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """The holds in force."""
+        return holds(self.statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +107,7 @@ class Document:
             state.rollout,
             state.last_version,
             state.served,
-            state.holds,
-            state.past_holds,
+            state.statements,
             numbers,
             state.primary_by,
             self._believed(state.active),
@@ -132,8 +137,7 @@ def _of_group(record: GroupRecord) -> SubjectState:
         active=active_now,
         candidate=candidate_now,
         legacy=legacy_now,
-        holds=record.holds,
-        past_holds=record.past_holds,
+        statements=record.statements,
         served=tuple(filter(None, (legacy, active))),
     )
 
@@ -146,9 +150,8 @@ def _of_app(record: Record) -> SubjectState:
         last_version=record.last_version,
         active=_version_state(active) if active else None,
         candidate=_version_state(candidates[-1]) if candidates else None,
-        holds=record.holds,
+        statements=record.statements,
         served=record.routing.activations,
-        past_holds=record.past_holds,
         primary_by=record.git.primary_by,
     )
 
@@ -172,14 +175,13 @@ def render(document: Document) -> bytes:
         "candidate": _version_json(state.candidate),
         "epoch": document.position.epoch,
         "history": [_entry_json(published) for published in document.history],
-        "holds": [_hold_json(hold) for hold in state.holds],
         "lastVersion": state.last_version,
-        "pastHolds": [_hold_json(hold) for hold in state.past_holds],
         "primaryBy": state.primary_by,
         "legacy": _version_json(state.legacy),
         "rollout": state.rollout,
         "served": list(state.served),
         "sequence": document.position.sequence,
+        "statements": [_statement_json(each) for each in state.statements],
     }
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
 
@@ -193,8 +195,7 @@ def parse(text: bytes) -> Document:
             last_version=_number(value["lastVersion"]),
             active=_version_of(value["active"]),
             candidate=_version_of(value["candidate"]),
-            holds=tuple(_hold_of(hold) for hold in value["holds"]),
-            past_holds=tuple(_hold_of(hold) for hold in value["pastHolds"]),
+            statements=tuple(filter(None, map(_statement_of, value["statements"]))),
             legacy=_version_of(value["legacy"]),
             served=tuple(_text(version) for version in value["served"]),
             primary_by=_text(value["primaryBy"]),
@@ -238,18 +239,29 @@ def _text(value: object) -> str:
     return value
 
 
-def _hold_json(hold: Hold) -> dict[str, Any]:
-    cause = "" if hold.cause is Cause.UNKNOWN else hold.cause.value
-    lifted = hold.lifted.value if hold.lifted else None
-    said = {"digest": hold.digest, "reason": hold.reason, "since": hold.since, "cause": cause, "lifted": lifted}
-    return _plain(said)
+def _statement_json(statement: Statement) -> dict[str, Any]:
+    """What another life of the record takes over: neither the entry that tells of it, nor what it awaits."""
+    return _plain(
+        {
+            "digest": statement.digest,
+            "says": statement.says,
+            "at": statement.at,
+            "cause": "" if statement.cause is Cause.UNKNOWN else statement.cause,
+            "reason": statement.reason,
+            "by": statement.by,
+            "commit": statement.commit,
+        }
+    )
 
 
-def _hold_of(value: Mapping[str, Any]) -> Hold:
-    """Parse a hold; it stays a hold even if this release does not know its cause."""
-    known = {"cause": tuple(map(str, Cause)), "lifted": tuple(map(str, Lift))}
-    kept = {key: item for key, item in value.items() if key not in known or item in known[key]}
-    return from_json(Hold, {"reason": "", "cause": Cause.UNKNOWN.value, **kept})
+def _statement_of(value: Mapping[str, Any]) -> Statement | None:
+    """Parse a statement. A refusal stays one even if this release does not know its cause; what it does not know at all
+    answers no refusal.
+    """
+    if value["says"] not in tuple(Says):
+        return None
+    is_known = value.get("cause", "") in tuple(Cause)
+    return from_json(Statement, value if is_known else {**value, "cause": Cause.UNKNOWN.value})
 
 
 def _version_json(version: VersionState | None) -> dict[str, Any] | None:

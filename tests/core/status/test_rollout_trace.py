@@ -13,7 +13,8 @@ import pytest
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.hooks import Answer, HookRun, HookType
-from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome
+from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import AppKey, Stabilization, Stage
 from gitops_bg.core.status.rollout_trace import Span, spans
 from tests.core.records import record_of

@@ -348,7 +348,7 @@ class Life(Resting[State]):
         state = self.with_cluster(state, fresh)._replace(record=self.pools.record.number(canonical(Record())))
         live = books.live if keep_pods else ""
         ledger = self.git(state).ledger
-        known = frozenset(tag_of(hold.digest) for hold in (*ledger.holds, *ledger.past_holds))
+        known = frozenset(tag_of(said.digest) for said in ledger.statements)
         books = books._replace(bad=books.bad & known, stopped=books.stopped & known)  # The rest is lost for everybody.
         return self.with_books(state, books._replace(owed=(), told=0, live=live, expect=None))
 
@@ -357,7 +357,7 @@ class Life(Resting[State]):
         if not self.cluster(state).exists or not self.record(state).epoch:
             return None
         books, ledger = self.books(state), self.git(state).ledger
-        known = frozenset(tag_of(hold.digest) for hold in (*ledger.holds, *ledger.past_holds))
+        known = frozenset(tag_of(said.digest) for said in ledger.statements)
         books = books._replace(bad=books.bad & known, stopped=books.stopped & known)
         told = ledger.sequence if ledger.epoch == self.record(state).epoch else 0  # What nobody has published is lost.
         books = books._replace(owed=(), told=told, expect=None)
@@ -412,7 +412,7 @@ class Life(Resting[State]):
     def _next_look(record: Record) -> int:
         """Its number only has to be higher than those of decisions that wait for it."""
         override = record.routing.override
-        waiting = [*(hold.awaits for hold in record.holds), *([override.awaits] if override else [])]
+        waiting = [*(said.awaits for said in record.statements), *([override.awaits] if override else [])]
         numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]  # type: ignore[attr-defined]
         return max(numbers, default=-1) + 1
 
@@ -915,7 +915,6 @@ def _told_by(actions: tuple[Action, ...], record: Record) -> Ledger:
         record.rollout,
         record.last_version,
         record.routing.activations,
-        tuple(replace(hold, since=LONG_AGO) for hold in record.holds),
-        tuple(replace(hold, since=LONG_AGO) for hold in record.past_holds),
+        tuple(replace(said, at=LONG_AGO) for said in record.statements),
         record.git.primary_by,
     )

@@ -402,8 +402,7 @@ def _memory(ledger: Ledger) -> LedgerMemory:
         ledger.rollout,
         ledger.last_version,
         ledger.served,
-        ledger.holds,
-        ledger.past_holds,
+        ledger.statements,
         primary_by=ledger.primary_by,
     )
 

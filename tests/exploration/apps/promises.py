@@ -8,7 +8,8 @@ from collections.abc import Callable
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.record import Cause, Event, LedgerEntry, Lift, Record, SwitchKind
+from gitops_bg.core.model.record import Event, LedgerEntry, Record, SwitchKind
+from gitops_bg.core.model.statements import Cause, Says, holds
 from gitops_bg.core.model.version import Stage
 from tests.exploration.apps import handover
 from tests.exploration.apps.passes import SIZE, digest, tag_of
@@ -74,7 +75,7 @@ def saved(
         and after.routing.override.to_digest == before.routing.override.to_digest
     )
     if after.routing.override and not known:
-        told = frozenset(hold.digest for hold in ledger.holds) if ledger else frozenset()
+        told = frozenset(hold.digest for hold in holds(ledger.statements)) if ledger else frozenset()
         _has_a_cause(
             after,
             before,
@@ -98,7 +99,7 @@ def saved(
         books = books._replace(expect=None)  # It failed by itself, later than somebody asked for it.
     held -= {""} if _comes_first(after) else {"", *later}
     if ledger:  # It gives these back.
-        held -= {tag_of(hold.digest) for hold in ledger.holds}
+        held -= {tag_of(hold.digest) for hold in holds(ledger.statements)}
     if held:
         mild = {tag_of(hold.digest) for hold in after.holds if hold.cause in MILD} & held - books.left
         books = books._replace(mild=books.mild - held | mild)
@@ -144,7 +145,7 @@ def _ledger_tells_what_happened(
 
 def _holds_stay(books: Books, before: Record, after: Record) -> None:
     """What an operator stopped stays on hold until somebody says otherwise, or the target passes it over."""
-    kept = {hold.digest for hold in (*after.holds, *after.past_holds) if hold.lifted in (None, Lift.PASSED_OVER)}
+    kept = {hold.digest for hold in (*after.holds, *after.past_holds) if hold.lifted in (None, Says.PASSED_OVER)}
     gone = {tag_of(hold.digest) for hold in before.holds if hold.digest not in kept and hold.cause not in MILD}
     for tag in sorted(gone & books.stopped):
         raise broken(f"the hold on {tag} is lifted, and nobody said so since it was put")

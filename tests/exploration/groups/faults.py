@@ -94,8 +94,8 @@ GROUP_FAULTS = (
     Fault(
         "a hold is lost with its record",
         "delivery.restore",
-        "for found in (memory.holds, memory.past_holds)",
-        "for found in ((), ())",
+        "        statements=preceded(record.statements, before),\n",
+        "",
         "group: on hold, and a record lost",
         3,
     ),

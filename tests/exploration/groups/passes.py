@@ -383,12 +383,8 @@ def _timed(record: GroupRecord) -> Iterator[tuple[str, Any]]:
 def as_decided_from(ledger: Document) -> Document:
     """A file of the ledger without what no decision on a group reads."""
     state = ledger.state
-    holds, past = (
-        tuple(replace(one, since=LONG_AGO, sequence=0) for one in each) for each in (state.holds, state.past_holds)
-    )
-    kept = SubjectState(
-        active=state.active, legacy=state.legacy, served=state.served[-2:], holds=holds, past_holds=past
-    )
+    statements = tuple(replace(one, at=LONG_AGO, sequence=0) for one in state.statements)
+    kept = SubjectState(active=state.active, legacy=state.legacy, served=state.served[-2:], statements=statements)
     return Document(kept, ledger.position)
 
 

@@ -24,8 +24,10 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, b
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
+from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Color, Source, Stage, Version
+from tests.core.records import statements_of
 from tests.integration.cluster.scene import Scene, snapshot, watching
 from tests.support.cluster.clusters import DEPLOY, SandboxCluster
 from tests.support.cluster.paths import collection
@@ -46,7 +48,7 @@ RECORD = Record(
     sequence=4,
     versions=(version(6, Stage.ACTIVE), version(7, Stage.CANDIDATE)),
     routing=Routing(traffic=snapshot("v6").digest),
-    holds=(Hold("v1:dead", "it burned", NOW),),
+    statements=statements_of(Hold("v1:dead", "it burned", NOW)),
     rollouts=(
         Rollout(
             6, 6, snapshot("v6").digest, NOW, waited_seconds=90, finished_at=LATER, outcome=RolloutOutcome.PROMOTED

@@ -34,7 +34,8 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.operator_requests import destination
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Event, Lift, SwitchKind
+from gitops_bg.core.model.record import Event, SwitchKind
+from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World
@@ -149,7 +150,7 @@ def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
     active = world.active
     if asked.force or version.digest == world.record.routing.traffic:
         return
-    if objection is not None and objection.lifted is not Lift.SAID_SO:
+    if objection is not None and objection.lifted is not Says.CLEARED:
         raise CommandFailed(_not_good(world, version, f"was bad ({objection.cause}): {objection.reason}"))
     if active is not None and version.number > active.number:
         raise CommandFailed(_not_good(world, version, f"is newer than v{active.number}, which serves now"))

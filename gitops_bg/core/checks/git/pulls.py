@@ -2,7 +2,7 @@
 
 from gitops_bg.core.checks.git.offers import is_promoted_elsewhere
 from gitops_bg.core.model.git.pulls import PullState, offer_of
-from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 

@@ -14,8 +14,9 @@ from gitops_bg.core.delivery.policies import PROMOTE_ALONE, of_commit, place_in_
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
-from gitops_bg.core.model.record import Cause, Record
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import OnExpire
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import read_json

@@ -9,7 +9,8 @@ from dataclasses import replace
 from gitops_bg.core.delivery.holds import lift_hold, lift_others, put_hold
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.record import Cause, Event, Lift, Override
+from gitops_bg.core.model.record import Event, Override
+from gitops_bg.core.model.statements import Cause, Says
 from gitops_bg.core.way_back import speaks_against
 
 
@@ -68,7 +69,7 @@ def _serving_all_the_same(world: GroupWorld, version: str, *, is_behind: bool) -
     """
     digest = world.digest_of(version)
     if world.spec.active == version and world.record.held(digest) is not None:
-        world = lift_hold(world, digest, how=Lift.NAMED, reason=f"group.yaml names {version}, and it serves")
+        world = lift_hold(world, digest, how=Says.NAMED, reason=f"group.yaml names {version}, and it serves")
     is_over = is_behind and world.record.held(digest) is None
     return replace(world, record=world.record.without_objection(digest)) if is_over else world
 
@@ -117,5 +118,5 @@ def try_again(world: GroupWorld, digest: str, by: str) -> GroupWorld:
     is_back = override is not None and version_in(override.to_digest) == world.record.state.only(VersionStage.ACTIVE)
     is_over = override is not None and (override.from_digest == digest or (is_back and digest == asked_for))
     if world.record.held(digest) is not None:
-        world = lift_hold(world, digest, how=Lift.SAID_SO, reason="retried", by=by)
+        world = lift_hold(world, digest, how=Says.CLEARED, reason="retried", by=by)
     return _without_override(world) if is_over else world

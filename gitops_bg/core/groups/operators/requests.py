@@ -11,7 +11,8 @@ from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import anew
 from gitops_bg.core.model.observed import Request
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.statements import Cause
 
 
 @dataclass(frozen=True, slots=True)

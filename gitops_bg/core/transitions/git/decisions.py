@@ -10,7 +10,8 @@ from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.desired import Primary
 from gitops_bg.core.model.git.journal import Named
 from gitops_bg.core.model.git.looks import awaited
-from gitops_bg.core.model.record import Cause, Event, Lift, Override, Record
+from gitops_bg.core.model.record import Event, Override, Record
+from gitops_bg.core.model.statements import Cause, Says
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.git.naming import note_named
 from gitops_bg.core.transitions.traffic.holds import is_wanted_since, overrule_retry
@@ -29,7 +30,7 @@ def hear_name(world: World, snapshot: Snapshot) -> World:
     hold = world.record.objection(digest)
     if hold is None or hold.awaits or digest == world.primary_digest:  # What main names is noted by follow_primary.
         return world
-    return lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
+    return lift_hold(world, digest, how=Says.NAMED, reason="primary.yaml named it since")
 
 
 def follow_primary(world: World) -> World:
@@ -47,7 +48,7 @@ def follow_primary(world: World) -> World:
     world = _ensure_version(world, primary, named)
     if named != before or is_answered:
         reason, by = "primary.yaml names it again", primary.changed_by.author
-        world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
+        world = lift_hold(world, named, how=Says.NAMED, reason=reason, by=by)
     names = (world.resolve(said.snapshot) for _, said in world.desired.journal.of(Named) if asked)
     record, taken_back = note_named(world.record, (*names, named))
     world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from gitops_bg.core.checks.operator_requests import is_answered_by
 from gitops_bg.core.model.git.journal import Named, Retried
 from gitops_bg.core.model.git.looks import Awaited
-from gitops_bg.core.model.record import Cause, Hold, Override
+from gitops_bg.core.model.record import Override
+from gitops_bg.core.model.statements import Cause, Hold, looked
 from gitops_bg.core.transitions.git.decisions import override, overrule_target
 from gitops_bg.core.transitions.git.naming import note_named
 from gitops_bg.core.transitions.git.operator_requests import hear_retries
@@ -27,8 +28,8 @@ def resume_emergency(world: World) -> World:
     if memory is None or not primary or active is None:
         return world
     if active.digest in (world.resolve(named.snapshot) for _, named in world.desired.journal.of(Named)):
-        holds = tuple(replace(hold, awaits=None) for hold in world.record.holds)
-        return world.with_record(replace(world.record, holds=holds))
+        statements = tuple(replace(each, awaits=None) for each in world.record.statements)
+        return world.with_record(replace(world.record, statements=statements))
     left, named = world.record.held(active.digest), world.record.held(world.primary_digest)
     hold, back = (left, world.rollback_target) if left else (named, active)
     if hold is None or back is None or hold.cause in (Cause.EXPIRED, Cause.CLOSED):
@@ -45,10 +46,9 @@ def note_look(world: World) -> World:
         return world
     world = _overrule(_know_primary(_know_revert(_know_retry(world))))
     record = world.record
-    holds = tuple(replace(hold, awaits=_still(world, hold.awaits)) for hold in record.holds)
-    return world.with_record(
-        replace(record, holds=holds, routing=replace(record.routing, override=_based(world, record.routing.override)))
-    )
+    routing = replace(record.routing, override=_based(world, record.routing.override))
+    statements = looked(record.statements, world.desired.looks)
+    return world.with_record(replace(record, statements=statements, routing=routing))
 
 
 def _know_retry(world: World) -> World:

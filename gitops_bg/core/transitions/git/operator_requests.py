@@ -7,8 +7,9 @@ from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.delivery.holds import lift_hold
 from gitops_bg.core.model.git.looks import awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Lift, SwitchKind
+from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import Cause, Says, restated
 from gitops_bg.core.model.version import Source, Stage, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
@@ -85,9 +86,8 @@ def _stop(world: World, version: Version, reason: str, by: str) -> World:
 
 def _confirm_hold(world: World, digest: str) -> World:
     """Stop a held version once more: a retry that was not seen before does not lift its hold."""
-    waits = awaited(world.desired.looks)
-    holds = (replace(hold, awaits=waits) if hold.digest == digest else hold for hold in world.record.holds)
-    return world.with_record(replace(world.record, holds=tuple(holds)))
+    statements = restated(world.record.statements, digest, awaited(world.desired.looks))
+    return world.with_record(replace(world.record, statements=statements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def hear_retries(world: World, retries: Iterable[Retry]) -> World:
             continue
         world = world.with_part(replace(world.record.operator, retry=retry.number))
         if hold is None or is_answered_by(hold, retry):
-            world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
+            world = lift_hold(world, retry.digest, how=Says.CLEARED, reason="retried", by=retry.by)
     return world
 
 

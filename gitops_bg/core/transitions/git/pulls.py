@@ -7,7 +7,7 @@ answers one offer only, so it holds nothing that was promoted, superseded or ret
 from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of
-from gitops_bg.core.model.record import Cause, Lift
+from gitops_bg.core.model.statements import Cause, Says
 from gitops_bg.core.world import World
 
 
@@ -42,4 +42,4 @@ def _lift(world: World, pull: PullRequest) -> World:
         return world
     if pull.offer != offer_of(version, world.spec):
         return world
-    return lift_hold(world, version.digest, how=Lift.SAID_SO, reason=f"pull request #{pull.number} was reopened")
+    return lift_hold(world, version.digest, how=Says.CLEARED, reason=f"pull request #{pull.number} was reopened")

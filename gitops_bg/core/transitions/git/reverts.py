@@ -11,7 +11,7 @@ from gitops_bg.core.checks.git.reverts import named_by_target, revert_objection,
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import Targeted
-from gitops_bg.core.model.record import Cause, Lift
+from gitops_bg.core.model.statements import Cause, Says
 from gitops_bg.core.model.version import Source
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.holds import overrule_retry
@@ -53,4 +53,4 @@ def lift_by_revert(world: World, source: Source) -> World:
         return world
     world = world.with_part(replace(world.record.git, target_revert=source.commit))
     reason = f"{source.commit[:10]} reverts the revert of its push"
-    return lift_hold(world, version.digest, how=Lift.SAID_SO, reason=reason, by=source.author)
+    return lift_hold(world, version.digest, how=Says.CLEARED, reason=reason, by=source.author)

@@ -10,7 +10,8 @@ from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.milestones import reached
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import ASKS_PEOPLE
-from gitops_bg.core.model.record import Event, Lift, Rollout, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.record import Event, Rollout, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
 
@@ -107,7 +108,7 @@ def _is_set_back(world: World, version: Version) -> bool:
 def _was_rolled_back(world: World, version: Version) -> bool:
     """Whether traffic left the version with a hold that was put while it served, and that nobody answered."""
     objection = world.record.objection(version.digest)
-    if objection is None or objection.lifted not in (None, Lift.PASSED_OVER):
+    if objection is None or objection.lifted not in (None, Says.PASSED_OVER):
         return False
     if version.activated_at is None or version.left_at is None:
         return False

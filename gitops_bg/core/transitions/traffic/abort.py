@@ -2,7 +2,8 @@
 
 from gitops_bg.core.delivery.holds import put_hold
 from gitops_bg.core.model.git.looks import awaited
-from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.world import World

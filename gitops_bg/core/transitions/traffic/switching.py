@@ -18,8 +18,9 @@ from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.policies.facts import Verdict
 from gitops_bg.core.model.policies.rules import Proof
-from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
+from gitops_bg.core.model.record import Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.merges import ask_who_merged
 from gitops_bg.core.transitions.traffic.adoption import taken_over_before
@@ -113,7 +114,7 @@ def recover_traffic(world: World) -> World:
     record, world = world.record, world.with_version(_activated(world, serving, SwitchKind.FIRST))
     moved = _moved(world.record, serving.digest, SwitchKind.FIRST)
     adopted = taken_over_before(world)
-    return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds, adopted=adopted))
+    return world.with_record(replace(moved, statements=record.statements, adopted=adopted))
 
 
 def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_with: int = 0) -> Version:

@@ -10,7 +10,8 @@ from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import HookRun, HookType
 from gitops_bg.core.model.observed import Request
-from gitops_bg.core.model.record import Cause, Event, HookState, OperatorState, SwitchKind
+from gitops_bg.core.model.record import Event, HookState, OperatorState, SwitchKind
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.transitions.git.decisions import override

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED, is_expired, is_in_flight
 from gitops_bg.core.checks.pods.stabilization import is_watched, stabilization_ends
-from gitops_bg.core.model.record import Cause, Event, SwitchKind
+from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import OnExpire
+from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout

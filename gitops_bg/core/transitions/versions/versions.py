@@ -6,8 +6,9 @@ from gitops_bg.core.checks.versions import next_color
 from gitops_bg.core.delivery.holds import lift_others, put_hold
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
-from gitops_bg.core.model.record import Event, Hold, Lift
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, can, stage_after
+from gitops_bg.core.model.statements import Hold, Says
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.verdicts.analysis import forget_runs
 from gitops_bg.core.transitions.versions.retention import retire
@@ -93,7 +94,7 @@ def _follow_target(world: World) -> World:
     version, objection = world.record.version(digest), world.record.objection(digest)
     if version and (digest == world.desired_digest or (version.stage is Stage.CANDIDATE and not version.retiring)):
         return world
-    if objection and objection.lifted is Lift.PASSED_OVER:
+    if objection and objection.lifted is Says.PASSED_OVER:
         return _hold_again(world, target, objection)
     if version is None:
         world = register(lift_others(world, digest, "the target names a new version"), target.snapshot, target.source)

@@ -8,7 +8,8 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Hold, RolloutOutcome
+from gitops_bg.core.model.record import RolloutOutcome
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
 from tests.core.engine.analysis.notation import (

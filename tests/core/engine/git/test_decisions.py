@@ -6,7 +6,8 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Hold, Override
+from gitops_bg.core.model.record import Override
+from gitops_bg.core.model.statements import Hold
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
 

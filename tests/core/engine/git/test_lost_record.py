@@ -12,9 +12,11 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
-from gitops_bg.core.model.record import Adopted, Cause, Hold, Lift, Record
+from gitops_bg.core.model.record import Adopted, Record
 from gitops_bg.core.model.spec import Adoption, ScaleDown, Suspension
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from gitops_bg.core.world import World
+from tests.core.records import statements_of
 from tests.core.simulation import manual, template
 from tests.core.worlds import EARLIER, NOW, digest, journal, pods, primary, service, target, world
 
@@ -29,7 +31,7 @@ def lost(
         rollout=7,
         last_version=3,
         active_digests=tuple(digest(number) for number in range(1, served + 1)),
-        holds=(Hold(digest(held), "5xx", EARLIER, cause),),
+        statements=statements_of(Hold(digest(held), "5xx", EARLIER, cause)),
         primary_by=since,
     )
     desired = {"target": target(2), "primary": replace(primary(names), changed_by=primary(2).changed_by)}
@@ -83,8 +85,8 @@ def test_what_the_ledger_says_against_the_version_that_serves_stays() -> None:
 
 def test_past_holds_stay_too() -> None:
     state = lost(live=2, names=3)
-    past = Hold(digest(2), "5xx", EARLIER, Cause.ROLLED_BACK, Lift.SAID_SO)
-    memory = replace(state.desired.memory, holds=(), past_holds=(past,))
+    past = Hold(digest(2), "5xx", EARLIER, Cause.ROLLED_BACK, Says.CLEARED)
+    memory = replace(state.desired.memory, statements=statements_of(past))
     record = decided(replace(state, desired=replace(state.desired, memory=memory)))
     assert record.objection(digest(2)) == past
 
@@ -101,8 +103,8 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
     """Found so: the agent took back what somebody promoted after it, the ledger not knowing that main had followed."""
     named, goes_to = FOLLOWED[name]
     state = lost(cause=Cause.ABORTED, since="f" * 40)
-    hold = replace(state.desired.memory.holds[0], awaits=Awaited("before", 3))
-    memory = replace(state.desired.memory, holds=(hold,))
+    (refusal,) = state.desired.memory.statements
+    memory = replace(state.desired.memory, statements=(replace(refusal, awaits=Awaited("before", 3)),))
     passed = None if named is None else tuple(map(template, named))
     record = decided(replace(state, desired=replace(state.desired, memory=memory, journal=journal(named=passed))))
     assert (record.routing.override.to_digest if record.routing.override else None) == (

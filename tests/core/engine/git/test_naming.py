@@ -7,8 +7,9 @@ import pytest
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
-from gitops_bg.core.model.record import Cause, Hold, Lift, Record
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from gitops_bg.core.model.version import Source
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.stories import coming, name, push, retry, wait
@@ -97,7 +98,7 @@ def test_a_lost_record_learns_from_the_ledger_since_when_main_answers_its_holds(
     sim = rolled_back()
     record = sim.record
     memory = LedgerMemory(
-        holds=record.holds, active_digests=record.routing.activations, primary_by=record.git.primary_by
+        statements=record.statements, active_digests=record.routing.activations, primary_by=record.git.primary_by
     )
     restored = decide(sim.spec, replace(sim.desired(), memory=memory), sim.observed(), Record(), sim.now).record
     assert restored.git.primary_by == record.git.primary_by != ""
@@ -105,12 +106,12 @@ def test_a_lost_record_learns_from_the_ledger_since_when_main_answers_its_holds(
 
 def test_what_the_target_itself_names_is_not_passed_over() -> None:
     """Somebody said so for it: a record that has forgotten the version does not forget that."""
-    said = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.NAMED)
+    said = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Says.NAMED)
     other = replace(said, digest=digest(3))
     record = decided(world(active(1), wants=2, record={"past_holds": (said, other)})).record
     assert {hold.digest: hold.lifted for hold in record.past_holds} == {
-        digest(2): Lift.NAMED,
-        digest(3): Lift.PASSED_OVER,
+        digest(2): Says.NAMED,
+        digest(3): Says.PASSED_OVER,
     }
 
 

@@ -8,8 +8,9 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks, Stamp
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause, Hold, Lift, Override
+from gitops_bg.core.model.record import Override
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_invariants import analysed, crash
 from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, primary, world
@@ -181,7 +182,7 @@ def test_a_merge_that_is_older_than_a_failed_analysis_does_not_lift_the_hold() -
     assert (sim.live, sim.held, sim.primary) == ("1", {"2"}, "1")
     sim.set_primary("2")
     sim.settle()
-    assert sim.record.objection(template("2").digest).lifted is Lift.NAMED, "a later one asks for a promotion"
+    assert sim.record.objection(template("2").digest).lifted is Says.NAMED, "a later one asks for a promotion"
 
 
 def test_who_merges_in_time_what_then_expires_is_not_too_late() -> None:

@@ -13,8 +13,9 @@ from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Override
+from gitops_bg.core.model.record import Event, LedgerEntry, Override
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from gitops_bg.core.model.version import Snapshot
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template
@@ -42,7 +43,7 @@ PROBLEMS = {"problems": (Problem("target.yaml", "broken"),)}
 BACK = {"override": Override(digest(2), digest(1), "5xx", "ada", NOW)}
 NO_PODS = {"target": target(2, replicas=0)}
 NO_PRIMARY = {"primary": Missing.ABSENT}
-SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
+SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Says.CLEARED)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 OPEN = PullRequest(7, state=PullState.OPEN, seen_at=Awaited())
 

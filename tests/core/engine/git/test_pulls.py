@@ -7,8 +7,8 @@ import pytest
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import Cause
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.stories import ask, merge, name, push, retry
 from tests.core.worlds import active, candidate, decided, digest, world

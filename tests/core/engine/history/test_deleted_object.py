@@ -17,8 +17,10 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record
+from gitops_bg.core.model.record import Event, LedgerEntry, Record
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Color
+from tests.core.records import statements_of
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, pods, rising, service, world
 
@@ -121,7 +123,7 @@ def test_nothing_serves_by_a_selector_alone(name):
 
 def test_a_version_that_is_held_serves_on_and_what_main_names_comes_through_gates():
     """An emergency rollback that main does not say yet: its record is gone, the hold is in the ledger."""
-    held = replace(SERVED, holds=(Hold(digest(1), "5xx", NOW),))
+    held = replace(SERVED, statements=statements_of(Hold(digest(1), "5xx", NOW)))
     decision = decided(lost(3, wants=1, names_=1, memory=held))
     assert decision.record.routing.traffic == digest(3)
     assert decision.record.routing.switch is None

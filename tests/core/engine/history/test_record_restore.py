@@ -7,15 +7,20 @@ import pytest
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.digest import short, with_configuration
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record
+from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Color, Retirement, Snapshot, Stage
+from tests.core.records import statements_of
 from tests.core.simulation import automatic, deployed, manual, settings, template
 from tests.core.stories import coming, kubernetes_events
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
 
 MEMORY = LedgerMemory(
-    rollout=7, last_version=5, active_digests=(digest(1), digest(2)), holds=(Hold(digest(3), "bad", EARLIER),)
+    rollout=7,
+    last_version=5,
+    active_digests=(digest(1), digest(2)),
+    statements=statements_of(Hold(digest(3), "bad", EARLIER)),
 )
 
 
@@ -64,7 +69,7 @@ def test_a_retry_that_is_older_than_the_record_is_not_done_again():
 
 
 def test_a_hold_that_the_primary_overruled_in_a_former_life_does_not_come_back():
-    memory = replace(MEMORY, holds=(Hold(digest(2), "bad", EARLIER),))
+    memory = replace(MEMORY, statements=statements_of(Hold(digest(2), "bad", EARLIER)))
     assert decided(reborn(desired={"memory": memory})).record.holds == ()
 
 

@@ -11,8 +11,9 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Hold, Rollout, RolloutOutcome
+from gitops_bg.core.model.record import Rollout, RolloutOutcome
 from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, automatic, deployed, manual

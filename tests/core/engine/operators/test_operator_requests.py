@@ -9,8 +9,9 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, Primary, Problem
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Hold, Override, Record
+from gitops_bg.core.model.record import Event, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension
+from gitops_bg.core.model.statements import Cause, Hold
 from gitops_bg.core.model.version import Source, Stabilization
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, deployed, manual, template
@@ -174,7 +175,7 @@ def test_a_request_is_carried_out_once():
     state = world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT))
     once = decided(state).record
     assert once.held(digest(2))
-    assert decided(state.with_record(replace(once, holds=()))).record.holds == ()
+    assert decided(state.with_record(replace(once, statements=()))).record.holds == ()
 
 
 def test_a_request_that_outlived_the_record_is_not_carried_out_again():

@@ -6,9 +6,10 @@ import pytest
 
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
-from gitops_bg.core.model.record import Hold, Switch
+from gitops_bg.core.model.record import Switch
 from gitops_bg.core.model.record import SwitchKind as L
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from tests.core.simulation import deployed, manual

@@ -6,7 +6,8 @@ import pytest
 
 from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Switch, SwitchKind
+from gitops_bg.core.model.record import Event, Override, Switch, SwitchKind
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from gitops_bg.core.model.version import Retirement, Stage
 from gitops_bg.core.world import World
 from tests.core.worlds import (
@@ -183,7 +184,7 @@ def test_the_ledger_says_why_traffic_moved(kind):
 
 
 def test_a_version_promoted_again_is_good_again():
-    bad = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.NAMED)
+    bad = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Says.NAMED)
     again = settling(past_holds=(bad,))
     record = decided(again.with_version(replace(again.record.numbered(2), failure="late"))).record
     assert (record.objection(digest(2)), record.numbered(2).failure) == (None, "")
@@ -213,7 +214,7 @@ def test_in_which_order_versions_came_forward_after(name: str) -> None:
 
 # --- where a rollback leads ---
 
-BAD = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.PASSED_OVER)
+BAD = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Says.PASSED_OVER)
 THREE = (archived(1), legacy(2), active(3))
 LAST_GOOD = {
     "the one that served last": (world(*THREE), 2),

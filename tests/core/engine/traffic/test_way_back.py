@@ -6,15 +6,16 @@ import pytest
 
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Record, SwitchKind
+from gitops_bg.core.model.record import Event, Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec, Retry
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, automatic, manual, template
 from tests.core.stories import ask, lose_pods, name, promote, promoted, push, retry, wait
 from tests.core.worlds import EARLIER, NOW, active, archived, candidate, decided, digest, legacy, world
 
 
-def bad(number: int, lifted: Lift | None = None) -> Hold:
+def bad(number: int, lifted: Says | None = None) -> Hold:
     return Hold(digest(number), "5xx", EARLIER, Cause.ROLLED_BACK, lifted)
 
 
@@ -35,9 +36,9 @@ def rolled_back(state: World, to: int | None) -> int | None:
 WAYS: dict[str, tuple[tuple[Hold, ...], int, int | None]] = {
     "nothing": ((), 2, 2),
     "it is on hold": ((bad(2),), 1, None),
-    "a newer target passed its hold over": ((bad(2, Lift.PASSED_OVER),), 1, None),
-    "it did, and primary.yaml named it again": ((bad(2, Lift.NAMED),), 1, 2),
-    "it did, and was retried": ((bad(2, Lift.SAID_SO),), 1, 2),
+    "a newer target passed its hold over": ((bad(2, Says.PASSED_OVER),), 1, None),
+    "it did, and primary.yaml named it again": ((bad(2, Says.NAMED),), 1, 2),
+    "it did, and was retried": ((bad(2, Says.CLEARED),), 1, 2),
     "nothing, another one is on hold": ((bad(1),), 2, 2),
 }
 
@@ -76,11 +77,11 @@ def test_promotion_that_is_taken_back_lets_nobody_forget_that_the_version_was_ba
 LIFTED = {
     "a hold in force: it ends, and the ledger says so": (holding(bad(1)), ["hold-lifted"]),
     "one that was passed over: who says more is remembered, and nothing is told twice": (
-        holding(bad(1, Lift.PASSED_OVER)),
+        holding(bad(1, Says.PASSED_OVER)),
         [],
     ),
     "one in force over an older one: the last that was said stays": (
-        holding(replace(bad(1, Lift.PASSED_OVER), reason="older"), bad(1)),
+        holding(replace(bad(1, Says.PASSED_OVER), reason="older"), bad(1)),
         ["hold-lifted"],
     ),
 }
@@ -90,7 +91,7 @@ LIFTED = {
 def test_primary_that_names_a_bad_version_lifts(name: str) -> None:
     holds, told = LIFTED[name]
     record = decided(world(legacy(1), active(2), names_=1, record={"primary": digest(2), **holds})).record
-    assert (record.holds, record.past_holds) == ((), (bad(1, Lift.NAMED),))
+    assert (record.holds, record.past_holds) == ((), (bad(1, Says.NAMED),))
     lifts = [entry for entry in record.ledger if entry.event is Event.HOLD_LIFTED]
     assert [entry.event for entry in lifts] == told
     assert all((entry.by, entry.to_version) == ("Ada <ada@example.com>", 1) for entry in lifts)
@@ -108,7 +109,7 @@ LANES = {
     ),
     "to one that is on hold: it does not go": (world(legacy(1), active(2), names_=1, record=holding(bad(1))), None),
     "to one that was bad": (
-        world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.NAMED))),
+        world(legacy(1), active(2), names_=1, record=holding(bad(1, Says.NAMED))),
         SwitchKind.PROMOTION,
     ),
 }
@@ -168,8 +169,7 @@ def lose_the_record(sim: Simulation) -> None:
         record.rollout,
         record.last_version,
         record.routing.activations,
-        record.holds,
-        record.past_holds,
+        record.statements,
         primary_by=record.git.primary_by,
     )
     sim.record = Record()
@@ -194,7 +194,7 @@ def test_a_primary_that_names_a_bad_version_is_a_promotion_through_every_gate() 
     sim.pods_come_up()
     name(sim, "2", "revert the promotion of 3")
     assert sim.live == "3", "its pods are waited for as in every promotion"
-    assert sim.record.objection(template("2").digest).lifted is Lift.NAMED
+    assert sim.record.objection(template("2").digest).lifted is Says.NAMED
     sim.bad_tags.clear()
     sim.settle()
     assert (sim.live, "promoted" in sim.events()[-2:]) == ("2", True)

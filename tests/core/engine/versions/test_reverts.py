@@ -9,7 +9,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import Targeted
 from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Hold, Lift
+from gitops_bg.core.model.statements import Cause, Hold, Says
 from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
@@ -35,8 +35,8 @@ BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
 NAMES_3 = {"primary": primary(3)}
 NOT_OF_2 = f"which did not bring v2 ({short(digest(2))})"
 CHANGED = "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
-BAD = {"past_holds": (Hold(digest(1), "5xx", NOW, Cause.ANALYSIS_FAILED, Lift.PASSED_OVER),)}
-CLEARED = {"past_holds": (replace(BAD["past_holds"][0], lifted=Lift.SAID_SO),)}
+BAD = {"past_holds": (Hold(digest(1), "5xx", NOW, Cause.ANALYSIS_FAILED, Says.PASSED_OVER),)}
+CLEARED = {"past_holds": (replace(BAD["past_holds"][0], lifted=Says.CLEARED),)}
 # Where traffic goes, or why it does not (`why_not_back`); empty where the target did not go back.
 REVERTS = {
     "marker and content: traffic goes back": (reverted(*TWO), 1),

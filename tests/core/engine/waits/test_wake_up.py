@@ -9,8 +9,9 @@ from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, begin
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
-from gitops_bg.core.model.record import Hold, Restart
+from gitops_bg.core.model.record import Restart
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Stabilization, Stage, Version
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual

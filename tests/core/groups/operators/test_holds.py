@@ -15,9 +15,11 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause, Event, Hold
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry, Suspension
+from gitops_bg.core.model.statements import Cause, Hold
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
+from tests.core.records import statements_of
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 BAD, GOOD, UNCLEAR = AnalysisPhase.FAILED, AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE
@@ -769,7 +771,7 @@ def somebody_wrote_the_ledger() -> World:
     """Nobody can prove who wrote that v2 is on hold (`Document.cautious`)."""
     world = proven()
     hold = Hold("v2-1", "so they say", world.now, Cause.ABORTED)
-    world.git = replace(world.git, state=replace(world.git.state, holds=(hold,))).cautious
+    world.git = replace(world.git, state=replace(world.git.state, statements=statements_of(hold))).cautious
     return world
 
 

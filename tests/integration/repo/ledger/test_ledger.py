@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record, Routing
+from gitops_bg.core.model.record import Event, LedgerEntry, Record, Routing
+from gitops_bg.core.model.statements import Cause, Hold, Says, holds
 from gitops_bg.core.model.version import (
     AppKey,
     AppOrGroup,
@@ -25,6 +26,7 @@ from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, SubjectState, VersionState, parse, render, state_of
 from gitops_bg.repo.ledger.places import path_of
 from gitops_bg.repo.repository import Repository
+from tests.core.records import statements_of
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
 from tests.integration.repo.test_promotions import before_each_push
@@ -125,7 +127,7 @@ class TestOneEvent:
             last_version=2,
             active=VersionState(2, TWO, "green", 1, "a" * 40, NOON),
             candidate=VersionState(3, ONE),
-            holds=(Hold(ONE, "bad", NOON),),
+            statements=statements_of(Hold(ONE, "bad", NOON)),
             served=(ONE, TWO),
         )
         repository.publish({WEB: batch(entry(1), state=state)})
@@ -268,7 +270,7 @@ class TestExactlyOnce:
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
         repository.publish({subject: batch(entry(1))})
-        held = SubjectState(rollout=1, last_version=2, holds=(Hold(TWO, "bad", NOON),))
+        held = SubjectState(rollout=1, last_version=2, statements=statements_of(Hold(TWO, "bad", NOON)))
         assert repository.publish({subject: batch(state=held)}).commit
         assert repository.publish({subject: batch(state=held)}).commit == ""
         assert repository.positions()[subject] == Position("life-1", 1)
@@ -440,7 +442,9 @@ class TestOthersAtTheBranch:
     ) -> None:
         """Also of an agent that had another name: its holds must not be lost with it."""
         hold = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
-        state = SubjectState(5, 6, VersionState(1, ONE), served=(ONE,), holds=(hold,), primary_by="c" * 40)
+        state = SubjectState(
+            5, 6, VersionState(1, ONE), served=(ONE,), statements=statements_of(hold), primary_by="c" * 40
+        )
         written = Document(state, Position("life-0", 5), (PublishedEntry("life-0", entry(5)),))
         remote.checkout("main")
         remote.run("checkout", "--quiet", "--orphan", STATE)
@@ -449,7 +453,7 @@ class TestOthersAtTheBranch:
         repository.poll()
         memory = repository.memory(subject)
         assert memory is not None
-        assert (memory.holds, memory.rollout, memory.last_version) == ((hold,), 5, 6)
+        assert (holds(memory.statements), memory.rollout, memory.last_version) == ((hold,), 5, 6)
         assert (memory.active_digests, memory.primary_by, memory.serving) == ((), "", "")
         assert subject not in repository.positions()
         repository.publish({API: batch(entry(1))})
@@ -516,15 +520,15 @@ class TestMemory:
         self, opened: Opener, repository: Repository
     ) -> None:
         hold = Hold(TWO, "it was bad", NOON)
-        state = SubjectState(rollout=4, last_version=7, holds=(hold,), served=(ONE,))
+        state = SubjectState(rollout=4, last_version=7, statements=statements_of(hold), served=(ONE,))
         repository.publish({WEB: batch(entry(1), state=state)})
-        serving = SubjectState(5, 7, VersionState(2, TWO), holds=(hold,), served=(TWO,))
+        serving = SubjectState(5, 7, VersionState(2, TWO), statements=statements_of(hold), served=(TWO,))
         repository.publish({WEB: batch(entry(2), state=serving)})
         fresh = opened(mirror="rebuilt")
         fresh.poll()
         memory = fresh.memory(WEB)
         assert memory is not None
-        assert (memory.rollout, memory.last_version, memory.holds) == (5, 7, (hold,))
+        assert (memory.rollout, memory.last_version, holds(memory.statements)) == (5, 7, (hold,))
         assert (memory.active_digests, memory.serving) == ((ONE, TWO), TWO)
 
     def test_the_state_of_a_record_is_what_people_look_for(self) -> None:
@@ -537,25 +541,26 @@ class TestMemory:
             rollout=3,
             last_version=4,
             routing=Routing(traffic="v1:2", activations=("v1:0", "v1:1", "v1:2")),
-            past_holds=(Hold("v1:0", "worse", NOON, Cause.PODS_FAILED, Lift.PASSED_OVER),),
+            statements=statements_of(
+                Hold("v1:0", "worse", NOON, Cause.PODS_FAILED, Says.PASSED_OVER), Hold("v1:3", "bad", NOON)
+            ),
             versions=(
                 version(1, Stage.LEGACY, activated_at=NOON),
                 version(2, Stage.ACTIVE, activated_at=NOON + timedelta(hours=1)),
                 version(3, Stage.CANDIDATE, retirement=Retirement(NOON)),
                 version(4, Stage.CANDIDATE),
             ),
-            holds=(Hold("v1:3", "bad", NOON),),
         )
         state = state_of(record)
         assert (state.active.version, state.candidate.version) == (2, 4)  # type: ignore[union-attr]
         assert state.served == ("v1:0", "v1:1", "v1:2")
-        assert (state.holds, state.past_holds) == (record.holds, record.past_holds)
+        assert (state.statements, state.holds) == (record.statements, record.holds)
 
     def test_a_file_is_read_back_as_it_was_written(self, repository: Repository) -> None:
         bad = Hold(ONE, "bad", NOON, Cause.ANALYSIS_FAILED)
-        past = replace(bad, digest=TWO, lifted=Lift.SAID_SO)
+        past = replace(bad, digest=TWO, lifted=Says.CLEARED)
         version = VersionState(2, TWO, "green", 1, "a", NOON)
-        state = SubjectState(1, 2, version, VersionState(3, ONE), (bad,), (ONE,), (past,))
+        state = SubjectState(1, 2, version, VersionState(3, ONE), statements_of(bad, past), (ONE,))
         repository.publish({WEB: batch(entry(1, reason='a "b"\n ü'), state=state)})
         document = repository._ledger.document(WEB)
         assert document is not None

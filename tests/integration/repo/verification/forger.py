@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from gitops_bg.core.model.record import Cause, Hold
+from gitops_bg.core.model.statements import Cause, Hold, holds
 from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.ledger.ledger_file import SubjectState
 from gitops_bg.repo.repository import Repository
+from tests.core.records import statements_of
 from tests.integration.repo.conftest import NOON, WEB
 from tests.integration.repo.ledger.test_ledger import ONE, STATE, TWO
 from tests.integration.repo.verification.signed import Signed
@@ -22,7 +23,7 @@ OURS = ("gitops-bg", "gitops-bg@localhost")
 MALLORY = ("Mallory", "m@example.com")
 MARK = "Oops\n\nBg-Ledger: prod\n"
 HOLD = Hold(TWO, "bad", NOON, Cause.ROLLED_BACK)
-STATE_OF_WEB = SubjectState(5, 6, served=(ONE,), holds=(HOLD,), primary_by="c" * 40)
+STATE_OF_WEB = SubjectState(5, 6, served=(ONE,), statements=statements_of(HOLD), primary_by="c" * 40)
 
 
 @dataclass
@@ -90,4 +91,4 @@ def untouched(repository: Repository, sequence: int = 1) -> None:
     assert repository.positions()[WEB] == Position("life-1", sequence)
     memory = repository.memory(WEB)
     assert memory is not None
-    assert (memory.active_digests, memory.holds, memory.primary_by) == ((ONE,), (HOLD,), "c" * 40)
+    assert (memory.active_digests, holds(memory.statements), memory.primary_by) == ((ONE,), (HOLD,), "c" * 40)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg.core.model.statements import holds
 from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.repository import Repository
@@ -105,7 +106,7 @@ class TestBeforeAnythingWasSigned:
         assert (agent.positions()[WEB], agent.ledger_doubts()) == (Position("life-1", 3), {})
         memory = agent.memory(WEB)
         assert memory is not None
-        assert (memory.holds, memory.active_digests, memory.rollout) == ((HOLD,), (), 5)
+        assert (holds(memory.statements), memory.active_digests, memory.rollout) == ((HOLD,), (), 5)
         assert sequences(agent) == [3, 2, 1]
 
     def test_once_the_agent_has_signed_on_top_nothing_unsigned_counts(
