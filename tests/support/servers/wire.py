@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import cycle
@@ -60,21 +60,24 @@ class Wire:
         self._open: list[_Pair] = []
         self._cut = threading.Event()
         self._lock = threading.Lock()
+        self._faults: Iterator[Fault] = iter(())
         self._fault: Fault | None = None
+        """The next one."""
         self._gaps: Iterator[int] = iter(())
         """How many requests there are from one that meets the fault to the next."""
-        self._until = self._left = 0
-        self.struck = 0
-        """How many requests a fault has met so far."""
+        self._until = 0
+        self.struck: set[Fault] = set()
+        """What has become of requests so far."""
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def fail(self, fault: Fault, every: int, times: int = 1_000) -> None:
-        """From now on, this becomes of about each so-manieth request, so many times.
+    def fail(self, faults: Iterable[Fault], every: int) -> None:
+        """From now on, one after the other of these becomes of about each so-manieth request.
 
         The gaps differ: a pass that makes as many requests as one gap would meet the fault at the same place for ever.
         """
         with self._lock:
-            self._fault, self._left = fault, times
+            self._faults = iter(faults)
+            self._fault = next(self._faults, None)
             self._gaps = cycle((every, every + 2, every + 1))
             self._until = next(self._gaps)
 
@@ -86,7 +89,8 @@ class Wire:
 
     def mend(self) -> None:
         """It works again; connections on which nothing passed stay silent."""
-        self._fault = None
+        with self._lock:
+            self._fault = None
         self._cut.clear()
 
     def close(self) -> None:
@@ -146,15 +150,15 @@ class Wire:
 
     def _next_fault(self) -> Fault | None:
         with self._lock:
-            if self._fault is None or not self._left:
+            if self._fault is None:
                 return None
             self._until -= 1
-            is_due = self._until == 0
-            if is_due:
-                self._until = next(self._gaps)
-            self.struck += is_due
-            self._left -= is_due
-            return self._fault if is_due else None
+            if self._until:
+                return None
+            self._until = next(self._gaps)
+            fault, self._fault = self._fault, next(self._faults, None)
+            self.struck.add(fault)
+            return fault
 
     def _send_alone(self, request: bytes) -> None:
         """Send a request on a connection of its own, and wait for its effect."""

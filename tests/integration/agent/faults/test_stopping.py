@@ -23,7 +23,7 @@ _STOPS = 1000
 _LATEST = 0.004
 """Seconds after which a signal is sent at the latest: the window is around the moment at which the wait begins."""
 
-_AGENTS = 8
+_AGENTS = 4
 _AT_WORK = 3.0
 
 

@@ -89,32 +89,30 @@ def test_after_a_start_what_is_on_its_way_is_looked_at_first_and_then_what_chang
             assert (others[:2], sorted(others[2:])) == (["on-its-way", "changed"], AT_REST)
 
 
-@pytest.mark.parametrize("by", ["primary.yaml", "target.yaml", "abort"])
 def test_a_rollback_comes_before_all_apps_that_roll_out(
-    own_sandbox: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+    own_sandbox: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By a revert of the push, by one of the promotion, and by an abort."""
     with scenario(own_sandbox, tmp_path, workers=1) as world:
         agent, looks = world.start(), OneByOne(monkeypatch)
         rolled_back, crowd = world.app("rolled-back"), [world.app(name) for name in AT_REST]
         for app in (rolled_back, *crowd):
             app.deploy("v1")
-        image = rolled_back.push_image("v2")
-        merge = rolled_back.merge_promotion("v2")
-        rolled_back.wait_live("v2")
-        rolled_back.wait_told()
-        world.settle()
-        with looks.waiting():
-            world.publish("All at once", {f"{app.folder}/target.yaml": app.target_yaml("v2") for app in crowd})
-            looks.arrived()
-            eventually(lambda: len(agent.queue) == len(crowd) - 1, what="all others of the crowd wait")
-            if by == "abort":
-                rolled_back.ask(Request("id-1", OperatorCommand.ABORT, "Ada", datetime.now(UTC)))
-            else:
-                rolled_back.revert(merge if by == "primary.yaml" else image)
-            eventually(lambda: len(agent.queue) == len(crowd), what="the rollback waits as well")
-        rolled_back.wait_live("v1")
-        world.wait_idle()
-    assert looks.first[1] == "rolled-back"
+        for tag, by in (("v2", "target.yaml"), ("v3", "primary.yaml"), ("v4", "abort")):
+            image, merge = rolled_back.push_and_promote(tag)
+            world.settle()
+            with looks.waiting():
+                world.publish("All at once", {f"{app.folder}/target.yaml": app.target_yaml(tag) for app in crowd})
+                looks.arrived()
+                eventually(lambda: len(agent.queue) == len(crowd) - 1, what="all others of the crowd wait")
+                if by == "abort":
+                    rolled_back.ask(Request("id-1", OperatorCommand.ABORT, "Ada", datetime.now(UTC)))
+                else:
+                    rolled_back.revert(merge if by == "primary.yaml" else image)
+                eventually(lambda: len(agent.queue) == len(crowd), what="the rollback waits as well")
+            rolled_back.wait_live("v1")
+            world.wait_idle()
+            assert looks.first[1] == "rolled-back", by
 
 
 def test_a_push_comes_before_all_apps_that_are_only_looked_at_once_more(
