@@ -41,14 +41,15 @@ def eventually(
     every: float = 0.08,
     what: str = "",
     heard: Callable[[], object] | None = None,
+    first: float = _FIRST,
 ) -> T:
     """Call `probe` until what it returns is true, and return that; its AssertionErrors count as "not yet".
 
-    No two looks are more than `every` seconds apart; with `heard`, whose answer costs nothing and changes with most of
-    what `probe` looks at, there is one look after each change. After `timeout` seconds: an AssertionError that names
-    `what`, and the last answer or error.
+    The second look is `first` seconds after the first one, no two are more than `every` seconds apart; with `heard`,
+    whose answer costs nothing and changes with most of what `probe` looks at, there is one look after each change.
+    After `timeout` seconds: an AssertionError that names `what`, and the last answer or error.
     """
-    deadline, pause = time.monotonic() + timeout, _FIRST
+    deadline, pause = time.monotonic() + timeout, first
     while True:
         before = heard() if heard else None
         try:

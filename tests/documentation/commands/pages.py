@@ -45,6 +45,8 @@ Every other page says before each block of commands why it is not run, or what r
 RUN = {path for paths in STORIES for path in paths}
 PATIENCE = 120.0
 """Seconds until a look shows what it has to."""
+_PAUSE = 0.7
+"""Between two looks: each is a process, which costs more than all that it waits for."""
 LOOKS = {
     "gitops-bg": ("get", "explain", "history", "plan", "diff", "status", "tree", "gate status"),
     "kubectl": ("get", "describe", "wait"),
@@ -111,7 +113,7 @@ def as_shown(place: str, command: Command, code: int, shell: Shell, patience: fl
         return True
 
     if _only_looks(command.text):
-        eventually(does, timeout=patience, what=place)
+        eventually(does, patience, first=_PAUSE, every=_PAUSE, what=place)
     else:
         does()
 

@@ -1,4 +1,4 @@
-"""The whole demo, played once: everything is as expected, and nothing is left behind."""
+"""The whole demo, each story played once: everything is as expected, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -44,32 +44,29 @@ def told_with(folder: Path, story: Story) -> Told:
     return Told(status, seconds, screen.getvalue(), json.loads(report.read_text()))
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """One run for all tests of the day."""
-    return told_with(tmp_path_factory.mktemp("demo"), DAY)
-
-
-def test_ends_well_within_a_minute(told: Told) -> None:
+def test_the_day_ends_well_within_a_minute_and_tells_all_of_it(tmp_path: Path) -> None:
+    told = told_with(tmp_path, DAY)
     assert told.status == 0, told.screen
     assert told.seconds < 60
+    no_request_fails_while_traffic_moves(told.report)
+    the_report_has_every_step_with_its_seconds(told.report["steps"])
+    the_report_has_every_switch_of_the_ledger_with_its_commits(told.report["switches"])
+    the_timeline_shows_what_the_user_typed_and_ends_with_the_ledger_and_a_summary(told.screen)
 
 
-def test_no_request_fails_while_traffic_moves(told: Told) -> None:
-    assert told.report["ok"] is True
-    assert told.report["failed_requests"] == 0
-    assert told.report["requests"] > 500
+def no_request_fails_while_traffic_moves(report: dict[str, Any]) -> None:
+    assert report["ok"] is True
+    assert report["failed_requests"] == 0
+    assert report["requests"] > 500
 
 
-def test_the_report_has_every_step_with_its_seconds(told: Told) -> None:
-    steps = told.report["steps"]
+def the_report_has_every_step_with_its_seconds(steps: list[dict[str, Any]]) -> None:
     assert len(steps) == 8
     assert all(set(step) == {"name", "seconds", "ok"} for step in steps)
     assert all(step["ok"] is True and 0 < step["seconds"] < 60 for step in steps)
 
 
-def test_the_report_has_every_switch_of_the_ledger_with_its_commits(told: Told) -> None:
-    switches = told.report["switches"]
+def the_report_has_every_switch_of_the_ledger_with_its_commits(switches: list[dict[str, Any]]) -> None:
     moves = [(switch["event"], switch["from"], switch["to"]) for switch in switches]
     assert moves == [
         ("deployed", None, "1.0.0"),
@@ -82,30 +79,21 @@ def test_the_report_has_every_switch_of_the_ledger_with_its_commits(told: Told) 
     assert all(0 <= switch["seconds"] < 60 for switch in switches)
 
 
-def test_the_timeline_shows_what_the_user_typed(told: Told) -> None:
-    for typed in (
+def the_timeline_shows_what_the_user_typed_and_ends_with_the_ledger_and_a_summary(screen: str) -> None:
+    for shown in (
         "$ git push",
         "$ git commit -am 'web 1.1.0'",
         "$ git merge --no-ff --no-edit origin/gitops-bg/promote/shop/web",
         "$ git revert --no-edit -m 1 ",
         "$ git log --reverse --oneline origin/gitops-bg/state/demo",
-    ):
-        assert typed in told.screen
-
-
-def test_the_timeline_ends_with_the_ledger_and_a_summary(told: Told) -> None:
-    for said in (
         "web: promoted 1.0.0 → 1.1.0 (v1 → v2)",
         "Bg-Event: rolled-back",
         "8 steps in ",
         "everything was as expected",
     ):
-        assert said in told.screen
-
-
-def test_no_log_line_gets_into_the_timeline(told: Told) -> None:
-    assert "INFO" not in told.screen
-    assert "WARNING" not in told.screen
+        assert shown in screen
+    assert "INFO" not in screen, "no log line gets into it"
+    assert "WARNING" not in screen
 
 
 def test_a_release_group_is_promoted_and_rolled_back_by_one_commit_each(tmp_path: Path) -> None:

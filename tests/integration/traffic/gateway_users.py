@@ -14,7 +14,7 @@ import urllib3
 from gitops_bg.core import names
 from tests.support.waiting import eventually
 
-_PAUSE_SECONDS = 0.025
+_PAUSE_SECONDS = 0.05
 """Between two rounds of a user. Without it they take all the CPU that the agent and the Gateway could have."""
 
 

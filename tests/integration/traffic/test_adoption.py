@@ -58,15 +58,15 @@ def moved_at(on: Stage) -> float:
     return on.seen.taken_over_at("web")
 
 
-@pytest.mark.parametrize("scale_down", ["never", "onSuccess", "progressively"])
-def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_down: str) -> None:
+def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path) -> None:
+    """What becomes of the old pods otherwise: every kind of workload (`test_kinds`) has one of the three ways."""
     with stage(tmp_path) as on:
         live(on, tier="front")
         on.web.template = {"metadata": {"labels": {"app": "web", "tier": "front"}}}
         with others(on, tier="front") as elsewhere:
             on.load.start()
             on.world.start()
-            adopt(on, scale_down)
+            adopt(on, "onSuccess")
             come_up_beside(on)
             mark = len(on.load)
             eventually(lambda: len(on.load) > mark + 200 and len(elsewhere) > 50, what="people go on asking")
@@ -78,13 +78,12 @@ def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_d
         on.world.remote.come_back()
         on.world.wake()
         hand_over(on)
-        if scale_down == "onSuccess":
-            assert on.web.wait_condition("Adopting")["reason"] == "OldPodsStay"
-            assert deployment_size(on) == 2
-            on.world.advance(DELAY + 1)
+        assert on.web.wait_condition("Adopting")["reason"] == "OldPodsStay"
+        assert deployment_size(on) == 2
+        on.world.advance(DELAY + 1)
         on.web.wait(lambda: on.web.condition("Adopting")["reason"] == "Adopted", "the adoption is over")
         eventually(lambda: labels_of_pods(on) == {"web"}, what="the labels are back, in place")
-        assert deployment_size(on) == (2 if scale_down == "never" else 0)
+        assert deployment_size(on) == 0
 
         lag = stretched(0.5)  # of the watch that saw it move, and of the endpoints behind it
         late = [each for each in on.load.since(0) if each.version == OLD and each.opened > moved_at(on) + lag]
@@ -95,13 +94,12 @@ def test_a_live_app_is_taken_over_without_a_lost_request(tmp_path: Path, scale_d
         assert len(on.load) > 200
 
 
-@pytest.mark.parametrize("scale_down", ["never", "progressively"])
-def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_path: Path, scale_down: str) -> None:
+def test_live_traffic_goes_back_to_the_deployment_without_a_lost_request(tmp_path: Path) -> None:
     """Our second version serves, and a third waits: it gets nothing, although the Deployment's labels are its own."""
     with stage(tmp_path) as on:
         live(on)
         on.load.start()
-        be_adopted(on, scale_down)
+        be_adopted(on, "progressively")
         on.web.promote("v2")
         on.wait_used("v2")
         on.web.push_image("v3")

@@ -13,7 +13,6 @@ from tests.integration.traffic.adopted import (
     deployment_size,
     dying,
     labels_of_pods,
-    live,
     pods_of_ours,
 )
 from tests.integration.traffic.stage import Stage, stage
@@ -37,13 +36,6 @@ def is_gone(on: Stage) -> bool:
     return on.world.live(names.PLURAL, "web") is None
 
 
-def is_adopted(on: Stage) -> bool:
-    if is_gone(on):
-        return False
-    record = on.web.record
-    return bool(on.web.live_tag() == "v1" and record.adopted and not (record.release or record.released))
-
-
 def marks(live: Json) -> dict[str, object]:
     """What is ours in the metadata of an object."""
     metadata = live["metadata"]
@@ -54,45 +46,6 @@ def marks(live: Json) -> dict[str, object]:
 
 def service_of(on: Stage) -> Json:
     return on.cluster.get(f"{services(on.world.namespace)}/web")
-
-
-def test_revert_to_target_gives_live_traffic_back_and_then_the_app_goes(tmp_path: Path) -> None:
-    """The second version serves and a third waits: it gets nothing, although the Deployment's labels are its own."""
-    with stage(tmp_path) as on:
-        live(on)
-        before = service_of(on)
-        on.load.start()
-        on.web.spec["deletionPolicy"] = "revertToTarget"
-        be_adopted(on)
-        on.web.promote("v2")
-        on.wait_used("v2")
-        on.web.push_image("v3")
-        on.web.wait_offered("v3")
-        remove(on)
-        on.web.wait(lambda: is_gone(on), "the app is gone", 60)
-        on.wait_used(OLD)
-        eventually(lambda: not on.cluster.list(replica_sets(on.world.namespace), labelSelector=names.APP), what="gone")
-        assert [deployment_size(on), pods_of_ours(on), labels_of_pods(on)] == [2, 0, {"web"}]
-        after = service_of(on)
-        assert (after["spec"], marks(after)) == (before["spec"], {})
-        assert on.web.ledger_events()[-2:] == ["released", "deleted"]
-        assert on.load.shares(0).keys() == {OLD, "v1", "v2"}
-        assert not [each.failure for each in on.load.failures()]
-
-
-def test_a_folder_that_comes_back_before_its_app_is_gone_is_adopted_anew(tmp_path: Path) -> None:
-    """Nobody meant it: the removal is reverted while live traffic is on its way back."""
-    with stage(tmp_path) as on:
-        live(on)
-        on.load.start()
-        on.web.spec["deletionPolicy"] = "revertToTarget"
-        be_adopted(on)
-        removed = remove(on)
-        eventually(lambda: deployment_size(on) == 2, what="it is on its way")
-        on.web.revert(removed)
-        on.web.wait(lambda: is_adopted(on), "it is adopted, or adopted anew", 60)
-        on.wait_used("v1")
-        assert not [each.failure for each in on.load.failures()]
 
 
 def test_an_orphan_serves_on_and_is_nobodys(tmp_path: Path) -> None:
@@ -128,17 +81,30 @@ def test_an_orphan_serves_on_and_is_nobodys(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["orphan", "revertToTarget"])
 def test_whatever_write_the_agent_dies_after_leaving_loses_no_request(tmp_path: Path, policy: str) -> None:
+    """The second version serves and a third waits: it gets nothing, although the Deployment's labels are its own."""
+
     def prepare(on: Stage) -> None:
         on.web.spec["deletionPolicy"] = policy
         be_adopted(on)
+        on.web.promote("v2")
+        on.wait_used("v2")
+        on.web.push_image("v3")
+        on.web.wait_offered("v3")
 
-    serves = "v1" if policy == "orphan" else OLD
+    serves = "v2" if policy == "orphan" else OLD
     with dying(tmp_path, fewest=4, prepare=prepare) as (on, agents):
+        before = service_of(on)["spec"]
         remove(on)
         agents.until(lambda: is_gone(on), "the app is gone")
         agents.until(lambda: on.web.ledger_events()[-1] == "deleted", "the ledger says so")
         on.wait_used(serves)
         assert marks(service_of(on)) == {}
-        assert pods_of_ours(on) == (2 if policy == "orphan" else 0)
-        assert deployment_size(on) == (0 if policy == "orphan" else 2)
+        assert "v3" not in on.load.shares(0)
+        if policy == "orphan":
+            assert service_of(on)["spec"] == before
+            assert deployment_size(on) == 0
+        else:
+            assert service_of(on)["spec"]["selector"] == {"app": "web"}
+            assert labels_of_pods(on) == {"web"}
+            assert (deployment_size(on), pods_of_ours(on)) == (2, 0)
         assert on.web.ledger_events().count("deleted") == 1

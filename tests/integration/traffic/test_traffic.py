@@ -177,7 +177,7 @@ def test_no_request_fails_and_none_reaches_a_version_that_I3_forbids(tmp_path: P
             act(on)
             on.judge(act.__name__.replace("_", " "), mark)
         print(f"{len(on.load)} requests")
-        assert len(on.load) > 2000
+        assert len(on.load) > 1000
 
 
 DEATHS = (
@@ -215,7 +215,7 @@ def test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_di
         on.web.wait_told()
         told = [event for event in on.web.ledger_events() if event in SWITCHES]
         assert told == SWITCHES[:1] + SWITCHES[1:] * len(DEATHS)
-        assert len(on.load) > 1000
+        assert len(on.load) > 500
 
 
 @pytest.mark.parametrize(("seconds", "is_enough"), [(2, True), (0, False)], ids=["drained", "not drained"])
