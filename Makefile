@@ -74,15 +74,15 @@ counts: .venv/.installed
 # What CI explores: all of depth 4, and of depth 5 as much of each seed as its share of a million states;
 # `make explore DEPTH=6 MOST=app=200000` goes deeper; `EXPLORE='--kind group'` takes groups alone, `--seed NAME` one seed.
 DEPTH ?= 5
-MOST ?= app=49850,adopted=32000,group=13500
-ifeq "$(DEPTH) $(MOST)" "5 app=49850,adopted=32000,group=13500"
+MOST ?= app=49850,adopted=28000,group=10600
+ifeq "$(DEPTH) $(MOST)" "5 app=49850,adopted=28000,group=10600"
 LEAST ?= app=1000000,adopted=200000,group=300000
 endif
 explore: .venv/.installed
 	$(BIN)/python -m tests.exploration --write --depth $(DEPTH) --most $(MOST) --least "$(LEAST)" $(EXPLORE)
 
 # The promises on more random histories than `make test` takes.
-HISTORIES ?= 200
+HISTORIES ?= 100
 histories: export HISTORIES := $(HISTORIES)
 histories: .venv/.installed
 	$(BIN)/pytest -n $(PURE_WORKERS) --dist worksteal $(DRAWN)

@@ -29,7 +29,7 @@ from gitops_bg.core.world import World
 from tests.core.simulation import APP, MOVES, Crash, Simulation, automatic, manual, template
 
 FEW = int(os.environ.get("HISTORIES", "50"))
-"""How many random histories a promise is tried on. `make histories` takes four times as many, as CI does."""
+"""How many random histories a promise is tried on. `make histories` takes twice as many, as CI does."""
 SOME, MANY = FEW * 3 // 2, FEW * 2
 TAGS = ["1", "2+a", "3+a", "3+b", "bad"]
 """Of some, the image differs; of others, only what their ConfigMap holds (`simulation.template`)."""
