@@ -66,7 +66,6 @@ from gitops_bg.core.transitions.traffic.adoption import settle_adoption
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from gitops_bg.core.transitions.traffic.preview import choose_preview
 from gitops_bg.core.transitions.traffic.switching import decide_switch, recover_traffic, settle_traffic
-from gitops_bg.core.transitions.verdicts.checks import begin_checks, take_results
 from gitops_bg.core.transitions.verdicts.subject import step_of_app
 from gitops_bg.core.transitions.verdicts.triggers import follow_triggers
 from gitops_bg.core.transitions.versions.availability import watch_versions
@@ -93,14 +92,14 @@ READ: Steps = (
     answer_main,  # what main said since: retries, reverts of pushes
     hear_pull_request,  # somebody closed the pull request, or reopened it
     hear_merges,  # who merged the version that serves, and who approved it
-    take_results,  # what hooks and measurements say, and what follows
+    step_of_app(analyses.take_results),  # what hooks and measurements say, and what follows
     choose_candidate,  # what the target names: register, supersede, cancel, retire
 )
 """What people, hooks and measurements say, in the order in which it counts."""
 
 JUDGE: Steps = (
     watch_versions,  # which are ready since when, which take too long, whether the serving one keeps its pods
-    begin_checks,  # the hooks and analyses of available versions, and of the one just promoted
+    step_of_app(analyses.begin_checks),  # the hooks and analyses of available versions, and of the one just promoted
     follow_triggers,  # pods that fail, or are late; a version that nobody promotes
 )
 """What speaks against a version: it is stopped, or left."""

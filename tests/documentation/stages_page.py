@@ -7,9 +7,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from gitops_bg.core import engine
+from gitops_bg.core.groups import engine as groups
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.transitions.verdicts import triggers
@@ -33,16 +35,17 @@ Written by `{COMMAND}` (`make docs`). The ways are those of `NEXT` in
 test runs it through every world that exploration comes to, and fails where a step goes a way that the table below does
 not have for it, or a row of it never happens. What is said against a version by time and pods is `TRIGGERS` of
 [`core/transitions/verdicts/triggers.py`](../../gitops_bg/core/transitions/verdicts/triggers.py); each cause of a hold
-has a row. The steps are `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py), with its comments.
+has a row. The steps are `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py) and
+[`core/groups/engine.py`](../../gitops_bg/core/groups/engine.py), with their comments.
 """
 
 
 def page() -> str:
     """The whole page."""
     stages = ("## Stages\n", _meanings(), _picture(), _transitions())
-    return "\n".join(
-        [_HEAD, *stages, "## Triggers\n", _ABOUT_TRIGGERS, _triggers(), "## Steps\n", _ABOUT_STEPS, *_acts()]
-    )
+    steps = ("## Steps\n", _ABOUT_STEPS, *_acts(engine))
+    of_groups = ("## Steps of a release group\n", _ABOUT_GROUPS, *_acts(groups))
+    return "\n".join([_HEAD, *stages, "## Triggers\n", _ABOUT_TRIGGERS, _triggers(), *steps, *of_groups])
 
 
 def _meanings() -> str:
@@ -111,11 +114,17 @@ _ABOUT_STEPS = """\
 """
 
 
-def _acts() -> Iterator[str]:
+_ABOUT_GROUPS = """\
+`decide_group` takes these, in the same acts. What is measured, asked, answered and told is the same function as of an
+app.
+"""
+
+
+def _acts(of: ModuleType) -> Iterator[str]:
     """The acts in their order: what each is about, and its steps with the comments beside them in the code."""
     numbers = count(1)
-    for name, about, comments in _in_code():
-        steps: tuple[Callable[..., Any], ...] = getattr(engine, name)
+    for name, about, comments in _in_code(of):
+        steps: tuple[Callable[..., Any], ...] = getattr(of, name)
         rows = [_step(next(numbers), *each) for each in zip(steps, comments, strict=True)]
         yield f"### {name.capitalize()}\n\n{about}\n"
         yield _table(("", "Step", "Is about", "In"), rows)
@@ -126,9 +135,9 @@ def _step(number: int, step: Callable[..., Any], comment: str) -> tuple[str, ...
     return str(number), f"`{step.__name__}`", comment, f"[{place}](../../gitops_bg/{place})"
 
 
-def _in_code() -> Iterator[tuple[str, str, list[str]]]:
+def _in_code(of: ModuleType) -> Iterator[tuple[str, str, list[str]]]:
     """The name of each act, in the order of `STEPS`; what the code says of it, and beside each of its steps."""
-    source = inspect.getsource(engine)
+    source = inspect.getsource(of)
     lines, body = source.splitlines(), ast.parse(source).body
     places = {ast.unparse(node.target): place for place, node in enumerate(body) if isinstance(node, ast.AnnAssign)}
     for act in _elements(body[places["STEPS"]]):

@@ -23,7 +23,7 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
-from gitops_bg.core.checks.git.journal import asks_main
+from gitops_bg.core.checks.git.journal import asks_main, asks_of_file
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.desired import GroupSpec
@@ -249,12 +249,11 @@ class Catalog:
         policing = self.policing.of(reading, app, config, desired, record)
         return desired if policing is None else replace(desired, policing=policing)
 
-    def group_suspension(
+    def asked_of_group(
         self, group: GroupKey, spec: GroupSpec, record: GroupRecord, commit: str
-    ) -> tuple[JournalEntry, ...]:
-        """Who suspended a group, or ended that, where it is new to the record."""
-        is_new = record.operator.suspended is (spec.suspend is None)
-        return self._journals.suspension(group, commit) if is_new else ()
+    ) -> tuple[tuple[JournalEntry, ...], ...]:
+        """What ``group.yaml`` asked for that is new to the record: retries, suspensions."""
+        return self._journals.of_file(group, spec, asks_of_file(spec, record), commit)
 
     def _with_journal(
         self, desired: Desired, entry: Entry, app: AppKey, spec: AppSpec | None, record: Record

@@ -10,16 +10,20 @@ from typing import Any, TypeVar
 
 from gitops_bg.agent.desired.provenance import TargetHistory
 from gitops_bg.core.checks.git.journal import Asked
+from gitops_bg.core.delivery.world import Describes
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
-from gitops_bg.core.model.spec import AppSpec, Retry
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Source
 from gitops_bg.repo.read.journal import Said, differs, said_since
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.to_core import retry_in
 from gitops_bg.spec.groups.layout import GROUP_FILE
+from gitops_bg.spec.groups.models import GroupRetry
 from gitops_bg.spec.yaml.reader import read_one
 
 _Answer = TypeVar("_Answer")
@@ -27,6 +31,8 @@ _MOST_NAMES = 100
 """How many changes of ``primary.yaml`` are read; older ones are of no use."""
 _UNKNOWN = Source("")
 """Nobody can tell now who said it."""
+_FILES = {SubjectKind.APP: (APP_FILE, models.Retry), SubjectKind.GROUP: (GROUP_FILE, GroupRetry)}
+"""The file that describes a subject, and the form of a retry in it."""
 
 
 class Journals:
@@ -36,27 +42,32 @@ class Journals:
         self._repository = repository
         self._known: dict[tuple[AppOrGroup, type], tuple[object, Any]] = {}
 
-    def of(self, app: AppKey, spec: AppSpec | None, asked: Asked, commit: str, makers: Sequence[str]) -> Journal:
+    def of(self, app: AppKey, spec: Describes | None, asked: Asked, commit: str, makers: Sequence[str]) -> Journal:
         """What main said of an app up to a commit; ``makers`` are the files that its target comes from."""
         names = self._names(app, asked.names_since, commit) if asked.names_since else ()
-        retry = spec.retry if spec is not None and asked.retries_after is not None else None
+        targets = self._targets(app, commit, makers) if asked.reverts else ()
         return Journal(
-            in_order(
-                names or (),
-                self._retries(app, asked.retries_after or 0, retry, commit) if retry is not None else (),
-                self.suspension(app, commit) if asked.suspension else (),
-                self._targets(app, commit, makers) if asked.reverts else (),
-            ),
+            in_order(names or (), *self.of_file(app, spec, asked, commit), targets),
             since=asked.names_since if names is not None else "",
+        )
+
+    def of_file(
+        self, subject: AppOrGroup, spec: Describes | None, asked: Asked, commit: str
+    ) -> tuple[tuple[Entry, ...], ...]:
+        """What the file that describes an app or a group asked for up to a commit: retries, suspensions."""
+        retry = spec.retry if spec is not None and asked.retries_after is not None else None
+        return (
+            self._retries(subject, asked.retries_after or 0, retry, commit) if retry is not None else (),
+            self._suspension(subject, commit) if asked.suspension else (),
         )
 
     def source(self, app: AppKey, commit: str, makers: Sequence[str]) -> Source | None:
         """The commit that made the target name its version; None for one that never was. Raises as `TargetHistory`."""
         return self._kept(app, Source, commit, lambda: TargetHistory(self._repository, app, makers).source(commit))
 
-    def suspension(self, subject: AppOrGroup, commit: str) -> tuple[Entry, ...]:
-        """Who suspended an app or a group, or ended that."""
-        path = self._repository.path_of(subject, GROUP_FILE if isinstance(subject, GroupKey) else APP_FILE)
+    def _suspension(self, subject: AppOrGroup, commit: str) -> tuple[Entry, ...]:
+        """Who suspended it, or ended that."""
+        path = self._repository.path_of(subject, _FILES[subject.kind][0])
         try:
             return self._kept(subject, SuspensionChanged, commit, lambda: self._suspended(path, commit))
         except GitopsBgError:
@@ -84,18 +95,19 @@ class Journals:
         except GitopsBgError as error:
             return (Entry(_UNKNOWN, Targeted(unread=str(error))),)
 
-    def _retries(self, app: AppKey, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
+    def _retries(self, subject: AppOrGroup, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
         """The retries after number ``since`` up to the one of now."""
         try:
-            return self._kept(app, Retried, (commit, since), lambda: self._retried(app, since, now, commit))
+            return self._kept(subject, Retried, (commit, since), lambda: self._retried(subject, since, now, commit))
         except GitopsBgError:
             return (Entry(_UNKNOWN, Retried(now)),)
 
-    def _retried(self, app: AppKey, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
-        path, asked = self._repository.path_of(app, APP_FILE), list[Retry | None]()
+    def _retried(self, subject: AppOrGroup, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
+        file, model = _FILES[subject.kind]
+        path, asked = self._repository.path_of(subject, file), list[Retry | None]()
 
         def enough(content: bytes | None) -> bool:
-            retry = retry_in(content) if content is not None else Retry("", 0)
+            retry = retry_in(content, file, model) if content is not None else Retry("", 0)
             asked.append(retry)
             return retry is not None and retry.number <= since
 

@@ -149,8 +149,7 @@ class GroupGatherer:
         if record.transition is not None or spec.active != record.state.only(VersionStage.ACTIVE):
             promotion, _ = self._policing.promotion_of(group, spec.active, desired.commit)
             named = (Entry(promotion, GroupNamed(spec.active)),) if promotion is not None else ()
-        suspension = self._catalog.group_suspension(group, spec, record, desired.main.at.commit)
-        return Journal(in_order(named, suspension))
+        return Journal(in_order(named, *self._catalog.asked_of_group(group, spec, record, desired.main.at.commit)))
 
     def _knows(self, reading: Reading, group: GroupKey, former: FormerGroup) -> bool:
         """Whether main is no older than the one that another group was decided from: else it may be newer than main."""

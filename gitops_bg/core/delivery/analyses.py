@@ -34,6 +34,16 @@ PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 # --- steps ---
 
 
+def take_results(world: W, rounds: Rounds[W]) -> W:
+    """Read the answers of hooks, then measurements, and act on them."""
+    return take_measurements(hooks.take_hook_answers(world, rounds), rounds)
+
+
+def begin_checks(world: W, rounds: Rounds[W]) -> W:
+    """Begin the hooks that are due, then the analyses."""
+    return begin_runs(hooks.begin_hooks(world, rounds), rounds)
+
+
 def take_measurements(world: W, rounds: Rounds[W]) -> W:
     """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
     world = _answer_pause(_without_stale(world, rounds), rounds)

@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.record import Delivery, Event
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.model.version import Source
 
@@ -40,6 +40,11 @@ class Describes(Protocol):
     @property
     def suspend(self) -> Suspension | None:
         """The suspension that the file asks for, also one that is over."""
+        ...
+
+    @property
+    def retry(self) -> Retry | None:
+        """What is asked to be tried again, answered or not."""
         ...
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from gitops_bg.core.delivery import analyses, hooks, operators, policies
 from gitops_bg.core.delivery.ledger import acknowledge_ledger
 from gitops_bg.core.delivery.restore import begun, recalled
-from gitops_bg.core.delivery.standing import note_standing, note_suspension
+from gitops_bg.core.delivery.standing import note_standing
 from gitops_bg.core.groups.asking import step_of_group
 from gitops_bg.core.groups.contests import contest_moments, due_now
 from gitops_bg.core.groups.decision import ApplyGroup, DeleteRoute, GroupDecision
@@ -21,18 +21,10 @@ from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.notifications.messages import notified
 from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.operators.holds import go_back_still, lift_answered
-from gitops_bg.core.groups.operators.requests import answer_retry
+from gitops_bg.core.groups.operators.holds import go_back_still
 from gitops_bg.core.groups.plan import actions_of, write_to_git
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.registering import (
-    drop_removed,
-    drop_services,
-    forget_changed,
-    register_versions,
-    reject_late_routes,
-    reject_late_services,
-)
+from gitops_bg.core.groups.registering import follow_main, reject_late
 from gitops_bg.core.groups.reporting.history import learnt, note_refused_commit
 from gitops_bg.core.groups.reporting.situations import standing_of
 from gitops_bg.core.groups.reporting.status import (
@@ -51,40 +43,56 @@ from gitops_bg.core.groups.transition import (
     deadline_of,
     follow_active,
     give_up,
+    let_go,
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.transitions.record.clocks import by_now
 
-STEPS: tuple[Callable[[GroupWorld], GroupWorld], ...] = (
+Steps = tuple[Callable[[GroupWorld], GroupWorld], ...]
+
+SETTLE: Steps = (
     acknowledge_ledger,  # what Git has is not written again
-    note_suspension,  # who is asked again after it has its whole time
-    forget_changed,  # a folder that says something else may come back
-    lift_answered,  # main names another version than the one on hold
-    answer_retry,  # or asks for it once more
-    drop_removed,  # versions whose folder left main
-    drop_services,  # services whose folder left a version
-    register_versions,  # new folders are candidates
-    reject_late_routes,  # what has passed gets nothing new
+)
+"""What has become of what was decided before; that the Gateway has taken a step is asked where versions move."""
+
+READ: Steps = (
+    follow_main,  # what main names, and asks for once more; folders that are new, or have left
+    reject_late,  # what has passed, or serves, gets nothing new without a promotion
     go_back_still,  # a way back whose record was lost
-    reject_late_services,  # what serves changes no service without a promotion
-    step_of_group(operators.answer_requests),  # what operators ask for
-    step_of_group(analyses.take_measurements),  # a verdict may open the way, or lead back
-    step_of_group(hooks.take_hook_answers),  # so may a hook
+    step_of_group(operators.answer_requests),  # abort, and manual gates
+    step_of_group(analyses.take_results),  # what hooks and measurements say: it may open the way, or lead back
+)
+"""What people, hooks and measurements say, in the order in which it counts."""
+
+JUDGE: Steps = (
+    step_of_group(analyses.begin_checks),  # the hooks and analyses of what is on its way, and of what has arrived
     give_up,  # the Gateway did not take a step in time
-    follow_active,  # group.yaml names another version
+)
+"""What speaks against a version: it is stopped, or left."""
+
+AGE: Steps = (
+    let_go,  # what requests have left, once nothing leads there
+)
+"""Which versions nothing needs any more."""
+
+MOVE: Steps = (
+    follow_active,  # another version is wanted, and every gate is open; or it is taken back
     advance,  # the Gateway has taken a step
     attach,  # requests come in by another Gateway, or for other hosts
-    tell_of_requests,  # who left main had them
-    step_of_group(hooks.begin_hooks),  # who is asked about what is on its way
-    step_of_group(analyses.begin_runs),  # analyses of what is on its way, or has arrived
-    note_standing,  # that files broke, or main moved backwards
-    note_refused_commit,  # that main takes no commit of a way back
 )
+"""Where requests are to go."""
 
-OF_MAIN = frozenset({forget_changed, lift_answered, answer_retry, drop_removed, drop_services, register_versions})
-"""The steps that conclude from what main has, or lacks; none does where main does not count."""
+TELL: Steps = (
+    tell_of_requests,  # who left main had them
+    note_standing,  # suspended, invalid, back in main, rewritten
+    note_refused_commit,  # main refuses the commit of a way back
+)
+"""What happened, for the ledger and for people; messages follow (`notified`)."""
+
+STEPS: Steps = (*SETTLE, *READ, *JUDGE, *AGE, *MOVE, *TELL)
+"""A decision, from top to bottom: the acts of an app's (`core.engine`)."""
 
 
 def decide_group(
@@ -143,7 +151,7 @@ def _decided(
     if unknown := unreadable or why_unknown(world):
         kept = record if unreadable else new.record  # What is asked for from now on is not answered yet.
         return GroupDecision((), kept, Phase.DEGRADED, conditions_of_lost(unknown))
-    for step in STEPS if desired.main.counts else (each for each in STEPS if each not in OF_MAIN):
+    for step in STEPS:
         world = step(world)
     world = world.with_record(state=with_served_routes(world.state))
     return GroupDecision(

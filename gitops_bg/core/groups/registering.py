@@ -23,6 +23,8 @@ from gitops_bg.core.groups.model import (
     VersionStage,
     version_number,
 )
+from gitops_bg.core.groups.operators.holds import lift_answered
+from gitops_bg.core.groups.operators.requests import answer_retries
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
@@ -30,13 +32,24 @@ from gitops_bg.core.model.git.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 
 
-def forget_changed(world: GroupWorld) -> GroupWorld:
+def follow_main(world: GroupWorld) -> GroupWorld:
+    """Follow what main says: holds and retries, versions and services that left, and new ones. Where main does not
+    count, nothing is concluded from what it has, or lacks.
+    """
+    if not world.desired.main.counts:
+        return world
+    for step in (_forget_changed, lift_answered, answer_retries, _drop_removed, _drop_services, _register_versions):
+        world = step(world)
+    return world
+
+
+def _forget_changed(world: GroupWorld) -> GroupWorld:
     """Forget that a version was deleted once its folder says something else, or is gone."""
     kept = tuple(each for each in world.record.deleted if world.content(each.name) == each.content)
     return world.with_record(deleted=kept)
 
 
-def drop_removed(world: GroupWorld) -> GroupWorld:
+def _drop_removed(world: GroupWorld) -> GroupWorld:
     """Delete versions whose folder left main; never the active one, nor one that traffic moves from or to."""
     for version in world.record.state.versions:
         name = version.name
@@ -51,7 +64,7 @@ def drop_removed(world: GroupWorld) -> GroupWorld:
     return world
 
 
-def drop_services(world: GroupWorld) -> GroupWorld:
+def _drop_services(world: GroupWorld) -> GroupWorld:
     """Take out the services whose folder left main; of the active version, and of the one that a rollback leads to,
     only those that ``removedServices`` names, and whose requests no other service is to answer.
 
@@ -142,11 +155,11 @@ def _said_of(left: Sequence[Endpoint]) -> str:
     )
 
 
-def register_versions(world: GroupWorld) -> GroupWorld:
+def _register_versions(world: GroupWorld) -> GroupWorld:
     """Register the versions and services of the folders, lowest number first.
 
     A version deleted by a promotion or rollback stays deleted until its folder says something else. One that requests
-    move to already gets nothing new: no gate has seen it, as with what is active (`reject_late_services`).
+    move to already gets nothing new: no gate has seen it, as with what is active (`reject_late`).
 
     Of a group without a record every version up to the one that serves is promoted in turn, as if it had happened so,
     but for those that traffic has not moved to: the record may be lost, and services that only an older folder has must
@@ -221,7 +234,12 @@ def _being_switched_to(world: GroupWorld) -> set[str]:
     return {moving.target} if moving is not None and moving.step is TransitionStep.SWITCH else set()
 
 
-def reject_late_routes(world: GroupWorld) -> GroupWorld:
+def reject_late(world: GroupWorld) -> GroupWorld:
+    """Say what the legacy or the active version does not get, because it has passed."""
+    return _reject_late_services(_reject_late_routes(world))
+
+
+def _reject_late_routes(world: GroupWorld) -> GroupWorld:
     """Say which route the legacy version does not get, because it has passed, or the active one, because another of
     its services answers these requests.
     """
@@ -241,7 +259,7 @@ def reject_late_routes(world: GroupWorld) -> GroupWorld:
     return replace(world, rejected=(str(Rejection.PASSED), message))
 
 
-def reject_late_services(world: GroupWorld) -> GroupWorld:
+def _reject_late_services(world: GroupWorld) -> GroupWorld:
     """Say which service the active version does not take from its folder, because it serves one that it inherited."""
     state = world.record.state
     active = state.only(VersionStage.ACTIVE)

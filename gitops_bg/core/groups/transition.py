@@ -3,6 +3,7 @@
     follow_active   another version is wanted: begin, or, where it is the former one again, go back; or go on after all
     advance         the Gateway has taken the routes of a step: take the next
     give_up         it has not, in time: go back as far as possible
+    let_go          nothing leads to what was left any more
 
 The routes of a step follow from the record (`core.groups.plan`), so a crash between any two writes goes on from there.
 """
@@ -133,9 +134,7 @@ def advance(world: GroupWorld) -> GroupWorld:
     """Take the next step where the present one is in place: never more than one at a time, each is saved first."""
     moving = world.record.transition
     if moving is None:
-        left = world.record.left_at
-        done = left is not None and is_in_place(world) and not _awaits_gateway_status(world, left)
-        return world.with_record(leaving=(), left_at=None, left=()) if done else world
+        return world
     waits = not moving.goes_back and _awaits_gateway_status(world, moving.step_since)
     if waits or not _is_taken(world, moving):
         return world
@@ -152,6 +151,15 @@ def advance(world: GroupWorld) -> GroupWorld:
     if not all(gate.open for gate in gates_of(world, moving.target)):
         return world
     return world.with_record(transition=replace(moving, step=TransitionStep.SWITCH, step_since=world.now))
+
+
+def let_go(world: GroupWorld) -> GroupWorld:
+    """Let versions go that requests have left, once the Gateway leads nothing there any more."""
+    left = world.record.left_at
+    if left is None or world.record.transition is not None:
+        return world
+    is_over = is_in_place(world) and not _awaits_gateway_status(world, left)
+    return world.with_record(leaving=(), left_at=None, left=()) if is_over else world
 
 
 def give_up(world: GroupWorld) -> GroupWorld:

@@ -33,7 +33,7 @@ from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.analysis.plans import Plans, unknown_plans
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.fields import NEVER, whole_seconds
-from gitops_bg.spec.app.layout import APP_FILE, folder_of
+from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests import pod_metadata
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
@@ -156,16 +156,18 @@ def _revision(written: int | str | None) -> Revision | None:
     return Revision(commit=text) if len(text) >= 40 else Revision(number=int(text.removeprefix("v")))
 
 
-def retry_in(data: bytes) -> Retry | None:
-    """The retry of a former ``app.yaml``; one of number 0 where it has none, None where that is unknown."""
-    document, _ = read_one(APP_FILE, data)
+def retry_in(data: bytes, file: str, model: type[models.Retry]) -> Retry | None:
+    """The retry of a former ``app.yaml`` or ``group.yaml``, of the form ``model``; one of number 0 where it has none,
+    None where that is unknown.
+    """
+    document, _ = read_one(file, data)
     spec = document.value.get("spec") if document else None
     if document is None or not isinstance(spec, dict):
         return None
     if spec.get("retry") is None:
         return Retry("", 0)
-    model, _ = validate(models.Retry, replace(document, value=spec["retry"]))
-    return retry_of(model)
+    retry, _ = validate(model, replace(document, value=spec["retry"]))
+    return retry_of(retry)
 
 
 def without_nulls(value: Any) -> Any:

@@ -52,6 +52,7 @@ from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementRe
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, Journal, Retried
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
@@ -59,7 +60,7 @@ from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import GroupKey, Source
 from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, state_of
 from tests.core.groups import gateway
@@ -205,6 +206,10 @@ class World:
 
     retry: Retry | None = None
     """`retry` of group.yaml."""
+    replaced: tuple[Retry, ...] = ()
+    """Those that stood there before, since anybody has looked."""
+    retried_by: str = "c" * 40
+    """The commit that asked for it; empty where nobody can tell now."""
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -352,8 +357,16 @@ class World:
             is_last_valid=self.broken,
             alerts=self.alerts,
             policing=self.policing,
+            journal=self._journal(),
             main=self.main,
         )
+
+    def _journal(self) -> Journal:
+        """What main asked to be tried again since the record knows it."""
+        if self.retry is None or self.retry.number <= self.record.operator.retry:
+            return NO_JOURNAL
+        asked = Source(self.retried_by, "ada")
+        return Journal(tuple(Entry(asked, Retried(each)) for each in (*self.replaced, self.retry)))
 
     def decide(self) -> GroupDecision:
         return decide_group(self.key, self.desired(), self.observed(), self.record, self.now)

@@ -20,16 +20,18 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import LedgerMemory, Problem
-from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
+from gitops_bg.core.model.git.journal import Entry, Journal, Retried
+from gitops_bg.core.model.git.main import Knowledge, MainRead
+from gitops_bg.core.model.git.main import Main as MainAt
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, RivalRoute, as_stored, claim_of
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
 from tests.core.groups.simulation import GATEWAY, STORE, version
-from tests.exploration.groups.world import APP, OTHERS, Agent, Cluster, Commit, Pools, Routes
+from tests.exploration.groups.world import APP, OTHERS, Agent, Cluster, Commit, Main, Pools, Routes
 from tests.exploration.moments import LONG_AGO, NOW, mapped
 from tests.exploration.world import Pool
 
@@ -73,6 +75,14 @@ class Said(NamedTuple):
 
 
 NOTHING = Said()
+ASKED = Source("a" * 40, "ada", LONG_AGO)
+"""The commits that ask for retries: which one says nothing about what is to be done."""
+
+
+@lru_cache(maxsize=100_000)
+def retries(main: Main) -> tuple[Retry, ...]:
+    """The retries that main has asked for, oldest first."""
+    return tuple(dict.fromkeys(each.retry for each in main if each.retry is not None))
 
 
 def without_conditions(_: GroupWorld) -> tuple[Condition, ...]:
@@ -100,11 +110,12 @@ class Passes:
 
     def outcome(self, agent: Agent, cluster: int, record: int, said: Said = NOTHING, pods: int = -1) -> Outcome:
         """What the engine says where the agent sees this; ``pods``: the cluster whose pods its cache still shows."""
-        head, main = self.pools.main[agent.main][-1]._replace(by_agent=False), self._read(agent, record)
+        line = self.pools.main[agent.main]
+        head, main, asked_again = line[-1]._replace(by_agent=False), self._read(agent, record), retries(line)
         asked = (agent.measures, agent.calls) if said is not NOTHING else ()
         up = self.pools.cluster[pods].up if pods >= 0 else None
         git = (agent.ledger, self._memory(agent, self.pools.record[record]), agent.refused, agent.branch)
-        key = (head, main, git, self._view(cluster), record, said, asked, up)
+        key = (head, main, asked_again, git, self._view(cluster), record, said, asked, up)
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = self._decide(agent, cluster, record, said, pods)
@@ -138,7 +149,11 @@ class Passes:
     ) -> act.GroupDecision:
         """The whole answer."""
         head, live = self.pools.main[agent.main][-1], self.pools.cluster[cluster]
+        known = self.pools.record[record].operator.retry
+        asked = retries(self.pools.main[agent.main])
         desired = replace(self.desired(head), main=self._read(agent, record), policing=policing(head, live))
+        new = tuple(Entry(ASKED, Retried(each)) for each in asked if each.number > known)
+        desired = replace(desired, journal=Journal(new))
         observed = self._observed(agent, live, self.pools.record[record], said, pods)
         if len(observed.routes) < len(live.routes):
             observed = replace(observed, rivals=tuple(rivals(live, head)))
@@ -156,7 +171,7 @@ class Passes:
         main, known = self.pools.main[agent.main], self.pools.record[record].main
         is_older = bool(known.commit) and int(known.commit) > len(main)
         knowledge = Knowledge.OLDER if is_older else Knowledge.NEWER
-        return MainRead(Main(str(len(main)), 0, str(main[-1])), knowledge)
+        return MainRead(MainAt(str(len(main)), 0, str(main[-1])), knowledge)
 
     def desired(self, head: Commit) -> DesiredGroup:
         """What main says of the group."""

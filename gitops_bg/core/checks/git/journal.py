@@ -3,18 +3,19 @@
 Asking costs a few reads of Git. An ordinary push asks for nothing: the poll knows that change.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gitops_bg.core.delivery.world import Describes
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.git.journal import Entry
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import Delivery, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.world import World, resolve
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of main about one app; by default nothing."""
+    """What is asked of main about one app or release group; by default nothing."""
 
     names_since: str = ""
     """The commit of main since which the contents of ``primary.yaml`` count; empty: none do."""
@@ -30,13 +31,21 @@ class Asked:
 
 def asks_main(spec: AppSpec | None, desired: Desired, record: Record) -> Asked:
     """What main is asked since the record knows it; ``spec`` None: ``app.yaml`` never said anything."""
-    retry, reverts = spec.retry if spec is not None else None, asks_for_reverts(desired, record)
-    return Asked(
+    reverts = asks_for_reverts(desired, record)
+    return replace(
+        asks_of_file(spec, record) if spec is not None else Asked(),
         names_since=asks_for_names(desired, record),
-        retries_after=record.operator.retry if retry and retry.number > record.operator.retry else None,
-        suspension=spec is not None and record.operator.suspended is (spec.suspend is None),
         who_brought=reverts or _wanted(desired, record) not in ("", record.routing.traffic),
         reverts=reverts,
+    )
+
+
+def asks_of_file(spec: Describes, record: Delivery) -> Asked:
+    """What is asked of the history of the file that describes an app or a release group; ``spec`` is what it says."""
+    retry, operator = spec.retry, record.operator
+    return Asked(
+        retries_after=operator.retry if retry and retry.number > operator.retry else None,
+        suspension=operator.suspended is (spec.suspend is None),
     )
 
 

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.plan import after_of
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import GroupKey, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ def proposal_of(
     """Return what becomes of a group by a merge: ``main`` is what its folder says, ``merged`` what it says then."""
     record = replace(record, transition=None)  # What is on its way by main alone ends before, or because of it.
     live, named = record.state.only(VersionStage.ACTIVE), main.spec.active if main.spec is not None else ""
-    if merged.spec is not None:  # What it asks for once more is on hold no longer then.
-        record = answer_retry(GroupWorld(key, merged.spec, merged, observed, record, now)).record
+    if merged.spec is not None and merged.spec.retry is not None:  # It is on hold no longer then.
+        world, asked = GroupWorld(key, merged.spec, merged, observed, record, now), Source(merged.commit or "merged")
+        record = answer_retry(world, asked, merged.spec.retry).record
     ahead = forecast(key, merged, observed, record, now)
     if merged.spec is None:
         why = str(merged.problems[0]) if merged.problems else "nobody can read what it would say"

@@ -10,9 +10,12 @@ from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import anew
+from gitops_bg.core.model.git.journal import Retried
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause
+from gitops_bg.core.model.version import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +84,23 @@ def abort(world: GroupWorld, request: Request) -> GroupWorld:
 # --- retry ---
 
 
-def answer_retry(world: GroupWorld) -> GroupWorld:
+def answer_retries(world: GroupWorld) -> GroupWorld:
+    """Follow the retries that main asked for since, oldest first."""
+    for asked, said in world.desired.journal.of(Retried):
+        world = answer_retry(world, asked, said.retry)
+    return world
+
+
+def answer_retry(world: GroupWorld, asked: Source, retry: Retry) -> GroupWorld:
     """Follow a retry in group.yaml: lift the hold on what it names, and have all checks of that begin anew.
 
-    Once main shows it; while the group is suspended, nothing is tried again, and a way back is finished first: what is
-    tried again goes through every gate. A retry whose author did not know of the hold is no answer to it.
+    While the group is suspended, nothing is tried again, and a way back is finished first: what is tried again goes
+    through every gate. A retry whose author did not know of the hold is no answer to it; one of which nobody can tell
+    who asked for it is read again.
     """
-    retry, operator, moving = world.spec.retry, world.record.operator, world.record.transition
+    operator, moving = world.record.operator, world.record.transition
     is_on_way_back = world.record.override is not None and moving is not None
-    if retry is None or retry.number <= operator.retry or world.suspended or is_on_way_back:
+    if retry.number <= operator.retry or world.suspended or is_on_way_back or not asked.commit:
         return world
     before = world.with_record(operator=replace(operator, retry=retry.number))
     hold = before.record.held(retry.digest)
@@ -98,7 +109,7 @@ def answer_retry(world: GroupWorld) -> GroupWorld:
     world = _without_checks(try_again(before, retry.digest, retry.by), retry.digest)
     if world.record == before.record:
         return before
-    return world.noting(Event.RETRIED, to=version_in(retry.digest), by=retry.by)
+    return world.noting(Event.RETRIED, to=version_in(retry.digest), by=retry.by, source=asked)
 
 
 def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:

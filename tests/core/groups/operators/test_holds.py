@@ -13,7 +13,7 @@ from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.operators.requests import Aborting, aborting
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, Phase
-from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.hooks import Hook, HookResponse, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry, Suspension
@@ -175,6 +175,18 @@ def test_what_speaks_against_a_version_holds_it_with_its_cause_and_the_same_sent
     assert world.after(3600).settle().phase is Phase.HELD, "time lifts no hold"
 
 
+def test_an_answer_of_a_hook_is_read_before_a_measurement_as_of_an_app() -> None:
+    world = at_rest(hooks=(ALARM,), before=ONCE)
+    world.active = "v2"
+    world.settle()
+    (call,) = world.decide().calls
+    world.calls[call.id] = HookResponse(call.id, YES, world.now, "it burns")
+    world.finds[PRE] = BAD
+    world.settle()
+    (hold,) = world.record.holds
+    assert hold.cause is Cause.HOOK_REFUSED
+
+
 def names_another_and_back(world: World) -> None:
     world.active = "v1"
     world.settle()
@@ -238,6 +250,32 @@ def test_a_retry_is_carried_out_once_and_told() -> None:
     assert [each.event for each in world.written].count(Event.ABORTED) == 2
     world.after(3600).settle()
     assert [each.event for each in world.written].count(Event.RETRIED) == 1
+
+
+def test_a_retry_that_another_replaced_before_anybody_looked_lifts_its_hold_as_of_an_app() -> None:
+    """Found so: only the last one was read, and v2 stayed on hold."""
+    world = measured_bad()
+    world.settle()
+    world.finds[PRE] = GOOD
+    retries(world)
+    world.replaced, world.retry = (world.retry,), Retry("v1-1", 2, "bob")
+    world.settle()
+    assert (world.stages, world.held, world.record.operator.retry) == ("v1L v2A", (), 2)
+    assert (Event.HOLD_LIFTED, "retried") in world.told
+
+
+def test_a_retry_is_answered_once_it_is_known_who_asked_for_it_as_of_an_app() -> None:
+    world = measured_bad()
+    world.settle()
+    world.finds[PRE] = GOOD
+    retries(world)
+    world.retried_by = ""
+    world.settle()
+    assert (world.held, world.record.operator.retry) == (("v2-1",), 0)
+    world.retried_by = "d" * 40
+    world.settle()
+    (told,) = [each for each in world.written if each.event is Event.RETRIED]
+    assert (world.stages, told.commit, told.by) == ("v1L v2A", "d" * 40, "ada")
 
 
 def test_a_retry_of_what_is_not_on_hold_tells_nothing() -> None:

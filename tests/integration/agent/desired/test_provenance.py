@@ -7,8 +7,10 @@ import pytest
 
 from gitops_bg.agent.desired.journal import Journals
 from gitops_bg.core.checks.git.journal import Asked
-from gitops_bg.core.model.git.journal import Entry, Named, Targeted
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.groups.desired import GroupSpec
+from gitops_bg.core.model.git.journal import Entry, Named, Retried, Targeted
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts
@@ -315,4 +317,22 @@ def test_what_primary_yaml_named_since_is_told_in_the_order_of_main(ada: Author,
     assert found.since == commits[0]
     assert [said.snapshot.digest for _, said in found.of(Named)] == [
         texts.digest("web", tag) for tag in ("v2", "v3", "v2")
+    ]
+
+
+STORE = GroupKey("shop", "store")
+
+
+def test_what_group_yaml_asks_to_be_tried_again_is_told_in_main_s_order(ada: Author, repository: Repository) -> None:
+    """Also what another one has replaced, and who asked."""
+    commits = []
+    for number in (1, 2, 3):
+        spec = f"spec:\n  active: v1\n  retry: {{digest: v{number}-{'0' * 20}, number: {number}}}\n"
+        ada.remote.write("groups/shop/store/group.yaml", f"kind: ReleaseGroup\n{spec}")
+        commits.append(ada.remote.commit(f"retry v{number}"))
+    ada.remote.push("main")
+    now = GroupSpec("v1", retry=Retry(f"v3-{'0' * 20}", 3))
+    retried, _ = Journals(repository).of_file(STORE, now, Asked(retries_after=1), repository.poll().commit)
+    assert [(each.source.commit, each.says) for each in retried] == [
+        (commits[at], Retried(Retry(f"v{at + 1}-{'0' * 20}", at + 1))) for at in (1, 2)
     ]
