@@ -58,7 +58,7 @@ def _no_worse_than_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
 
 
 def _asked_for(world: World, switch: SwitchTraffic) -> Iterator[str]:
-    version, override = world.record.version(switch.digest), world.record.routing.override
+    version, override = world.record.version(switch.digest), world.record.override
     named = switch.digest == world.named
     returned_to = override is not None and override.to_digest == switch.digest and version and version.was_active
     # Aborting a promotion that never moved traffic leads to the version that serves anyway.

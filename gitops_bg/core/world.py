@@ -117,8 +117,8 @@ class World:
         """The digest that live traffic should follow: an override, else ``primary.yaml``, else the present one (DESIGN
         §4).
         """
-        if self.record.routing.override:
-            return self.record.routing.override.to_digest
+        if self.record.override:
+            return self.record.override.to_digest
         return self.named or self.record.routing.traffic
 
     @cached_property
@@ -134,7 +134,7 @@ class World:
         active, coming = self.active, self.incoming
         if active is None:
             return SwitchKind.FIRST
-        if coming and (self.record.routing.override or leads_back(self.record, coming)):
+        if coming and (self.record.override or leads_back(self.record, coming)):
             return SwitchKind.ROLLBACK
         return SwitchKind.PROMOTION
 

@@ -13,9 +13,9 @@ from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of, off
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
-from gitops_bg.core.model.record import AskedMerge, Override
+from gitops_bg.core.model.record import AskedMerge
 from gitops_bg.core.model.spec import PromoteVia, Suspension
-from gitops_bg.core.model.statements import Cause, Hold
+from gitops_bg.core.model.statements import Cause, Hold, Override
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from gitops_bg.forge.heard import Asks
@@ -224,7 +224,7 @@ def test_what_was_closed_keeps_its_pull_request() -> None:
 
 
 def test_what_was_rolled_back_where_main_says_another_is_offered_as_the_way_back() -> None:
-    override = Override(digest(2), digest(1), "5xx", "ada", EARLIER, baseline=digest(2))
+    override = Override(digest(2), digest(1), "5xx", "ada", EARLIER)
     state = world(active(1), legacy(2), wants=2, names_=2, record={"override": override, **hold(Cause.ROLLED_BACK)})
     offer = desired_pull(state, offers=1, base=2, main_refused="protected").offer
     assert (offer.goes_back, offer.to.number, offer.before.number, offer.gates) == (True, 1, 2, ())

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
-from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.statements import Hold, Says, Statement, Statements
+from gitops_bg.core.model.record import Delivery, Record
+from gitops_bg.core.model.statements import Hold, Override, Says, Statement, Statements
 from gitops_bg.spec.codec import to_json
+
+R = TypeVar("R", bound=Delivery)
 
 OWN = "record"
 IN_TWO_PARTS = {"hooks": ("hook_state", "runs"), "analysis": ("analyses", "runs"), "past_runs": ("analyses", "past")}
@@ -40,10 +42,28 @@ def _statements(hold: Hold) -> Iterator[Statement]:
         yield Statement(hold.digest, hold.lifted, hold.since)
 
 
-def record_of(*, holds: Iterable[Hold] = (), past_holds: Iterable[Hold] = (), **values: Any) -> Record:
-    """A record with these values."""
+def wanted_of(override: Override) -> Statement:
+    """What was said where this is the override."""
+    by, at, cause = override.by, override.at, override.cause
+    said = Statement(override.to_digest, Says.WANTED, at, cause, override.reason, by, override.commit, override.awaits)
+    number = 1 if override.diverged else 0
+    return replace(said, sequence=number, instead_of=override.from_digest, main_named=override.main_named)
+
+
+def overriding(record: R, override: Override) -> R:
+    """A record with this override."""
+    return record.saying(wanted_of(override))
+
+
+def record_of(
+    *, holds: Iterable[Hold] = (), past_holds: Iterable[Hold] = (), override: Override | None = None, **values: Any
+) -> Record:
+    """A record with these values. Main named what an override left, where nothing else is said."""
     past = (replace(each, lifted=each.lifted or Says.PASSED_OVER) for each in past_holds)
     record = Record(statements=statements_of(*past, *holds))
+    if override is not None:
+        record = overriding(record, override)
+        values = {"primary": override.from_digest, **values}
     for said, value in values.items():
         owner, name = PLACES.get(said, (OWN, said))
         part = record if owner == OWN else getattr(record, owner)

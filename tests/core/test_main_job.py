@@ -225,7 +225,7 @@ def test_target_revert_with_its_marker_rolls_back_now_and_commits_afterwards():
     assert (world.live, world.primary) == ("1", "2")
     world.settle()
     assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
-    assert world.record.routing.override is None
+    assert world.record.override is None
 
 
 def test_target_revert_is_not_repeated_after_somebody_promotes_again():

@@ -200,8 +200,8 @@ APP_FAULTS = (
     Fault(
         "an override never ends",
         "transitions.git.decisions",
-        "    override = world.record.routing.override\n    if override is None:\n        return world\n    arrived",
-        "    override = world.record.routing.override\n    return world\n    arrived",
+        "    override = world.record.override\n    if override is None:\n        return world\n    arrived",
+        "    override = world.record.override\n    return world\n    arrived",
         "v2 on probation",
         2,
     ),
@@ -328,8 +328,8 @@ APP_FAULTS = (
     Fault(
         "a way back that Git asked for outlasts what main named since",
         "transitions.git.decisions",
-        'or ("" if is_changed else override.from_digest)',
-        "or override.from_digest",
+        " and not (override.commit and is_changed)",
+        "",
         "v2 on probation",
         5,
     ),
@@ -400,8 +400,8 @@ APP_FAULTS = (
     Fault(
         "an older commit that nobody had seen ends an emergency",
         "transitions.git.looks",
-        "baseline=pending.baseline if awaits else world.record.git.primary",
-        "baseline=pending.baseline",
+        "world = _overrule(_know_primary(_know_revert(_know_retry(world))))",
+        "world = _overrule(_know_revert(_know_retry(world)))",
         "a merge that nobody has seen",
         3,
     ),

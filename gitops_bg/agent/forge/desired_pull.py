@@ -171,7 +171,7 @@ def _superseding(world: World, version: Version) -> Version | None:
 
 
 def _goes_back(world: World, version: Version) -> bool:
-    return world.record.routing.override is not None and version.digest == world.record.routing.traffic
+    return world.record.override is not None and version.digest == world.record.routing.traffic
 
 
 def _offer(facts: Facts, decision: Decision, world: World, to: Version, cluster: str, base: str) -> Offer:

@@ -183,5 +183,5 @@ def _has_arrived(record: Record | GroupRecord) -> bool:
         active = record.state.only(VersionStage.ACTIVE)
         return record.transition is None and active == record.wanted(active)
     return record.routing.switch is None and (
-        record.routing.override is None or record.routing.traffic == record.routing.override.to_digest
+        record.override is None or record.routing.traffic == record.override.to_digest
     )

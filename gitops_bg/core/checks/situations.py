@@ -190,7 +190,7 @@ def _held(world: World) -> str:
 
 def diverged(world: World) -> str:
     """That live traffic went back, and main does not say so yet; or empty."""
-    override = world.record.routing.override
+    override = world.record.override
     return f"live traffic was rolled back before Git: {override.reason}" if override else ""
 
 
@@ -201,7 +201,7 @@ def main_is_away(world: World) -> bool:
 
 
 def _refused_by_main(world: World) -> str:
-    override = world.record.routing.override
+    override = world.record.override
     return diverged(world) if override and (override.diverged or main_is_away(world)) else ""
 
 

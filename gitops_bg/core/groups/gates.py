@@ -34,7 +34,7 @@ def not_left(world: GroupWorld, version: str) -> GateResult | None:
     somebody says so. Whether this one is on hold itself, `not_on_hold` says.
     """
     override = world.record.override
-    if override is None or override.baseline != version or world.record.held(world.digest_of(version)) is not None:
+    if override is None or override.main_named != version or world.record.held(world.digest_of(version)) is not None:
         return None
     left, back = version_in(override.from_digest), version_in(override.to_digest)
     remedy = f"gitops-bg retry {world.key}, or set active: {back} and back"

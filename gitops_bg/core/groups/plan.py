@@ -240,7 +240,7 @@ def return_of_override(world: GroupWorld) -> CommitActive | None:
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
     if override is None or is_moving or not is_back or to not in world.desired.versions:
         return None
-    return CommitActive(override.baseline, to, override.reason, override.by)
+    return CommitActive(override.main_named, to, override.reason, override.by)
 
 
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage, version_in
 from gitops_bg.core.model.git.main import NO_MAIN, Main
-from gitops_bg.core.model.record import Delivery, Override
+from gitops_bg.core.model.record import Delivery
 
 
 class TransitionKind(StrEnum):
@@ -97,8 +97,6 @@ class GroupRecord(Delivery):
     left: tuple[str, ...] = ()
     """The versions that requests left until then: by a move, or because one was taken back once they had moved."""
     deleted: tuple[DeletedVersion, ...] = ()
-    override: Override | None = None
-    """What serves instead of what main names, because that failed, or somebody aborted it, until Git follows."""
     moves: tuple[GroupMove, ...] = ()
     """The last ones, oldest first."""
     gateway: GroupGateway | None = None

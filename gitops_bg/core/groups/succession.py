@@ -43,7 +43,6 @@ def succeed(world: GroupWorld) -> GroupWorld:
         left=was.left,
         deleted=was.deleted,
         statements=tuple(replace(each, sequence=0) for each in was.statements),  # A new ledger: any retry is newer.
-        override=was.override,
         moves=was.moves,
         rollout=was.rollout,
         analyses=was.analyses,

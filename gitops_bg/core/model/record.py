@@ -13,19 +13,21 @@ from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
 from gitops_bg.core.model.statements import (
-    Cause,
     Hold,
+    Override,
     Statement,
     Statements,
     held,
     holds,
     objection,
+    override,
     past_holds,
+    refused_by_main,
     said,
+    unwanted,
     without,
 )
 from gitops_bg.core.model.version import Version
@@ -112,26 +114,6 @@ class LedgerEntry:
     from_tag: str = ""
     to_tag: str = ""
     """The image tags that tell the two versions apart; empty where nothing in the images does, or nobody noted it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """Traffic goes where Git does not say yet: an emergency, until Git follows (DESIGN §4.5)."""
-
-    from_digest: str
-    """What ``primary.yaml`` named when the override was made, as far as anybody had seen."""
-    to_digest: str
-    reason: str
-    by: str
-    at: datetime
-    cause: Cause = Cause.ROLLED_BACK
-    """The cause of the hold that the version left by traffic gets."""
-    awaits: Awaited | None = None
-    """Set until main has been looked at after the override was made; until then main cannot answer it."""
-    baseline: str = ""
-    """What ``primary.yaml`` named at that look; only a later change of it ends the override. Empty: ``from_digest``."""
-    diverged: bool = False
-    """Main refused the commit; the promotion branch offers it, and the ledger says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +228,6 @@ class Routing:
     preview: str = ""
     """The digest that the preview Service selects."""
     switch: Switch | None = None
-    override: Override | None = None
     activations: tuple[str, ...] = ()
     """Every digest that carried live traffic, in the order in which they were first promoted; a rollback does not
     change it. "Older" means promoted before, whatever the number (decision 17).
@@ -444,9 +425,22 @@ class Delivery:
         """
         return objection(self.statements, digest)
 
+    @property
+    def override(self) -> Override | None:
+        """Where traffic is to go instead of where main says, or None."""
+        return override(self.statements)
+
     def saying(self, statement: Statement) -> Self:
         """Return a copy with one more statement."""
         return replace(self, statements=said(self.statements, statement))
+
+    def without_override(self) -> Self:
+        """Return a copy in which traffic is to go where main says."""
+        return replace(self, statements=unwanted(self.statements))
+
+    def with_divergence(self) -> Self:
+        """Return a copy in which the next ledger entry says that main refuses what is wanted."""
+        return replace(self, statements=refused_by_main(self.statements, self.sequence + 1))
 
     def without_objection(self, digest: str) -> Self:
         """Return a copy without anything that speaks against a digest: itself where nothing does."""
@@ -510,8 +504,7 @@ class Record(Delivery):
     @property
     def awaits_look(self) -> bool:
         """Whether a decision still waits for the first look at main that begins after it."""
-        pending = self.routing.override
-        return bool(pending and pending.awaits) or any(each.awaits for each in self.statements)
+        return any(each.awaits for each in self.statements)
 
     def came_before(self, digest: str, other: str) -> bool:
         """Whether ``digest`` was first promoted before ``other``; both must have served."""

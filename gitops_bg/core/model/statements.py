@@ -1,12 +1,14 @@
 """Who said what about a version, in the order in which it counts: one list, and what follows from it. Pure data.
 
-A statement is about a version, by its digest. It refuses the version (no promotion until somebody says so), or answers
-a refusal. Nothing that follows is stored; each answer is a fold over the list:
+A statement is about a version, by its digest. It refuses the version (no promotion until somebody says so), answers a
+refusal, or wants live traffic there although main does not say so. Nothing that follows is stored; each answer is a
+fold over the list:
 
 - *On hold* is a version that was refused last: no answer has followed.
 - *Bad* is one that was refused for a cause which speaks against the version itself. An answer lets it be promoted
   again, through every gate; that it was bad stays true, and no rollback that the agent chooses leads to it.
 - Once live traffic has come to a version, nothing that was said before speaks against it any more (`without`).
+- *The override* is what was wanted last: an emergency, until main follows, or names something else.
 
 *What main said before anybody could react is no answer* (decision 17): a statement of the agent or of an operator has
 no place on main's line until a look at main has begun after it. Until then it awaits that look, and whatever main shows
@@ -34,10 +36,16 @@ class Says(StrEnum):
     """Main names it again: a promotion, through every gate."""
     PASSED_OVER = "passed-over"
     """The target named a newer version. Nobody cleared this one: if it is named again, it is on hold again."""
+    WANTED = "wanted"
+    """Live traffic is to go to it, and main does not say so yet (DESIGN §4.5)."""
+
+
+ANSWERS = frozenset({Says.CLEARED, Says.NAMED, Says.PASSED_OVER})
+"""What answers a refusal."""
 
 
 class Cause(StrEnum):
-    """Why a version was refused."""
+    """Why a version was refused, or left for another one that is wanted."""
 
     ROLLED_BACK = "rolled-back"
     """A person moved traffic away from the digest: a revert, `rollback`."""
@@ -76,11 +84,16 @@ class Statement:
     reason: str = ""
     by: str = ""
     commit: str = ""
-    """The commit of main that said it."""
+    """The commit of main that said it. What is wanted so is answered by whatever changes ``primary.yaml`` later."""
     awaits: Awaited | None = None
     """Set where Git did not say it, until main has been looked at since."""
     sequence: int = 0
-    """The ledger entry that tells of it; 0 until it has one."""
+    """The ledger entry that tells of it; 0 until it has one. Of what is wanted: that main refuses it."""
+    instead_of: str = ""
+    """Of what is wanted: what ``primary.yaml`` named then, as far as anybody had seen; of a group, what requests leave.
+    """
+    main_named: str = ""
+    """Of what is wanted in a group: the version that main named then."""
 
 
 Statements = tuple[Statement, ...]
@@ -119,24 +132,43 @@ _HAPPENED = {
 }
 """What happened, for causes whose reason is somebody's own words: the subject of a commit, an option."""
 
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Traffic goes where Git does not say yet: an emergency, until Git follows (DESIGN §4.5)."""
+
+    from_digest: str
+    """What ``primary.yaml`` named when it was made, as far as anybody had seen; of a group, what requests leave."""
+    to_digest: str
+    reason: str
+    by: str
+    at: datetime
+    cause: Cause = Cause.ROLLED_BACK
+    """The cause of the hold that the version left by traffic gets."""
+    awaits: Awaited | None = None
+    """Set until main has been looked at after it was made; until then main cannot answer it."""
+    commit: str = ""
+    """The commit of main that asked for it: whatever changes ``primary.yaml`` later answers it."""
+    main_named: str = ""
+    """Of a group: the version that main named then."""
+    diverged: bool = False
+    """Main refused the commit; the promotion branch offers it, and the ledger says so."""
+
+
 MOST_ANSWERED_REFUSALS = 100
 """Of how many versions that are not on hold any more a record remembers that they were bad."""
 
 
 def held(statements: Statements, digest: str) -> Hold | None:
     """The hold in force on a version, or None."""
-    for one in reversed(statements):
-        if one.digest == digest:
-            return _hold(one) if one.says is Says.REFUSED else None
-    return None
+    about = _about(statements, digest)
+    return _hold(about[-1]) if about and about[-1].says is Says.REFUSED else None
 
 
 def objection(statements: Statements, digest: str) -> Hold | None:
     """What speaks against a version: the hold on it, or an answered one that says it was bad; else None."""
     lifted: Says | None = None
-    for one in reversed(statements):
-        if one.digest != digest:
-            continue
+    for one in reversed(_about(statements, digest)):
         if one.says is not Says.REFUSED:
             lifted = lifted or one.says
         elif lifted is None or one.cause.is_bad:
@@ -146,25 +178,47 @@ def objection(statements: Statements, digest: str) -> Hold | None:
 
 def holds(statements: Statements) -> tuple[Hold, ...]:
     """The holds in force, oldest first."""
-    last = {one.digest: one for one in statements}
+    last = _last(statements)
     return tuple(_hold(one) for one in statements if one.says is Says.REFUSED and last[one.digest] is one)
 
 
 def past_holds(statements: Statements) -> tuple[Hold, ...]:
     """The answered refusals that say a version was bad, in the order of the answers."""
-    answers = [one for one in statements if one.says is not Says.REFUSED]
-    refusals = {one.digest: one for one in statements if one.says is Says.REFUSED and one.cause.is_bad}
-    return tuple(_hold(refusals[one.digest], one.says) for one in answers)
+    bad = {one.digest: one for one in statements if one.says is Says.REFUSED and one.cause.is_bad}
+    answers = (one for one in statements if one.says in ANSWERS and one.digest in bad)
+    return tuple(_hold(bad[one.digest], one.says) for one in answers)
+
+
+def override(statements: Statements) -> Override | None:
+    """Where traffic is to go instead of where main says, or None."""
+    for one in reversed(statements):
+        if one.says is Says.WANTED:
+            return Override(
+                from_digest=one.instead_of,
+                to_digest=one.digest,
+                reason=one.reason,
+                by=one.by,
+                at=one.at,
+                cause=one.cause,
+                awaits=one.awaits,
+                commit=one.commit,
+                main_named=one.main_named,
+                diverged=one.sequence > 0,
+            )
+    return None
 
 
 def said(statements: Statements, new: Statement) -> Statements:
-    """The list with one more statement, without those of its version that nothing follows from any more.
+    """The list with one more statement, without those that nothing follows from any more.
 
-    An answer to a refusal that does not speak against the version itself leaves nothing: both are over. The oldest
-    answered refusals are forgotten beyond `MOST_ANSWERED_REFUSALS`; the ledger has them.
+    What is wanted takes the place of what was wanted before. An answer to a refusal that does not speak against the
+    version itself leaves nothing: both are over. The oldest answered refusals are forgotten beyond
+    `MOST_ANSWERED_REFUSALS`; the ledger has them.
     """
-    others = tuple(one for one in statements if one.digest != new.digest)
-    about = [one for one in statements if one.digest == new.digest]
+    if new.says is Says.WANTED:
+        return (*unwanted(statements), new)
+    about = _about(statements, new.digest)
+    others = without(statements, new.digest)
     if new.says is Says.REFUSED:
         return (*others, *_telling([*about, new]))
     about = [replace(one, awaits=None) if one.awaits else one for one in about]
@@ -173,7 +227,17 @@ def said(statements: Statements, new: Statement) -> Statements:
 
 def without(statements: Statements, digest: str) -> Statements:
     """The list without what speaks against a version."""
-    return tuple(one for one in statements if one.digest != digest)
+    return tuple(one for one in statements if one.digest != digest or one.says is Says.WANTED)
+
+
+def unwanted(statements: Statements) -> Statements:
+    """The list without what is wanted: main follows, or has answered."""
+    return tuple(one for one in statements if one.says is not Says.WANTED)
+
+
+def refused_by_main(statements: Statements, sequence: int) -> Statements:
+    """The list where the ledger's entry of this number says that main refuses what is wanted."""
+    return tuple(replace(one, sequence=sequence) if one.says is Says.WANTED else one for one in statements)
 
 
 def looked(statements: Statements, looks: Looks) -> Statements:
@@ -186,12 +250,37 @@ def looked(statements: Statements, looks: Looks) -> Statements:
     )
 
 
+def restated(statements: Statements, digest: str, awaits: Awaited) -> Statements:
+    """The list in which the hold on a version is said once more: what the next look at main shows is no answer."""
+    last = _last(statements).get(digest)
+    return tuple(replace(one, awaits=awaits) if one is last and one.says is Says.REFUSED else one for one in statements)
+
+
+def preceded(statements: Statements, by: Iterable[Statement]) -> Statements:
+    """The list after what was said before, as the ledger has it, of versions that the list says nothing about."""
+    known = _last(statements)
+    before: Statements = ()
+    for one in by:
+        before = before if one.digest in known else said(before, one)
+    return (*before, *statements)
+
+
+def _about(statements: Statements, digest: str) -> list[Statement]:
+    """What was said against a version, and in answer to that."""
+    return [one for one in statements if one.digest == digest and one.says is not Says.WANTED]
+
+
+def _last(statements: Statements) -> dict[str, Statement]:
+    """The last of these, by version."""
+    return {one.digest: one for one in statements if one.says is not Says.WANTED}
+
+
 def _telling(about: list[Statement]) -> Iterator[Statement]:
     """Of the statements about one version those that an answer follows from: the last refusal that speaks against it
     with the last answer since, and a refusal in force.
     """
     bad = max((place for place, one in enumerate(about) if one.says is Says.REFUSED and one.cause.is_bad), default=None)
-    answered = max((place for place, one in enumerate(about) if one.says is not Says.REFUSED), default=-1)
+    answered = max((place for place, one in enumerate(about) if one.says in ANSWERS), default=-1)
     for place, one in enumerate(about):
         is_answer = bad is not None and place == answered and bad < place
         if place == bad or is_answer or (place == len(about) - 1 and one.says is Says.REFUSED):
@@ -199,29 +288,12 @@ def _telling(about: list[Statement]) -> Iterator[Statement]:
 
 
 def _bounded(statements: Statements) -> Statements:
-    last = {one.digest: one for one in statements}
-    answered = [one.digest for one in statements if last[one.digest] is one and one.says is not Says.REFUSED]
+    answered = [digest for digest, one in _last(statements).items() if one.says in ANSWERS]
+    if len(answered) <= MOST_ANSWERED_REFUSALS:
+        return statements
     spare = set(answered[:-MOST_ANSWERED_REFUSALS])
-    return tuple(one for one in statements if one.digest not in spare) if spare else statements
+    return tuple(one for one in statements if one.says is Says.WANTED or one.digest not in spare)
 
 
 def _hold(refusal: Statement, lifted: Says | None = None) -> Hold:
     return Hold(refusal.digest, refusal.reason, refusal.at, refusal.cause, lifted, refusal.awaits, refusal.sequence)
-
-
-def restated(statements: Statements, digest: str, awaits: Awaited) -> Statements:
-    """The list in which the hold on a version is said once more: what main shows at the next look answers it not."""
-    last = max((place for place, one in enumerate(statements) if one.digest == digest), default=-1)
-    return tuple(
-        replace(one, awaits=awaits) if place == last and one.says is Says.REFUSED else one
-        for place, one in enumerate(statements)
-    )
-
-
-def preceded(statements: Statements, by: Iterable[Statement]) -> Statements:
-    """The list after what was said before, as the ledger has it, of versions that the list says nothing about."""
-    known = {one.digest for one in statements}
-    before: Statements = ()
-    for one in by:
-        before = before if one.digest in known else said(before, one)
-    return (*before, *statements)

@@ -58,7 +58,7 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
 
 
 def _return_of_override(world: World) -> GitAction | None:
-    override, active = world.record.routing.override, world.active
+    override, active = world.record.override, world.active
     if override is None or active is None or active.digest != override.to_digest or not world.desired.in_git:
         return None
     left = world.record.version(override.from_digest)
@@ -85,7 +85,7 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or not world.record.routing.traffic or candidate.digest == world.primary_digest:
         return None
-    stopped = world.record.routing.override or is_declined(world, candidate)
+    stopped = world.record.override or is_declined(world, candidate)
     if stopped or not all_open(gates_before_commit(world, candidate)):
         return None
     reason = candidate.source.subject or "promotion"
@@ -153,7 +153,7 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
     if branch.digest == world.primary_digest:
         return MERGED
     candidate = world.candidate
-    if candidate and candidate.digest == branch.digest and not world.record.routing.override:
+    if candidate and candidate.digest == branch.digest and not world.record.override:
         return WithdrawPromotion(_NO_PODS) if is_scaled_to_zero(world) and is_offered_here(world, branch) else None
     if is_superseded_in_place(world, branch.digest):
         return None  # Deleting it would close the pull request that is to offer the newer one.

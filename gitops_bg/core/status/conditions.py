@@ -256,7 +256,7 @@ def _refused(world: World) -> Condition:
 
 
 def _diverged(world: World) -> Condition:
-    override = world.record.routing.override
+    override = world.record.override
     if override is None:
         return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
     reason = "MainRefusesCommit" if override.diverged else "MainAway" if main_is_away(world) else "CommitPending"
@@ -294,7 +294,7 @@ def _clock(world: World) -> Condition:
 
 def _has_to_commit(world: World) -> bool:
     """Whether a refusal of main matters to the app; other apps do not show it when the agent tries main again."""
-    return bool(world.candidate or world.record.routing.override) or world.desired.primary is Missing.ABSENT
+    return bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
 
 
 def _main_writable(world: World) -> Condition:

@@ -105,7 +105,7 @@ def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
     for gate in standing_gates(world, world.target_digest):
         if gate.kind not in told:
             yield Deadline(gate.kind, active, gate.reason, gate.until)
-    if away and (world.candidate or world.record.routing.override):
+    if away and (world.candidate or world.record.override):
         yield Deadline(GIT, world.candidate or active, away, None)
 
 

@@ -15,7 +15,7 @@ from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
-from gitops_bg.core.model.statements import Cause, Hold, Says, Statement, Statements, holds
+from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
@@ -137,7 +137,7 @@ def _of_group(record: GroupRecord) -> SubjectState:
         active=active_now,
         candidate=candidate_now,
         legacy=legacy_now,
-        statements=record.statements,
+        statements=unwanted(record.statements),
         served=tuple(filter(None, (legacy, active))),
     )
 
@@ -150,7 +150,7 @@ def _of_app(record: Record) -> SubjectState:
         last_version=record.last_version,
         active=_version_state(active) if active else None,
         candidate=_version_state(candidates[-1]) if candidates else None,
-        statements=record.statements,
+        statements=unwanted(record.statements),
         served=record.routing.activations,
         primary_by=record.git.primary_by,
     )
@@ -258,7 +258,7 @@ def _statement_of(value: Mapping[str, Any]) -> Statement | None:
     """Parse a statement. A refusal stays one even if this release does not know its cause; what it does not know at all
     answers no refusal.
     """
-    if value["says"] not in tuple(Says):
+    if value["says"] not in (Says.REFUSED, *ANSWERS):
         return None
     is_known = value.get("cause", "") in tuple(Cause)
     return from_json(Statement, value if is_known else {**value, "cause": Cause.UNKNOWN.value})

@@ -4,8 +4,7 @@ import pytest
 
 from gitops_bg.core.checks.pods.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.record import Override
-from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.statements import Hold, Override
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, target, world
 

@@ -10,6 +10,7 @@ from gitops_bg.core.model.git.looks import Awaited, Looks, Stamp
 from gitops_bg.core.model.statements import (
     MOST_ANSWERED_REFUSALS,
     Cause,
+    Override,
     Says,
     Statement,
     Statements,
@@ -17,10 +18,13 @@ from gitops_bg.core.model.statements import (
     holds,
     looked,
     objection,
+    override,
     past_holds,
     preceded,
+    refused_by_main,
     restated,
     said,
+    unwanted,
     without,
 )
 
@@ -106,8 +110,9 @@ def test_a_look_that_began_later_ends_the_wait_of_every_statement_and_an_older_o
     waiting = replace(statement("bad"), awaits=Awaited("a", 3))
     elsewhere = replace(statement("late", digest="v1:3"), awaits=Awaited("b", 9))
     assert looked((waiting,), Looks("a", 3, 4)) == (waiting,)
-    first, second = looked((waiting, elsewhere), Looks("a", 4, 4))
-    assert (first.awaits, second.awaits) == (None, Awaited("b", 9, (Stamp("a", 4),)))
+    wanted = replace(WANTED, awaits=Awaited("a", 3))
+    first, second, third = looked((waiting, elsewhere, wanted), Looks("a", 4, 4))
+    assert (first.awaits, second.awaits, third.awaits) == (None, Awaited("b", 9, (Stamp("a", 4),)), None)
 
 
 def test_an_answer_ends_the_wait_of_what_it_answers() -> None:
@@ -130,6 +135,35 @@ def test_what_the_ledger_says_comes_first_and_counts_for_no_version_that_the_rec
         ("v1:3", "passed over"),
         ("v1:2", "late"),
     ]
+
+
+WANTED = Statement("v1:1", Says.WANTED, NOON, Cause.ABORTED, "5xx", "ada", instead_of="v1:2")
+
+
+def test_the_override_is_what_was_wanted_last_until_it_is_wanted_no_more() -> None:
+    assert override(telling("bad")) is None
+    again = said(said((), WANTED), replace(WANTED, digest="v1:0", commit="c" * 40))
+    assert override(again) == Override("v1:2", "v1:0", "5xx", "ada", NOON, Cause.ABORTED, commit="c" * 40)
+    assert unwanted(again) == ()
+
+
+def test_main_that_refuses_what_is_wanted_diverges_and_changes_no_hold() -> None:
+    statements = refused_by_main((*telling("bad"), WANTED), 7)
+    made = override(statements)
+    assert made is not None
+    assert made.diverged
+    assert held(statements, "v1:2") == held(telling("bad"), "v1:2")
+
+
+def test_where_traffic_is_to_go_says_nothing_for_or_against_a_version() -> None:
+    """Neither while it is wanted nor once traffic has come there, and it is not forgotten with what was bad."""
+    wanted = said(telling("bad"), replace(WANTED, digest="v1:2"))
+    assert (held(wanted, "v1:2"), objection(wanted, "v1:2")) == (held(telling("bad"), "v1:2"),) * 2
+    assert (holds(without(wanted, "v1:2")), bool(override(without(wanted, "v1:2")))) == ((), True)
+    for number in range(MOST_ANSWERED_REFUSALS + 1):
+        for word in ("bad", "passed over"):
+            wanted = said(wanted, statement(word, digest=f"v1:{number}"))
+    assert override(wanted) is not None
 
 
 def test_an_answer_that_the_ledger_has_without_its_refusal_says_nothing() -> None:

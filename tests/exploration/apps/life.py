@@ -212,7 +212,7 @@ class Life(Resting[State]):
         clear = (
             before.primary in books.served
             and can_run(before.primary)
-            and not record.routing.override
+            and not record.override
             and not record.awaits_look
         )
         clear = clear and not self._goes_on_by_itself(head, head.primary)
@@ -243,7 +243,7 @@ class Life(Resting[State]):
         books, record, cluster = self.books(state), self.record(state), self.cluster(state)
         quiet = (
             not record.awaits_look
-            and record.routing.override is None
+            and record.override is None
             and (cluster.request is None or cluster.request[0] == record.operator.request)
         )
         if not quiet or not head.primary or not all(map(can_run, (head.primary, before.target, head.target))):
@@ -411,8 +411,7 @@ class Life(Resting[State]):
     @staticmethod
     def _next_look(record: Record) -> int:
         """Its number only has to be higher than those of decisions that wait for it."""
-        override = record.routing.override
-        waiting = [*(said.awaits for said in record.statements), *([override.awaits] if override else [])]
+        waiting = (said.awaits for said in record.statements)
         numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]  # type: ignore[attr-defined]
         return max(numbers, default=-1) + 1
 
@@ -560,13 +559,8 @@ class Life(Resting[State]):
             newest = self.pools.main[books.newest][-1] if books.newest >= 0 else None
             books = promises.aborted(books, before, newest)
         auto = self.rules.spec.strategy.auto_promotion_enabled
-        if (
-            request
-            and before.operator.request != after.operator.request == request[0]
-            and after.routing.override
-            and not auto
-        ):
-            back = tag_of(after.routing.override.to_digest)
+        if request and before.operator.request != after.operator.request == request[0] and after.override and not auto:
+            back = tag_of(after.override.to_digest)
             if can_run(back):
                 books = books._replace(expect=(back, f"an operator asked for {request[1]}, back to {back}"))
         if before.operator.request != after.operator.request:

@@ -69,19 +69,15 @@ def saved(
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, before, after, fresh, cluster)
     _holds_stay(books, before, after)
-    known = (
-        after.routing.override
-        and before.routing.override
-        and after.routing.override.to_digest == before.routing.override.to_digest
-    )
-    if after.routing.override and not known:
+    known = after.override and before.override and after.override.to_digest == before.override.to_digest
+    if after.override and not known:
         told = frozenset(hold.digest for hold in holds(ledger.statements)) if ledger else frozenset()
         _has_a_cause(
             after,
             before,
             fresh,
             asked=asked,
-            reverted=reverted or bool(told & {after.routing.override.from_digest, after.routing.traffic}),
+            reverted=reverted or bool(told & {after.override.from_digest, after.routing.traffic}),
         )
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     if target not in ("", "?"):
@@ -119,7 +115,7 @@ def _passed_over(before: Record, after: Record, target: str) -> frozenset[str]:
 
 def _comes_first(record: Record) -> bool:
     """Whether an emergency counts before what main shows next: nobody can tell which of the two is older."""
-    return record.routing.override is not None and record.routing.override.awaits is not None
+    return record.override is not None and record.override.awaits is not None
 
 
 def _ledger_tells_what_happened(
@@ -153,8 +149,8 @@ def _holds_stay(books: Books, before: Record, after: Record) -> None:
 
 def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], *, asked: bool, reverted: bool) -> None:
     """Every override has a visible cause: an operator, a revert in main, or a failure that the ledger tells."""
-    override = after.routing.override
-    if override is None or (override.diverged and before.routing.override):
+    override = after.override
+    if override is None or (override.diverged and before.override):
         return
     held = before.held(override.from_digest) is not None
     told = held or any(one.event in CAUSES for one in fresh)
@@ -168,7 +164,7 @@ def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool,
         run.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR) for run in (*after.analyses.runs, *after.analyses.past)
     )
     healthy = cluster.available(tag_of(before.routing.traffic)) >= SIZE
-    override = after.routing.override
+    override = after.override
     if override and healthy and not (asked or reverted or failed or before.held(override.from_digest)):
         raise broken(f"traffic goes back to {tag_of(override.to_digest)} though nothing is wrong")
 
@@ -229,7 +225,7 @@ def _switched(  # one promise after the other
     named = any(commit.primary == tag for commit in main)
     if left and tag not in books.served and not named:
         raise broken(f"I3: {action}, which main never named and which never served")
-    override = record.routing.override is not None and tag_of(record.routing.override.to_digest) == tag
+    override = record.override is not None and tag_of(record.override.to_digest) == tag
     if left and not override and not (newest and newest.primary == tag):
         raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
     if action.switch_kind is SwitchKind.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
@@ -245,7 +241,7 @@ def _switched(  # one promise after the other
     served = (*(one for one in books.served if one != tag), tag)
     came = books.came if tag in books.came else (*books.came, tag)
     expect = books.expect
-    if expect and expect[0] != tag and record.routing.override and not record.routing.override.by:
+    if expect and expect[0] != tag and record.override and not record.override.by:
         expect = None  # An emergency that no person asked for came later.
     books = books._replace(
         live=tag, bad=bad, left=gone, mild=books.mild - {left, tag}, stopped=books.stopped - {tag}, owed=owed
@@ -289,7 +285,7 @@ def is_judged(record: Record, tag: str) -> bool:
 
 def aborted(books: Books, before: Record, newest: Commit | None) -> Books:
     """What an operator has just stopped: what main asks for, and what does not serve yet."""
-    if newest is None or before.routing.override or not books.live:
+    if newest is None or before.override or not books.live:
         return books
     named = newest.primary not in ("", books.live)
     coming = newest.primary if named else newest.target
@@ -320,10 +316,8 @@ def rests(
         raise broken(f"I7: the Service ends at {cluster.active!r}, the record at {live}")
     if live != books.live and books.live:
         raise broken(f"I7: the record says {live}, traffic was moved to {books.live}")
-    if not frozen and record.routing.override:
-        raise broken(
-            f"the override to {tag_of(record.routing.override.to_digest)} never ends, though main takes commits"
-        )
+    if not frozen and record.override:
+        raise broken(f"the override to {tag_of(record.override.to_digest)} never ends, though main takes commits")
     if (
         not frozen
         and head.primary

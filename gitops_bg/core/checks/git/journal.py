@@ -88,6 +88,6 @@ def _wanted(desired: Desired, record: Record) -> str:
 
 
 def _goal(desired: Desired, record: Record) -> str:
-    if record.routing.override:
-        return record.routing.override.to_digest
+    if record.override:
+        return record.override.to_digest
     return resolve(record, desired.primary.snapshot) if desired.primary else record.routing.traffic

@@ -31,7 +31,7 @@ def is_superseded_in_place(world: World, digest: str) -> bool:
     """
     pull, candidate, branch = world.observed.git.pull, world.candidate, world.observed.git.promotion
     is_open = pull is not None and pull.state is PullState.OPEN  # Open as far as the status remembers it, too.
-    if not is_open or candidate is None or world.record.routing.override:
+    if not is_open or candidate is None or world.record.override:
         return False
     elsewhere = branch is not None and branch.digest == digest and is_promoted_elsewhere(branch)
     by_agent = digest == world.record.git.offered or elsewhere

@@ -72,8 +72,8 @@ def _was_followed(world: World, source: Source, _: Targeted) -> str:
 
 
 def _is_overruled(world: World, source: Source, _: Targeted) -> str:
-    if world.record.routing.override:
-        return f"somebody sent traffic elsewhere: {world.record.routing.override.reason}"
+    if world.record.override:
+        return f"somebody sent traffic elsewhere: {world.record.override.reason}"
     primary = world.desired.primary
     if isinstance(primary, Missing):
         return f"primary.yaml is {primary.value}: nobody can tell whether it was changed after {_commit(source)}"

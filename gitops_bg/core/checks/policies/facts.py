@@ -31,7 +31,7 @@ _NOTHING = Policing()
 def awaits_promotion(desired: Desired, record: Record) -> str:
     """Return the commit of main that promotes what traffic waits to move to; empty without one, and for a rollback."""
     primary = desired.primary
-    if not primary or not record.routing.traffic or record.routing.override:
+    if not primary or not record.routing.traffic or record.override:
         return ""
     digest = resolve(record, primary.snapshot)
     if digest == record.routing.traffic:

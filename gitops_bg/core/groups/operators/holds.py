@@ -9,8 +9,8 @@ from dataclasses import replace
 from gitops_bg.core.delivery.holds import lift_hold, lift_others, put_hold
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.record import Event, Override
-from gitops_bg.core.model.statements import Cause, Says
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.statements import Cause, Says, Statement
 from gitops_bg.core.way_back import speaks_against
 
 
@@ -33,16 +33,18 @@ def leave_version(world: GroupWorld, version: str, back: str, cause: Cause, reas
     """
     if not back or world.wanted == back:
         return world
-    override = Override(
-        from_digest=world.digest_of(version),
-        to_digest=world.digest_of(back),
-        reason=reason,
-        by=by,
-        at=world.now,
-        cause=cause,
-        baseline=world.spec.active,
+    wanted = Statement(
+        world.digest_of(back),
+        Says.WANTED,
+        world.now,
+        cause,
+        reason,
+        by,
+        instead_of=world.digest_of(version),
+        main_named=world.spec.active,
     )
-    return hold_version(world, version, cause, reason, by).with_record(override=override)
+    world = hold_version(world, version, cause, reason, by)
+    return replace(world, record=world.record.saying(wanted))
 
 
 def go_back_still(world: GroupWorld) -> GroupWorld:
@@ -93,14 +95,14 @@ def _without_answered_override(world: GroupWorld) -> GroupWorld:
     left, to = version_in(override.from_digest), version_in(override.to_digest)
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
     is_answered = world.spec.active == to or world.digest_of(left) != override.from_digest
-    is_over = (is_back and is_answered) or world.spec.active != override.baseline
+    is_over = (is_back and is_answered) or world.spec.active != override.main_named
     return _without_override(world) if is_over else world
 
 
 def _without_override(world: GroupWorld) -> GroupWorld:
     """The group without its override; the ledger is told where it knows that main refused the commit."""
     override = world.record.override
-    world = world.with_record(override=None)
+    world = replace(world, record=world.record.without_override())
     if override is None or not override.diverged:
         return world
     asked, serves = world.spec.active, world.record.state.only(VersionStage.ACTIVE)

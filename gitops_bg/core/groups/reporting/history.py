@@ -17,7 +17,7 @@ def note_refused_commit(world: GroupWorld) -> GroupWorld:
     override, refused, wanted = world.record.override, world.observed.main_refused, return_of_override(world)
     if override is None or override.diverged or not refused or wanted is None:
         return world
-    world = world.with_record(override=replace(override, diverged=True))
+    world = replace(world, record=world.record.with_divergence())
     branch, offered = world.observed.branch, "it is offered on the promotion branch"
     offered = f"{offered} once that is deleted: main has it" if branch is not None and branch.is_merged else offered
     instead = world.observed.not_offered(wanted.version) or offered

@@ -22,7 +22,7 @@ from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.record import Override
+from gitops_bg.core.model.statements import Override
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds
 from gitops_bg.core.status.alike import (

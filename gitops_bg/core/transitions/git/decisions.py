@@ -10,8 +10,8 @@ from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.desired import Primary
 from gitops_bg.core.model.git.journal import Named
 from gitops_bg.core.model.git.looks import awaited
-from gitops_bg.core.model.record import Event, Override, Record
-from gitops_bg.core.model.statements import Cause, Says
+from gitops_bg.core.model.record import Event, Record
+from gitops_bg.core.model.statements import Cause, Says, Statement
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.git.naming import note_named
 from gitops_bg.core.transitions.traffic.holds import is_wanted_since, overrule_retry
@@ -43,8 +43,8 @@ def follow_primary(world: World) -> World:
     if not primary:  # Absent: the app goes on serving. Unreadable, or not read yet: the last content holds.
         return world
     before, named, asked = world.record.git.primary, world.primary_digest, asks_for_names(world.desired, world.record)
-    overridden, world = world.record.routing.override, _end_override(world, named, is_changed=bool(asked))
-    is_answered = overridden is not None and world.record.routing.override is None
+    overridden, world = world.record.override, _end_override(world, named, is_changed=bool(asked))
+    is_answered = overridden is not None and world.record.override is None
     world = _ensure_version(world, primary, named)
     if named != before or is_answered:
         reason, by = "primary.yaml names it again", primary.changed_by.author
@@ -75,17 +75,14 @@ def _end_override(world: World, named: str, *, is_changed: bool) -> World:
     decision. So does one that names the same again, where main's own history had asked for the override: all that came
     later is newer.
     """
-    override = world.record.routing.override
+    override = world.record.override
     if override is None:
         return world
     arrived = named == override.to_digest == world.record.routing.traffic
-    if not arrived and override.awaits:
+    is_known = named == world.record.git.primary and not (override.commit and is_changed)
+    if not arrived and (override.awaits or named == override.to_digest or is_known):
         return world
-    if not arrived and named == override.to_digest:  # Git has followed: from now on any other value is an answer.
-        return world.with_part(replace(world.record.routing, override=replace(override, baseline=named)))
-    if not arrived and named == (override.baseline or ("" if is_changed else override.from_digest)):
-        return world
-    world = world.with_part(replace(world.record.routing, override=None))
+    world = world.with_record(world.record.without_override())
     if not override.diverged:
         return world
     reason = "primary.yaml follows live traffic again" if arrived else "primary.yaml names another version"
@@ -137,25 +134,25 @@ def overrule_target(world: World) -> World:
     return world
 
 
-def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
+def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, commit: str = "") -> World:
     """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5). Nowhere, once an adopted app gives it
     back: that is finished, whatever anybody asks by then.
 
-    ``from_git``: main's own history asks for it, so everything later in main is newer.
+    ``commit``: that of main which asks for it, so everything later in main is newer.
     """
     if moves_no_more(world):
         return world
     world = overrule_target(world.with_version(retain(world, to)))
-    made = Override(world.record.git.primary, to.digest, reason, by, world.now, cause)
-    made = made if from_git else replace(made, awaits=awaited(world.desired.looks))
-    return world.with_part(replace(world.record.routing, override=made))
+    awaits, named = None if commit else awaited(world.desired.looks), world.record.git.primary
+    wanted = Statement(to.digest, Says.WANTED, world.now, cause, reason, by, commit, awaits, instead_of=named)
+    return world.with_record(world.record.saying(wanted))
 
 
 def note_divergence(world: World) -> World:
     """Note in the ledger, once, that main refuses the commit of an emergency rollback."""
-    pending, git = world.record.routing.override, world.observed.git
+    pending, git = world.record.override, world.observed.git
     if pending is None or pending.diverged or not git.main_refused or world.record.routing.traffic != pending.to_digest:
         return world
-    world = world.with_part(replace(world.record.routing, override=replace(pending, diverged=True)))
+    world = world.with_record(world.record.with_divergence())
     reason = f"main refuses the commit ({git.main_refused}); it is offered on the promotion branch"
     return world.noting(Event.DIVERGED, to=world.active, by=pending.by, reason=reason)

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.operator_requests import is_answered_by
 from gitops_bg.core.model.git.journal import Named, Retried
-from gitops_bg.core.model.git.looks import Awaited
-from gitops_bg.core.model.record import Override
 from gitops_bg.core.model.statements import Cause, Hold, looked
 from gitops_bg.core.transitions.git.decisions import override, overrule_target
 from gitops_bg.core.transitions.git.naming import note_named
@@ -37,7 +35,7 @@ def resume_emergency(world: World) -> World:
     if memory.primary_by != primary.changed_by.commit:
         return world
     world = world.with_record(note_named(world.record, (world.primary_digest,))[0])
-    return override(world, back, cause=hold.cause, reason=hold.reason, by="", from_git=True)
+    return override(world, back, cause=hold.cause, reason=hold.reason, by="", commit=memory.primary_by)
 
 
 def note_look(world: World) -> World:
@@ -45,10 +43,8 @@ def note_look(world: World) -> World:
     if not world.record.awaits_look:
         return world
     world = _overrule(_know_primary(_know_revert(_know_retry(world))))
-    record = world.record
-    routing = replace(record.routing, override=_based(world, record.routing.override))
-    statements = looked(record.statements, world.desired.looks)
-    return world.with_record(replace(record, statements=statements, routing=routing))
+    statements = looked(world.record.statements, world.desired.looks)
+    return world.with_record(replace(world.record, statements=statements))
 
 
 def _know_retry(world: World) -> World:
@@ -74,7 +70,7 @@ def _know_revert(world: World) -> World:
 def _overrule(world: World) -> World:
     """Undo a promotion that was merged before its version was aborted: traffic stays, and Git is told (DESIGN §4.5)."""
     hold, active = world.record.held(world.primary_digest), world.active
-    if hold is None or hold.awaits is None or active is None or world.record.routing.override:
+    if hold is None or hold.awaits is None or active is None or world.record.override:
         return world
     if hold.cause is Cause.EXPIRED or active.digest == hold.digest:
         return world
@@ -84,7 +80,7 @@ def _overrule(world: World) -> World:
 
 def _know_primary(world: World) -> World:
     """Note that the present primary.yaml answers neither an emergency nor the hold on what it names."""
-    pending, hold = world.record.routing.override, world.record.held(world.primary_digest)
+    pending, hold = world.record.override, world.record.held(world.primary_digest)
     waits = (pending is not None and pending.awaits) or _outranks(hold)
     if not waits or not world.desired.primary:
         return world
@@ -96,16 +92,3 @@ def _outranks(hold: Hold | None) -> bool:
     was in time.
     """
     return hold is not None and hold.awaits is not None and hold.cause is not Cause.EXPIRED
-
-
-def _based(world: World, pending: Override | None) -> Override | None:
-    if pending is None or pending.awaits is None:
-        return pending
-    awaits = _still(world, pending.awaits)
-    return replace(pending, awaits=awaits, baseline=pending.baseline if awaits else world.record.git.primary)
-
-
-def _still(world: World, awaits: Awaited | None) -> Awaited | None:
-    """The rest of a wait. When another process looked is unknown, so the next look of this one counts."""
-    looks = world.desired.looks
-    return None if awaits is None or awaits.is_over(looks) else awaits.noted(looks)

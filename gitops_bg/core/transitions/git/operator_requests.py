@@ -46,7 +46,7 @@ def _leave(world: World, request: Request, about: tuple[str, ...], back: Version
     if active is None or active.digest not in about:
         return world
     if back is not None:
-        pending = world.record.routing.override
+        pending = world.record.override
         known = pending is not None and (pending.awaits or pending.by)
         return world if known else override(world, back, cause=Cause.ABORTED, reason=reason, by=request.by)
     good = world.last_proven
@@ -105,7 +105,7 @@ class Aborting:
 
 def aborting(world: World) -> Aborting:
     """What `abort` would stop, and where live traffic would go. Falsy where there is nothing to abort."""
-    live, back, known = world.record.routing.traffic, _going_back(world), world.record.routing.override
+    live, back, known = world.record.routing.traffic, _going_back(world), world.record.override
     if back is not None and known and (known.awaits or known.by):
         return Aborting((), None, live)
     stops = tuple(each for each in _stoppable(world) if not world.record.held(each.digest))

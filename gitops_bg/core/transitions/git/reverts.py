@@ -33,7 +33,7 @@ def follow_target_revert(world: World, source: Source, told: Targeted) -> World:
         return world
     reason = f"{source.commit[:10]} reverts the target commit that brought {short(leaving.digest)}"
     world = overrule_retry(world, leaving.digest, source)
-    world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=source.author, from_git=True)
+    world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=source.author, commit=source.commit)
     if leaving.digest != world.record.routing.traffic and not returns:
         world = put_hold(world, leaving.digest, cause=Cause.TAKEN_BACK, reason=reason, by=source.author)
     return world

@@ -44,8 +44,7 @@ def _arrived(world: World) -> World:
     if active is None or world.record.routing.switch or not has_arrived(world):
         return world
     world = world.with_version(replace(active, stabilization=None))
-    world = world.with_part(replace(world.record.routing, override=None))
-    world = world.with_record(replace(world.record, adopted=None, released=True))
+    world = world.with_record(replace(world.record.without_override(), adopted=None, released=True))
     reason = f"to Deployment {view.name}" if view else ""
     return world.noting(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)
 

@@ -163,8 +163,8 @@ def decide_switch(world: World) -> World:
         return _without_switch(world)
     if world.switch_kind is SwitchKind.ROLLBACK and (active := world.active):
         reason, by = _rollback_reason(world), _decided_by(world)[1]
-        waits = world.record.routing.override.awaits if world.record.routing.override else None
-        if world.desired.primary and not world.record.routing.override:
+        waits = world.record.override.awaits if world.record.override else None
+        if world.desired.primary and not world.record.override:
             world = overrule_retry(world, active.digest, world.desired.primary.changed_by)
         world = put_hold(world, active.digest, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
@@ -243,7 +243,7 @@ def _overridden(verdict: Verdict) -> str:
 
 
 def _cause(world: World) -> Cause:
-    return world.record.routing.override.cause if world.record.routing.override else Cause.ROLLED_BACK
+    return world.record.override.cause if world.record.override else Cause.ROLLED_BACK
 
 
 def _rollback_reason(world: World) -> str:
@@ -253,7 +253,7 @@ def _rollback_reason(world: World) -> str:
 
 def _decided_by(world: World) -> tuple[str, str, str]:
     """Commit, person and reason of the movement that is due."""
-    override, primary = world.record.routing.override, world.desired.primary
+    override, primary = world.record.override, world.desired.primary
     if override:
         return "", override.by, override.reason
     if primary and world.desired_digest == world.primary_digest:

@@ -89,7 +89,7 @@ def _expired(world: World, version: Version) -> str:
     strategy = world.spec.strategy
     if strategy.on_expire is not OnExpire.ABORT or version != world.candidate or not is_expired(world, version):
         return ""
-    if world.frozen or world.incoming or world.record.routing.override or away(world.observed.git):
+    if world.frozen or world.incoming or world.record.override or away(world.observed.git):
         return ""
     return f"nobody promoted it within {strategy.expire_after_seconds} s (expireAfterSeconds)"
 

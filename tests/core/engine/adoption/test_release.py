@@ -20,8 +20,9 @@ from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
-from gitops_bg.core.model.record import Adopted, Event, Override, Record, Switch, SwitchKind
+from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Suspension
+from gitops_bg.core.model.statements import Override
 from gitops_bg.core.model.version import Stabilization
 from tests.core.engine.adoption.builders import APP_WEB, DEPLOYMENT, HELD, OURS, RELEASED, THEIRS, TWO, releasing, up
 from tests.core.worlds import (
@@ -138,14 +139,14 @@ def test_what_was_released_is_not_on_probation_nor_rolled_back():
         )
     ).record
     assert arrived.released
-    assert arrived.routing.override is None
+    assert arrived.override is None
     assert arrived.version(digest(2)).stabilization is None
 
 
 def test_a_released_app_goes_nowhere_whatever_main_names():
     state = released(names_=1)
     assert decided(state).phase is Phase.SCALED_TO_ZERO
-    assert decided(state).record.routing.override is None
+    assert decided(state).record.override is None
 
 
 STATUS = {

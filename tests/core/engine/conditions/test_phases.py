@@ -8,9 +8,9 @@ from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import AuxiliaryView, GitView
-from gitops_bg.core.model.record import Event, LedgerEntry, Override
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
-from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.statements import Hold, Override
 from gitops_bg.core.world import World
 from tests.core.simulation import COPY, manual
 from tests.core.worlds import (

@@ -13,9 +13,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.record import Override
 from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension
-from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.statements import Hold, Override
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,

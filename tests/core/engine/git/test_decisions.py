@@ -6,8 +6,8 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Override
-from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.statements import Hold, Override
+from tests.core.records import overriding
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
 
@@ -104,9 +104,9 @@ ENDS = {
 @pytest.mark.parametrize("diverged", [True, False])
 def test_an_override_ends(name, diverged):
     state, made, ends = ENDS[name]
-    state = state.with_part(replace(state.record.routing, override=replace(made, diverged=diverged)))
-    record = decided(state).record
-    assert (record.routing.override is None) is ends
+    seen = state.record.with_part(replace(state.record.git, primary=digest(2)))
+    record = decided(state.with_record(overriding(seen, replace(made, diverged=diverged)))).record
+    assert (record.override is None) is ends
     assert ("converged" in [entry.event.value for entry in record.ledger]) is (ends and diverged)
 
 

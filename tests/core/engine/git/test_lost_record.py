@@ -66,11 +66,9 @@ def test_emergency_goes_on_without_its_record(name: str) -> None:
     """Found so: live traffic went forward again to what had just been rolled back, as its record was lost."""
     state, goes_to = EMERGENCIES[name]
     record = decided(state)
-    assert (record.routing.override.to_digest if record.routing.override else None) == (
-        digest(goes_to) if goes_to else None
-    )
+    assert (record.override.to_digest if record.override else None) == (digest(goes_to) if goes_to else None)
     if goes_to:
-        assert record.routing.override.awaits is None, "whatever comes later in main is newer"
+        assert record.override.awaits is None, "whatever comes later in main is newer"
         assert short(record.routing.traffic) == state.observed.active_service.digest, "no traffic has moved"
         assert record.git.primary == state.desired.primary.snapshot.digest
         assert record.held(digest(2)), "it is not to be promoted again until somebody says so"
@@ -107,9 +105,7 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
     memory = replace(state.desired.memory, statements=(replace(refusal, awaits=Awaited("before", 3)),))
     passed = None if named is None else tuple(map(template, named))
     record = decided(replace(state, desired=replace(state.desired, memory=memory, journal=journal(named=passed))))
-    assert (record.routing.override.to_digest if record.routing.override else None) == (
-        digest(goes_to) if goes_to else None
-    )
+    assert (record.override.to_digest if record.override else None) == (digest(goes_to) if goes_to else None)
     assert bool(record.held(digest(2))) is bool(goes_to)
 
 

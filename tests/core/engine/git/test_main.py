@@ -145,7 +145,7 @@ def test_an_emergency_of_the_record_goes_whatever_main_is(rewritten: str, knowle
     observed = sim.observed()
     desired = replace(sim.desired(), knowledge=knowledge, history_rewritten=rewritten)
     decision = decide(sim.spec, desired, observed, sim.record, sim.now)
-    assert decision.record.routing.override is not None
+    assert decision.record.override is not None
     assert decision.record.routing.switch is not None
     assert any(isinstance(action, SwitchTraffic) for action in decision.actions)
 
@@ -212,8 +212,8 @@ def test_a_live_version_whose_pods_fail_is_left_while_main_is_frozen(frozen: dic
     failing = Stabilization(3, NOW - timedelta(hours=1), True)
     sets = (pods(1), pods(2, 3, 2))
     decision = _decided(world(legacy(1), active(2, stabilization=failing), sets=sets, desired=frozen))
-    assert decision.record.routing.override
-    assert decision.record.routing.override.to_digest == digest(1)
+    assert decision.record.override
+    assert decision.record.override.to_digest == digest(1)
     assert [one.digest for one in decision.actions if isinstance(one, SwitchTraffic)] == [digest(1)]
     assert not [one for one in decision.actions if isinstance(one, CommitPrimary)]
     assert not decision.silent

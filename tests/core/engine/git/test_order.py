@@ -8,9 +8,9 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks, Stamp
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Override
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.model.statements import Cause, Hold, Says
+from gitops_bg.core.model.statements import Cause, Hold, Override, Says
+from tests.core.records import overriding
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_invariants import analysed, crash
 from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, primary, world
@@ -31,9 +31,19 @@ def test_look(name: str) -> None:
     hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=WAITS)
     pending = Override(digest(2), digest(1), "5xx", "ada", NOW, awaits=WAITS)
     state = world(active(1), legacy(2), names_=2, desired={"looks": looks}, record={"holds": (hold,)})
-    record = decided(state.with_part(replace(state.record.routing, override=pending))).record
-    assert record.held(digest(2)).awaits == record.routing.override.awaits == awaits
-    assert record.routing.override.baseline == ("" if awaits else digest(2))
+    record = decided(state.with_record(overriding(state.record, pending))).record
+    assert record.held(digest(2)).awaits == record.override.awaits == awaits
+    assert record.git.primary == digest(2), "what the look shows is no answer"
+
+
+def test_a_promotion_that_nobody_had_seen_when_its_version_was_aborted_ends_no_override_either() -> None:
+    """Found so: it ended the override of before, and lifted the hold that awaited this very look."""
+    hold = Hold(digest(3), "5xx", NOW, Cause.ABORTED, awaits=WAITS)
+    pending = Override(digest(2), digest(1), "5xx", "ada", NOW)
+    looks, record = Looks("agent", 4, 4), {"holds": (hold,), "override": pending}
+    state = world(active(1), legacy(2), candidate(3), names_=3, desired={"looks": looks}, record=record)
+    after = decided(state).record
+    assert (after.override, after.held(digest(3))) == (pending, replace(hold, awaits=None))
 
 
 def test_processes_that_take_note_of_a_decision_in_turn_come_to_rest() -> None:
@@ -96,23 +106,23 @@ def test_a_merge_after_the_first_look_ends_the_emergency() -> None:
     sim.protected = True
     sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
-    assert (sim.live, sim.record.routing.override.awaits, sim.record.routing.override.baseline) == (
+    assert (sim.live, sim.record.override.awaits, sim.record.git.primary) == (
         "1",
         None,
         digest(2),
     )
     sim.set_primary("3")
     sim.settle()
-    assert (sim.live, sim.record.routing.override) == ("3", None)
+    assert (sim.live, sim.record.override) == ("3", None)
 
 
 def test_who_takes_back_the_commit_of_an_emergency_answers_to_it_before_traffic_has_arrived() -> None:
-    pending = Override(digest(2), digest(1), "5xx", "ada", NOW, baseline=digest(2))
+    pending = Override(digest(2), digest(1), "5xx", "ada", NOW)
     committed = world(legacy(1), active(2), names_=1, record={"override": pending})
     record = decided(committed).record
-    assert record.routing.override.baseline == digest(1)
+    assert record.git.primary == digest(1)
     taken_back = replace(committed, desired=replace(committed.desired, primary=primary(2)), record=record)
-    assert decided(taken_back).record.routing.override is None
+    assert decided(taken_back).record.override is None
 
 
 def test_an_abort_counts_for_what_was_taken_back_in_the_same_look_as_it_was_retried() -> None:
@@ -277,6 +287,6 @@ def test_a_promotion_that_was_merged_before_its_version_was(name: str) -> None:
     cause, back = MERGED_BEFORE[name]
     hold = Hold(digest(2), "5xx", NOW, cause, awaits=WAITS)
     state = world(active(1), candidate(2), names_=2, desired={"looks": Looks("agent", 4, 4)}, record={"holds": (hold,)})
-    override = decided(state).record.routing.override
+    override = decided(state).record.override
     assert (override.to_digest if override else None) == back
     assert override is None or override.reason == "5xx; primary.yaml had named it before"

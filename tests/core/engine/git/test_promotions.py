@@ -13,9 +13,9 @@ from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.record import Event, LedgerEntry, Override
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
-from gitops_bg.core.model.statements import Cause, Hold, Says
+from gitops_bg.core.model.statements import Cause, Hold, Override, Says
 from gitops_bg.core.model.version import Snapshot
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template

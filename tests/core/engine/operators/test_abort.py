@@ -8,8 +8,9 @@ import pytest
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.observed import GitView, OperatorCommand, PromotionBranch
-from gitops_bg.core.model.record import Event, Override
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import OnExpire, Suspension
+from gitops_bg.core.model.statements import Override
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.stories import ask, coming, name, push, retry, wait
 from tests.core.worlds import (
@@ -58,7 +59,7 @@ ABORTED_LATE = {
 
 
 def outcome(after):
-    override = after.record.routing.override
+    override = after.record.override
     held = {version.number for version in after.record.versions if after.record.held(version.digest)}
     return held, after.record.version(override.to_digest).number if override else 0
 
@@ -97,7 +98,7 @@ def test_aborted_promotion_that_never_moved_traffic_is_committed_back():
     name(app, "2")
     wait(app, seconds=601)
     assert (app.live, app.primary, app.held) == ("1", "1", {"2"})
-    assert app.record.routing.override is None
+    assert app.record.override is None
 
 
 def test_retry_after_an_abort_gets_the_whole_deadline_again():

@@ -129,7 +129,7 @@ def test_an_abort_is_about_the_versions_it_names(name):
     request = Request("r", ABORT, "ada", NOW, "because", **said)
     record = decided(replace(state, observed=replace(state.observed, requests=(request,)))).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in held}
-    override = record.routing.override
+    override = record.override
     assert (override.to_digest if override else None) == (digest(goes_to) if goes_to else None)
 
 

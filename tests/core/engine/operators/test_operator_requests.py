@@ -9,9 +9,9 @@ from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, Primary, Problem
 from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Event, Override, Record
+from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.statements import Cause, Hold
+from gitops_bg.core.model.statements import Cause, Hold, Override
 from gitops_bg.core.model.version import Source, Stabilization
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, deployed, manual, template
@@ -122,7 +122,7 @@ def test_abort(name):
     state, (held, override) = ABORTS[name]
     record = decided(replace(state, observed=replace(state.observed, **asked(OperatorCommand.ABORT)))).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in held}
-    assert record.routing.override == override
+    assert record.override == override
 
 
 def test_a_version_that_is_left_on_probation_has_not_proven_itself():
@@ -161,7 +161,7 @@ DESTINATIONS = {
 def test_rollback_leads(name):
     state, to, expected = DESTINATIONS[name]
     seen = replace(state.observed, **asked(OperatorCommand.ROLLBACK, to_version=to))
-    override = decided(replace(state, observed=seen)).record.routing.override
+    override = decided(replace(state, observed=seen)).record.override
     assert (override.to_digest if override else None) == (digest(expected) if expected else None)
 
 
@@ -182,7 +182,7 @@ def test_a_request_that_outlived_the_record_is_not_carried_out_again():
     memory = LedgerMemory(active_digests=(digest(1), digest(2)))
     state = world(legacy(1), active(2), desired={"memory": memory}, observed=asked(OperatorCommand.ROLLBACK))
     record = decided(replace(state, record=Record())).record
-    assert (record.operator.request, record.routing.override) == ("1", None)
+    assert (record.operator.request, record.override) == ("1", None)
 
 
 def retry(number: int, count: int = 1) -> Retry:
@@ -359,7 +359,7 @@ def test_promote_full_is_told_with_its_reason(said: str, told: str):
 def test_rollback_is_told_with_its_reason(said: str, told: str):
     request = replace(asked(OperatorCommand.ROLLBACK)["requests"][0], reason=said)
     record = decided(world(legacy(1), active(2), observed={"requests": (request,)})).record
-    assert (record.routing.override.to_digest, record.routing.override.reason) == (digest(1), told)
+    assert (record.override.to_digest, record.override.reason) == (digest(1), told)
 
 
 def test_closing_a_gate_that_is_not_open_tells_nobody_anything():

@@ -23,9 +23,9 @@ from gitops_bg.core.model.policies.rules import (
     Span,
     Windows,
 )
-from gitops_bg.core.model.record import Override, Switch, SwitchKind
+from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import OnExpire
-from gitops_bg.core.model.statements import Cause, Hold
+from gitops_bg.core.model.statements import Cause, Hold, Override
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual

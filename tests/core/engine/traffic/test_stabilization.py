@@ -83,14 +83,14 @@ def test_probation(name):
     record = decided(state).record
     stabilization = record.numbered(2).stabilization
     assert (stabilization and (stabilization.since, stabilization.unready)) == expected
-    assert record.routing.override is None
+    assert record.override is None
 
 
 @pytest.mark.parametrize("old", [legacy(1), archived(1)], ids=["warm", "archived"])
 def test_failure_for_the_whole_deadline_leads_back(old):
     record = decided(world(old, on_probation(LONG_AGO, unready=True), sets=FAILING)).record
-    assert record.routing.override.to_digest == digest(1)
-    assert "2 of 3 pods" in record.routing.override.reason
+    assert record.override.to_digest == digest(1)
+    assert "2 of 3 pods" in record.override.reason
     assert record.ledger[0].event == "failed"
     failed = record.numbered(2)
     assert (failed.failure, failed.stabilization) == ("ProgressDeadlineExceeded", None), (

@@ -6,8 +6,8 @@ import pytest
 
 from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.record import Event, Override, Switch, SwitchKind
-from gitops_bg.core.model.statements import Cause, Hold, Says
+from gitops_bg.core.model.record import Event, Switch, SwitchKind
+from gitops_bg.core.model.statements import Cause, Hold, Override, Says
 from gitops_bg.core.model.version import Retirement, Stage
 from gitops_bg.core.world import World
 from tests.core.worlds import (

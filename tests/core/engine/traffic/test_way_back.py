@@ -27,7 +27,7 @@ def holding(*holds: Hold) -> dict[str, object]:
 def rolled_back(state: World, to: int | None) -> int | None:
     """The version that `rollback` leads to, without a number or with one."""
     request = Request("1", OperatorCommand.ROLLBACK, "ada", NOW, "because", to)
-    override = decided(replace(state, observed=replace(state.observed, requests=(request,)))).record.routing.override
+    override = decided(replace(state, observed=replace(state.observed, requests=(request,)))).record.override
     version = state.record.version(override.to_digest) if override else None
     return version.number if version else None
 

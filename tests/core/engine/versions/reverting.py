@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitops_bg.core.model.git.journal import Targeted
-from gitops_bg.core.model.record import Override
-from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.statements import Hold, Override
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template

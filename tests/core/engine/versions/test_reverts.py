@@ -131,14 +131,14 @@ REVERTS = {
 @pytest.mark.parametrize("name", REVERTS)
 def test_target_revert(name):
     state, expected = REVERTS[name]
-    made = decided(state).record.routing.override
+    made = decided(state).record.override
     assert (made.to_digest if made else None) == (digest(expected) if isinstance(expected, int) else None)
 
 
 def test_a_revert_does_not_overrule_somebody_who_sent_traffic_elsewhere():
     three = (legacy(1), legacy(2), active(3))
     state = reverted(*three, takes_back=(2,), desired=NAMES_3, record={"override": ELSEWHERE})
-    assert decided(state).record.routing.override == ELSEWHERE
+    assert decided(state).record.override == ELSEWHERE
 
 
 def promoted(*tags: str, spec=None) -> Simulation:
@@ -186,7 +186,7 @@ def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing():
 
     assert (sim.live, sim.primary, sim.moves) == ("1", "1", moves)
     assert sim.held == {"2"}
-    assert sim.record.routing.override is None
+    assert sim.record.override is None
 
 
 def test_push_merge_and_revert_of_the_push_seen_at_once_move_nothing():
@@ -348,7 +348,7 @@ def test_a_later_decision_about_traffic_overrules_the_revert_that_the_target_say
     """One that says nothing is not noted: its own revert would be taken for the revert of a revert."""
     back = Request("1", OperatorCommand.ROLLBACK, "ada", NOW, "5xx", to_version=1, live=digest(2))
     after = decided(reverted(*TWO, takes_back=takes_back, observed={"requests": (back,)})).record
-    assert after.routing.override.by == "ada"
+    assert after.override.by == "ada"
     assert after.git.target_revert == noted
 
 
@@ -368,10 +368,10 @@ def test_revert_holds(name: str) -> None:
     record = decided(state).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in numbers}
     assert record.git.target_revert == "e" * 40
-    assert record.routing.override.to_digest == digest(1)
-    assert record.routing.override.awaits is None, "whatever comes later in main is newer"
+    assert record.override.to_digest == digest(1)
+    assert record.override.awaits is None, "whatever comes later in main is newer"
     left = short(state.desired_digest)
-    assert record.routing.override.reason == f"eeeeeeeeee reverts the target commit that brought {left}"
+    assert record.override.reason == f"eeeeeeeeee reverts the target commit that brought {left}"
 
 
 def test_the_end_of_a_hold_names_the_revert_of_the_revert() -> None:

@@ -11,9 +11,9 @@ from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Override, Restart
+from gitops_bg.core.model.record import Restart
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.statements import Hold, Override
 from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.world import World
 from tests.core.engine.waits.test_wake_up import FAILED, HELD, MOMENT, SLEEPS, TIMES, WARM_FOR_EVER

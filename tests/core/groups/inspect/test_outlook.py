@@ -14,6 +14,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import STORE, World, store
+from tests.core.records import overriding
 
 
 def outlook(world: World) -> Outlook:
@@ -196,7 +197,7 @@ def test_after_a_way_back_it_is_said_who_tells_main() -> None:
     assert said(world) == by_hand
     world.takes_commits = True
     assert said(world) == by_hand, "main refused the commit before"
-    world.record = replace(world.record, override=replace(override, diverged=False))
+    world.record = overriding(world.record, replace(override, diverged=False))
     assert said(world) == ("v1 serves on; the agent commits active: v1 to main", [])
 
 

@@ -21,6 +21,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import World, store
 from tests.core.groups.test_analysis import FAILED, ONCE
+from tests.core.records import overriding
 
 WHY = f"post-promotion analysis failed: {FAILED}"
 COMMIT = CommitActive("v2", "v1", WHY)
@@ -117,7 +118,7 @@ def test_who_aborted_is_named() -> None:
     world = gone_back()
     override = world.record.override
     assert override is not None
-    world.record = replace(world.record, override=replace(override, by="ada"))
+    world.record = overriding(world.record, replace(override, by="ada"))
     assert wanted(world) == (replace(COMMIT, by="ada"),)
 
 
@@ -164,7 +165,7 @@ def said(world: World, **observed: object) -> tuple[str, str, list[str]]:
 def untold() -> World:
     world = gone_back()
     assert world.record.override is not None
-    world.record = replace(world.record, override=replace(world.record.override, diverged=False), ledger=())
+    world.record = overriding(replace(world.record, ledger=()), replace(world.record.override, diverged=False))
     return world
 
 
