@@ -24,19 +24,25 @@ from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.forge.connection import connect_with
 from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.groups.commands import GroupCommands
-from gitops_bg.agent.groups.reconciler import Background as GroupBackground
-from gitops_bg.agent.groups.reconciler import GroupReconciler
-from gitops_bg.agent.groups.thread import GroupThread
+from gitops_bg.agent.groups.kind import GroupKind
+from gitops_bg.agent.groups.members import Members
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.observability.secrets import mask
 from gitops_bg.agent.observability.tracing import tracer_from
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
+from gitops_bg.agent.reconcile.apps import AppKind
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.reconcile.reconciler import Look, Reconciler
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
-from gitops_bg.agent.reconcile.urgency import Urgency, is_to_move_traffic, urgency_of
+from gitops_bg.agent.reconcile.urgency import (
+    Urgency,
+    is_to_move_traffic,
+    moves_requests,
+    urgency_of,
+    urgency_of_group,
+)
 from gitops_bg.agent.runtime.alarms import Alarms, AlarmScheduler
 from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.backoff import Backoff
@@ -53,15 +59,15 @@ from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.subject import Subject, SubjectKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.detect import commit_url
 from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.repo.git.address import repository_name
@@ -106,11 +112,11 @@ class Agent:
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
         self._scheduler = AlarmScheduler()
         self._alarms = Alarms(self._scheduler)
-        self._timers = Timers(self._alarms, clock, self._wake_app)
+        self._timers = Timers(self._alarms, clock, self._wake_one)
         self._clock_watch = ClockWatch(clock, self._steady, self._clock_was_set, self._crashed)
         self.cluster = self._watched_cluster()
-        retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
-        namespaces = AwaitedNamespaces(self._alarms, self.cluster.is_open, self.wake_apps)
+        retries: Backoff[AppOrGroup] = Backoff(self._random.random, first=0.05, longest=300.0)
+        namespaces = AwaitedNamespaces(self._alarms, self.cluster.is_open, self.wake_all)
         self._failures = Failures(
             self.cluster,
             self.metrics,
@@ -122,27 +128,31 @@ class Agent:
         )
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
-        self.catalog.board.wake = self._wake
+        self.catalog.board.wake = self.wake_all
         self.repository.remember(self._verified_before)
         self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url, settings.addresses)}
-        self.hooks = HookCaller(secret_reader(self.cluster), self._look_soon, clock, composers, settings.addresses)
+        self.hooks = HookCaller(secret_reader(self.cluster), self._wake_one, clock, composers, settings.addresses)
         self.measurements = MeasurementRunner(
             cluster=self.cluster,
             timers=self._timers,
             metrics=self.metrics,
-            wake=self._look_soon,
+            wake=self._wake_one,
             clock=clock,
             steady=self._steady,
             threads=settings.measuring_threads,
             addresses=settings.addresses,
         )
         self.forge = self._forge_thread()
-        self.groups = self._group_thread()
+        self.members = Members(self.catalog, self.cluster)
+        self.catalog.member_state_of = self.members.state
         self.group_commands = self._group_commands()
-        self.catalog.member_state_of = self.groups.member_state
         self._tracer = tracer_from(os.environ, settings.repository.cluster)
-        self._reconciler = self._wired_reconciler()
+        recorder = EventRecorder(self.cluster, self.metrics, clock, self._tracer)
+        self._apps = AppKind(
+            catalog=self.catalog, cluster=self.cluster, git=self.git, timers=self._timers, recorder=recorder
+        )
+        self._reconciler = self._wired_reconciler(recorder)
         waits = self.cluster.client.is_asking
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed, waits=waits)
         self._hanging = HangingLooks(self._workers, self._failures.failed, self._crashed)
@@ -161,11 +171,11 @@ class Agent:
             may_write=self.leadership.require,
             clock=utc_now,
             count=self.metrics.kubernetes_request,
-            on_group=self._look_soon,
+            on_group=self._wake_one,
         )
 
     def _git_loop(self) -> GitLoop:
-        listener = Listener(self._wake, self._wake_later, self._polled, self._crashed)
+        listener = Listener(self.wake_all, self._wake_later, self._polled, self._crashed)
         first = self.settings.poll_seconds / 4
         return GitLoop(
             self.repository,
@@ -178,13 +188,20 @@ class Agent:
             may_write=lambda: self.leadership.holds,
         )
 
-    def _wired_reconciler(self) -> Reconciler:
-        return Reconciler(
+    def _wired_reconciler(self, recorder: EventRecorder) -> Reconciler:
+        groups = GroupKind(
             catalog=self.catalog,
             cluster=self.cluster,
+            members=self.members,
+            metrics=self.metrics,
+            wake=self.wake_all,
+        )
+        return Reconciler(
+            catalog=self.catalog,
+            kinds={SubjectKind.APP: self._apps, SubjectKind.GROUP: groups},
             git=self.git,
             timers=self._timers,
-            recorder=EventRecorder(self.cluster, self.metrics, self._clock, self._tracer),
+            recorder=recorder,
             beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
         )
@@ -195,26 +212,9 @@ class Agent:
         kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
         return commit_url(self.settings.repository.url, commit, kind=kind, address=address)
 
-    def _group_thread(self) -> GroupThread:
-        beside = GroupBackground(self.measurements, self.hooks, self.forge)
-        return GroupThread(
-            GroupReconciler(
-                self.catalog, self.cluster, self._live_groups(), self.metrics, beside, self._clock, self.git
-            ),
-            wake=self.wake_apps,
-            may_write=lambda: self.leadership.holds,
-            clock=self._clock,
-            backoff=Backoff(self._random.random, first=0.5, longest=60.0),
-            crashed=self._crashed,
-        )
-
-    def _live_groups(self) -> GroupCluster:
-        return GroupCluster(self.cluster.client, allegiance_of(self.settings).annotations)
-
     def _group_commands(self) -> GroupCommands:
-        return GroupCommands(
-            self.catalog, self.repository, self._live_groups(), self.git.poll_soon, self._clock, self._pull_of
-        )
+        live = self.cluster.release_groups
+        return GroupCommands(self.catalog, self.repository, live, self.git.poll_soon, self._clock, self._pull_of)
 
     def _pull_of(self, group: GroupKey) -> PullRequest | None:
         shown = self.forge.view(group)
@@ -232,7 +232,7 @@ class Agent:
                 interval=self.settings.poll_seconds,
                 clock=self._steady,
                 may_write=lambda: self.leadership.holds,
-                wake=self._look_soon_at,
+                wake=self.wake_all,
                 poll_soon=self.git.poll_soon,
                 crashed=self._crashed,
             )
@@ -255,7 +255,6 @@ class Agent:
         self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
         self.git.start()
         self.forge.start()
-        self.groups.start()
         self._hanging.start()
         self.git.poll_soon()
         self.leadership.start()
@@ -263,7 +262,7 @@ class Agent:
             self._led(holds=True, holder="")
 
     def lead(self) -> None:
-        """Begin to work: look at every app, and write to the cluster and to Git, until `stand_by`.
+        """Begin to work: look at every app and group, and write to the cluster and to Git, until `stand_by`.
 
         For an agent that holds the lease, or needs none; may alternate with `stand_by` any number of times.
         """
@@ -291,7 +290,6 @@ class Agent:
         self._workers.join(lambda: self._left(until))
         self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
-        self.groups.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -310,15 +308,15 @@ class Agent:
         """Let `wait` return. Not for a signal handler, which may have interrupted `wait` itself (`runtime.signals`)."""
         self._stopped.set()
 
-    def run_once(self, timeout: float) -> frozenset[AppKey]:
-        """Work until nothing more can be done at once, and return the apps that failed. For `--once`.
+    def run_once(self, timeout: float) -> frozenset[AppOrGroup]:
+        """Work until nothing more can be done at once, and return the apps and groups that failed. For `--once`.
 
         What is only noted is saved at the end: the next run is another process.
         """
         until = self._steady() + timedelta(seconds=timeout)
         self.rest(self._left(until))
-        if noted := self._reconciler.save_notes():
-            self.wake_apps(noted)
+        if noted := self._apps.save_notes():
+            self.wake_all(noted)
             self.rest(self._left(until))
         return frozenset(self._failures.apps)
 
@@ -336,8 +334,7 @@ class Agent:
 
     def _nothing_to_do(self) -> bool:
         """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
-        beside = self.measurements.idle and self.groups.idle
-        return self.queue.idle and self.git.idle and beside and self.queue.idle
+        return self.queue.idle and self.git.idle and self.measurements.idle and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
@@ -369,61 +366,52 @@ class Agent:
         if self.catalog.asked_looks.note(app, asked):
             self.git.try_again()
             self.forge.look_soon()
-        self._wake_app(app)
-        self.groups.app_changed(app)
+        self._wake_one(app)
+        group = self.members.group_of(app)
+        if group is not None:
+            self._wake_one(group)
 
-    def _look_soon(self, subject: Subject) -> None:
-        """Have an app, or a release group, looked at: something was measured or answered."""
+    def wake_all(self, those: Iterable[AppOrGroup]) -> None:
+        """Put apps and groups on the queue, the urgent ones first. What concerns all of main makes none of them
+        urgent.
+        """
+        urgencies = [(self._urgency(each), each) for each in those]
+        at_the_latest = Urgency.CHANGED if len(urgencies) < len(self.catalog.subjects()) else Urgency.AT_REST
+        for urgency, each in sorted(urgencies, key=lambda pair: (pair[0], promotion_branch(pair[1]))):
+            self.queue.add(each, min(at_the_latest, urgency))
+
+    def _wake_one(self, subject: Subject) -> None:
+        """Put an app or a group on the queue: something happened, or may have happened."""
+        if isinstance(subject, AppKey | GroupKey):
+            self.queue.add(subject, min(Urgency.CHANGED, self._urgency(subject)))
+
+    def _urgency(self, subject: AppOrGroup) -> Urgency:
+        reading = self.catalog.reading
         if isinstance(subject, GroupKey):
-            self.groups.look_at([subject])
-        elif isinstance(subject, AppKey):
-            self._wake_app(subject)
-
-    def _look_soon_at(self, subjects: Iterable[Subject]) -> None:
-        for subject in subjects:
-            self._look_soon(subject)
-
-    def wake_apps(self, apps: Iterable[AppKey]) -> None:
-        """Put apps on the queue, the urgent ones first. What concerns all apps makes none of them urgent."""
-        urgencies = [(self._urgency(app), app) for app in apps]
-        at_the_latest = Urgency.CHANGED if len(urgencies) < len(self.catalog.reading.entries) else Urgency.AT_REST
-        for urgency, app in sorted(urgencies):
-            self.queue.add(app, min(at_the_latest, urgency))
-
-    def _wake(self, those: Iterable[AppOrGroup]) -> None:
-        """Have apps and release groups looked at: Git has changes for them, or others have moved that they wait for."""
-        those = tuple(those)
-        self.wake_apps(each for each in those if isinstance(each, AppKey))
-        self.groups.look_at(each for each in those if isinstance(each, GroupKey))
-
-    def _wake_app(self, app: AppKey) -> None:
-        """Put an app on the queue: something happened, or may have happened."""
-        self.queue.add(app, min(Urgency.CHANGED, self._urgency(app)))
-
-    def _urgency(self, app: AppKey) -> Urgency:
+            return urgency_of_group(self.members.record(subject), reading.groups.get(subject))
         try:
-            return urgency_of(self.cluster.bgd(app), self.catalog.reading.entry(app))
+            return urgency_of(self.cluster.bgd(subject), reading.entry(subject))
         except GitopsBgError:  # Its look says what is wrong.
             return Urgency.AT_REST
 
-    def _is_to_move_traffic(self, app: AppKey) -> bool:
+    def _is_to_move_traffic(self, subject: AppOrGroup) -> bool:
+        reading = self.catalog.reading
+        if isinstance(subject, GroupKey):
+            return moves_requests(self.members.record(subject), reading.groups.get(subject))
         try:
-            return is_to_move_traffic(self.cluster.bgd(app), self.catalog.reading.entry(app))
+            return is_to_move_traffic(self.cluster.bgd(subject), reading.entry(subject))
         except GitopsBgError:  # Its look says what is wrong.
             return False
 
     def _wake_later(self, subjects: Iterable[AppOrGroup], seconds: float) -> None:
         moment = self._clock() + timedelta(seconds=seconds)
         for each in subjects:
-            if isinstance(each, GroupKey):
-                self.groups.look_at([each], moment)
-            else:
-                self._timers.schedule(each, moment, "retry")
+            self._timers.schedule(each, moment, "retry")
 
     def _polled(self, backoff_seconds: float | None) -> None:
         """Schedule the next poll. Until one is answered, queue the apps known from the cluster as well."""
         self.forge.main_was_read()
-        self.groups.main_was_read()
+        self.wake_all(self._groups())
         stood, self._stood = self._stood, self.catalog.standing
         if not self.catalog.seen or stood != self._stood:
             self._resync()
@@ -443,16 +431,20 @@ class Agent:
         self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
         self._resync()
 
+    def _groups(self) -> Iterable[GroupKey]:
+        """All groups of main, and those that left it, as far as they are known: nothing else tells them of main."""
+        known = (*self.catalog.reading.groups, *self.members.groups(), *self.cluster.known_groups())
+        return dict.fromkeys(known)
+
     def _resync(self) -> None:
-        """Queue every app, in case a watch has silently missed a change."""
+        """Queue every app and group, in case a watch has silently missed a change."""
         apps = self.catalog.apps() | set(self.cluster.apps())
         self.metrics.resources(len(apps), len(self.catalog.reading.groups))
         for app in apps:
             entry = self.catalog.reading.entry(app)
             with quietly(f"a resync of {app}", app):
                 self.cluster.recheck(app, entry.config if entry else None)
-        self.wake_apps(apps)
-        self.groups.main_was_read()
+        self.wake_all((*apps, *self._groups()))
 
     def _remembered_mains(self) -> Iterable[Main]:
         """The mains that live records were decided from, as far as they can be read."""
@@ -462,7 +454,7 @@ class Agent:
                 if self.catalog.cares_for(app):
                     mains.add(main_of_live(state))
         with quietly("reading the records of release groups"):
-            mains.update(self._live_groups().mains(self.catalog.namespaces))
+            mains.update(self.cluster.release_groups.mains(self.catalog.namespaces))
         return frozenset(mains)
 
     def _verified_before(self) -> VerifiedBefore:
@@ -485,26 +477,28 @@ class Agent:
 
     # --- workers ------------------------------------------------------------------------------------------------
 
-    def _work_on(self, app: AppKey) -> None:
-        may_run = self.groups.member_state(app) is not MemberState.PENDING
-        if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable) and may_run:
-            self._look_at(app)
+    def _work_on(self, subject: AppOrGroup) -> None:
+        waits = isinstance(subject, AppKey) and self.members.state(subject) is MemberState.PENDING
+        if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable) and not waits:
+            self._look_at(subject)
         else:
-            self.queue.rest(app)
+            self.queue.rest(subject)
 
-    def _look_at(self, app: AppKey) -> None:
-        """Look at an app. It keeps its place in the queue only while it goes on by itself and within its turn."""
+    def _look_at(self, subject: AppOrGroup) -> None:
+        """Look at an app or a group. It keeps its place in the queue only while it goes on by itself and within its
+        turn.
+        """
         try:
-            look = self._reconciler.reconcile(app)
+            look = self._reconciler.reconcile(subject)
         except GitopsBgError as error:
-            self.queue.rest(app)
-            self._failures.failed(app, error)
+            self.queue.rest(subject)
+            self._failures.failed(subject, error)
             return
         if look is not Look.ON_ITS_WAY:
-            self.queue.rest(app)
+            self.queue.rest(subject)
         if look is Look.INTERRUPTED:
-            self._wake_app(app)
-        self._failures.succeeded(app)
+            self._wake_one(subject)
+        self._failures.succeeded(subject)
 
     # --- health ---------------------------------------------------------------------------------------------------
 
@@ -515,8 +509,6 @@ class Agent:
             reasons.append("the Git thread ended")
         if not self.forge.alive:
             reasons.append("the forge's thread ended")
-        if not self.groups.alive:
-            reasons.append("the thread of groups ended")
         if not self._clock_watch.alive:
             reasons.append("the thread that watches the clock ended")
         if not self._hanging.alive:

@@ -11,7 +11,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Count
 from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
 from gitops_bg.cluster.api.errors import Forbidden, NamespaceClosed, NotFound
-from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, RELEASE_GROUPS, SECRETS, Object
+from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, SECRETS, Object
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
@@ -23,6 +23,7 @@ from gitops_bg.cluster.execution.operator_requests import OperatorRequests
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.manifests.operator_requests import requests_of
 from gitops_bg.cluster.manifests.services import service_names
 from gitops_bg.cluster.observation.applied_states import AppliedStates
@@ -63,7 +64,7 @@ from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import OperatorState, Record
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, ConfigurationRef, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration
@@ -113,6 +114,7 @@ class Cluster:
         self._caches = sources.reader if isinstance(sources.reader, Informers) else None
         self._events = EventSink(client)
         self._requests = OperatorRequests(APPS, client.get, writer.merge_patch, _answered)
+        self.release_groups = GroupCluster(client, us)
 
     @classmethod
     def watching(  # noqa: PLR0913 - the wiring, by keyword
@@ -132,7 +134,7 @@ class Cluster:
         """A cluster with caches of ``namespaces`` (none: all).
 
         ``on_change`` is called with each changed app, on a watch's thread, and ``on_group`` with each release group
-        one of whose Jobs changed, or of which somebody asks something.
+        that is new there, one of whose Jobs changed, or of which somebody asks something.
 
         ``on_crash`` gets the bug that ended a thread; without it, Python prints the bug. With a ``clock``, which gives
         UTC, the skew of the API server's clock is measured. Our own writes are in the caches at once and cause no
@@ -244,14 +246,24 @@ class Cluster:
         then no route counts as one of a group that left main, and stays.
         """
         try:
-            bodies = self.client.list(RELEASE_GROUPS, namespace)
+            return self.release_groups.live([namespace])
         except InternalError:
             raise
         except (Refused, Transient):
             return []
-        said = ((each, Allegiance.said_by(each["metadata"].get("annotations") or {})) for each in bodies)
-        found = (each for each, follows in said if not self._us.repository or follows == self._us)
-        return [GroupKey(namespace, each["metadata"]["name"]) for each in found]
+
+    def known_groups(self) -> list[GroupKey]:
+        """The live release groups that follow what this agent follows, as far as they are watched."""
+        found = self._caches.groups() if self._caches is not None else ()
+        ours = (each.meta for each in found if Allegiance(each.repository, each.cluster) == self._us)
+        return [GroupKey(each.namespace, each.name) for each in ours]
+
+    def uid_of(self, subject: AppOrGroup) -> str:
+        """The uid of the live object of an app or a release group, as it was seen last; empty where there is none."""
+        if isinstance(subject, GroupKey):
+            return self.release_groups.uid_of(subject)
+        state = self._reader.app(subject)
+        return state.meta.uid if state is not None else ""
 
     def http_routes(self, namespace: str) -> tuple[RivalRoute, ...]:
         """All HTTPRoutes of a namespace, whoever's they are, never cached."""
@@ -386,16 +398,19 @@ class Cluster:
         self._kept.came_back(app, status, answer.get("status") or {})
         return True
 
-    def warn(self, app: AppKey, condition: Condition, now: datetime) -> bool:
+    def warn(self, subject: AppOrGroup, condition: Condition, now: datetime) -> bool:
         """Write one condition where no decision can be written; return whether it is new.
 
         It needs nothing of the record. Raises as `save`.
         """
-        state = self._reader.app(app)
+        if isinstance(subject, GroupKey):
+            return self.release_groups.warn(subject, condition, now)
+        app, state = subject, self._reader.app(subject)
         if state is None or app_owner_of(state, app, self._us):
             return False
-        status = with_condition(state, condition, now)
-        if status["conditions"] == state.status.read().get("conditions"):
+        before = state.status.read()
+        status = with_condition(before, state.meta.generation, condition, now)
+        if status["conditions"] == before.get("conditions"):
             return False
         lock = {"resourceVersion": state.meta.version}
         self._writer.patch_status(APPS, app.namespace, app.name, {"metadata": lock, "status": status})
@@ -415,17 +430,11 @@ class Cluster:
         """The results of the Jobs that the record waits for, see `Jobs.measured`."""
         return self._jobs.measured(subject, record, now) if self._jobs is not None else ()
 
-    def measure(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
-        """Start Jobs for the measurements of the provider ``job``, and end others, see `Jobs.take`."""
-        state = self._reader.app(app)
-        if state is not None:
-            self.measure_for(app, state.meta.uid, record, measures, now)
-
-    def measure_for(
-        self, subject: Subject, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
+    def measure(
+        self, subject: AppOrGroup, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
     ) -> None:
-        """As `measure`, for the app or the release group whose live object has this uid."""
-        if self._jobs is not None:
+        """Start Jobs for the measurements of the provider ``job``, and end others, see `Jobs.take`."""
+        if self._jobs is not None and (uid := self.uid_of(subject)):
             self._jobs.take(subject, uid, record, measures, now)
 
     @property
@@ -433,17 +442,12 @@ class Cluster:
         """Whether every requested Job is started, see `Jobs.started`."""
         return self._jobs is None or self._jobs.started
 
-    def record_event(self, app: AppKey, reason: str, message: str, now: datetime, *, warning: bool = False) -> None:
-        """Queue a Kubernetes Event about the app; never fails, never waits."""
-        state = self._reader.app(app)
-        if state is not None:
-            self._events.put(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
-
-    def record_group_event(
-        self, group: GroupKey, uid: str, reason: str, message: str, now: datetime, *, warning: bool = False
+    def record_event(
+        self, subject: AppOrGroup, reason: str, message: str, now: datetime, *, warning: bool = False
     ) -> None:
-        """Queue a Kubernetes Event about a release group; never fails, never waits."""
-        self._events.put(KubernetesEvent(group, uid, reason, message, warning, now, RELEASE_GROUPS))
+        """Queue a Kubernetes Event about an app or a release group; never fails, never waits."""
+        if uid := self.uid_of(subject):
+            self._events.put(KubernetesEvent(subject, uid, reason, message, warning, now))
 
     @property
     def events_told(self) -> bool:

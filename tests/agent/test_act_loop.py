@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from gitops_bg.agent.reconcile.act import Acted, act
-from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, LostLeadership, Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import (
-    Action,
     ApplyApp,
     ApplyAuxiliaryObject,
     ClusterAction,
@@ -22,19 +18,13 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
-from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.load import AppConfig
 
-WEB = AppKey("shop", "web")
 FIRST, SECOND = MarkService("web", (), "x"), DeleteReplicaSet("web-1", "v1:0123456789", "old")
 BESIDE = ApplyApp()
 HPA = ApplyAuxiliaryObject(AuxiliaryObject("HorizontalPodAutoscaler", "web"), "told to")
 BUDGET = DeleteAuxiliaryObject(AuxiliaryObject("PodDisruptionBudget", "web"), "told to")
 GIT = WithdrawPromotion("merged")
-ALL: tuple[Action, ...] = (HPA, FIRST, GIT, SECOND, BESIDE, BUDGET)
+ALL: tuple[object, ...] = (HPA, FIRST, GIT, SECOND, BESIDE, BUDGET)
 
 
 class Scripted:
@@ -44,16 +34,16 @@ class Scripted:
         self.failures = failures
         self.tried: list[ClusterAction] = []
 
-    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> ActionResult:
+    def carry_out(self, action: ClusterAction) -> ActionResult:
         self.tried.append(action)
         if action in self.failures:
             raise self.failures[action]
-        return ActionResult(action, (ChangeSetEntry("Thing", app.namespace, app.name, Change.CREATED),))
+        return ActionResult(action, (ChangeSetEntry("Thing", "shop", "web", Change.CREATED),))
 
 
 def run(failures: dict[ClusterAction, GitopsBgError]) -> tuple[list[ClusterAction], Acted]:
     cluster, heard = Scripted(failures), list[ActionResult]()
-    acted = act(cast(Cluster, cluster), WEB, None, Decision(ALL, Record(), Phase.HEALTHY), heard.append)
+    acted = act(ALL, cluster.carry_out, heard.append)
     assert tuple(heard) == acted.changes.results, "each is heard as it is there"
     return cluster.tried, acted
 
@@ -111,8 +101,7 @@ GRPC, LED = MarkService("grpc", (), "x"), RepairSelector("grpc", (), "v1:0123456
 def test_one_service_holds_up_no_way_back_of_another(error: GitopsBgError, tried: list[ClusterAction]) -> None:
     """Where the API server fails for it alone, as a webhook of it does, others must not stay on bad pods."""
     cluster = Scripted({FIRST: error})
-    decision = Decision((FIRST, SECOND, GRPC, LED, BESIDE), Record(), Phase.HEALTHY)
-    acted = act(cast(Cluster, cluster), WEB, None, decision, lambda _: None)
+    acted = act((FIRST, SECOND, GRPC, LED, BESIDE), cluster.carry_out, lambda _: None)
     assert cluster.tried == tried
     assert acted.stopped is error
 
@@ -122,3 +111,17 @@ def test_an_auxiliary_object_holds_up_nothing_else(error: GitopsBgError) -> None
     tried, acted = run({HPA: error, BUDGET: Refused("another")})
     assert tried == [FIRST, SECOND, BESIDE, HPA, BUDGET]
     assert (acted.stopped, acted.troubled, acted.moved_on) == (None, error, True)
+
+
+def test_in_a_chain_all_that_follows_a_refused_action_waits() -> None:
+    """Of a release group each prefix of the actions is safe, and nothing else is said of them."""
+    cluster, refused = Scripted({SECOND: Refused("no rights")}), list[str]()
+    acted = act(
+        (FIRST, SECOND, BESIDE),
+        cluster.carry_out,
+        lambda result: refused.append(result.refused),
+        waits_for=lambda *_: True,
+    )
+    assert cluster.tried == [FIRST, SECOND]
+    assert refused == ["", "no rights"]
+    assert str(acted.stopped) == "no rights"

@@ -1,4 +1,4 @@
-"""How soon an app is looked at, by its live object and by main."""
+"""How soon an app or a group is looked at, by what is live and by main."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.reading import Entry
-from gitops_bg.agent.reconcile.urgency import Urgency, urgency_of
+from gitops_bg.agent.reconcile.urgency import Urgency, moves_requests, urgency_of, urgency_of_group
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.record_seal import sealed
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.model import GroupState, GroupVersion, TransitionStep, VersionStage
+from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.model.desired import Primary, Target
 from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.groups.load import GroupConfig
 
 OLD, NEW = "a" * 40, "b" * 40
 V1, V2, V3 = (Snapshot(f"v1:{number}", "") for number in "123")
@@ -102,3 +106,34 @@ def test_a_main_that_somebody_damaged_is_none(damaged: Any) -> None:
 
 def test_a_sound_main_is_that_of_the_record() -> None:
     assert live(main={"commit": OLD, "generation": 2, "tree": NEW}).main == Main(OLD, 2, NEW)
+
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+SERVING = GroupRecord(state=GroupState((GroupVersion("v1", VersionStage.ACTIVE, NOON),)), main=Main(OLD, tree=OLD))
+MOVING = replace(
+    SERVING, transition=Transition(TransitionKind.PROMOTION, "v1", "v2", TransitionStep.PREPARE, NOON, NOON)
+)
+
+
+def names(version: str, tree: str = OLD) -> GroupConfig:
+    """What main says of a group."""
+    return GroupConfig(DesiredGroup(GroupSpec(version)), tree=tree)
+
+
+@pytest.mark.parametrize(
+    ("record", "config", "urgency"),
+    [
+        (None, names("v1"), Urgency.CHANGED),
+        (SERVING, names("v1"), Urgency.AT_REST),
+        (SERVING, names("v1", tree=NEW), Urgency.CHANGED),
+        (SERVING, None, Urgency.CHANGED),
+        (SERVING, GroupConfig(DesiredGroup(None), tree=NEW), Urgency.CHANGED),
+        (SERVING, names("v2", tree=NEW), Urgency.TRAFFIC),
+        (SERVING, names("v2"), Urgency.TRAFFIC),
+        (MOVING, names("v1"), Urgency.TRAFFIC),
+        (MOVING, None, Urgency.TRAFFIC),
+    ],
+)
+def test_the_urgency_of_a_group(record: GroupRecord | None, config: GroupConfig | None, urgency: Urgency) -> None:
+    assert urgency_of_group(record, config) is urgency
+    assert moves_requests(record, config) is (urgency is Urgency.TRAFFIC)

@@ -84,7 +84,7 @@ class Siege:
         agent = self.world.agent
         assert agent is not None
         agent.wake("a test")
-        agent.wake_apps([app.key])
+        agent.wake_all([app.key])
 
     def bystander_goes_on(self, within: float = 0.0) -> None:
         """A push to the other app becomes a candidate in its usual time, and the agent is well."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired import git_writes, reader
-from gitops_bg.agent.reconcile import facts, reconciler
+from gitops_bg.agent.reconcile import apps, facts
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.runtime import cpu_limit, hanging_looks
 from gitops_bg.analysis.evaluator import MetricEvaluator
@@ -70,7 +70,7 @@ def _deals_with_web(values: Any) -> bool:
 
 
 BOUNDARIES = {
-    "gathering": Boundary(reconciler, "gather"),
+    "gathering": Boundary(apps, "gather"),
     "acting": Boundary(cluster_module.Cluster, "carry_out"),
     "making the status": Boundary(cluster_module.Cluster, "save"),
     "reading the app's files": Boundary(reader, "load_app"),
@@ -142,7 +142,7 @@ def test_look_that_hangs_is_its_apps_condition_and_takes_no_worker_away(
     agent, web, may_end = siege.world.agent, siege.web, threading.Event()
     assert agent is not None
     monkeypatch.setattr(hanging_looks, "LONGEST", 1.0)
-    with Boundary(reconciler, "gather").broken(lambda *_, **__: may_end.wait(60)) as begun:
+    with Boundary(apps, "gather").broken(lambda *_, **__: may_end.wait(60)) as begun:
         web.push_image("hangs")
         try:
             assert "the log says where it hangs" in web.wait_condition("InternalError")["message"]

@@ -30,7 +30,7 @@ def test_descriptors_that_run_out_are_said_and_come_back(siege: Siege) -> None:
         siege.world.wake()
         said = "there are no more file descriptors for this process: "
         eventually(lambda: said in agent.catalog.unreachable, what="the agent says what it lacks")
-        agent.wake_apps([web.key, siege.api.key])
+        agent.wake_all([web.key, siege.api.key])
     siege.world.wake()
     eventually(lambda: not agent.catalog.unreachable, what="Git is read again")
     web.push_image("after")

@@ -147,7 +147,7 @@ def main() -> None:
     def advance(seconds: float) -> None:
         """Let the agent's time go on, and have it look at every app, as its timers would."""
         clock.ahead += timedelta(seconds=seconds)
-        agent.wake_apps(agent.cluster.apps())
+        agent.wake_all(agent.cluster.apps())
 
     def used() -> dict[str, Any]:
         counted.taken()

@@ -64,7 +64,7 @@ def test_app_that_no_agent_has_looked_at_is_in_progress() -> None:
 def test_app_that_a_bug_keeps_the_agent_from_looking_at_has_failed() -> None:
     shown = _object(Phase.HEALTHY)
     bug = Condition("InternalError", True, "InternalError", "a bug")
-    shown["status"] |= with_condition(_state(shown["status"]), bug, NOW)
+    shown["status"] |= with_condition(shown["status"], 3, bug, NOW)
     assert (_kstatus(shown), _argo_cd(shown)) == ("Failed", ("Degraded", "a bug"))
 
 

@@ -155,7 +155,7 @@ def test_W11_error_while_scaling_an_old_version_is_said_and_tried_again(web: App
     world.advance(301)
 
     def is_scaled_down() -> bool:
-        world.agent.wake_apps([web.key])
+        world.agent.wake_all([web.key])
         return sizes(web) == {"v1": 0, "v2": 2}
 
     web.wait(is_scaled_down, "v1 is at 0")

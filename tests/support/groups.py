@@ -8,6 +8,7 @@ import yaml
 
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.gateway import DENIED, Request, answer
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.readings import entries_in
@@ -74,6 +75,11 @@ class Store:
         """What `kubectl delete releasegroup` does."""
         path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}"
         assert self.world.cluster.request("DELETE", path)[0] == 200
+
+    def look(self) -> None:
+        """Have the agent look at the group now: what it has is not watched."""
+        assert self.world.agent is not None
+        self.world.agent.wake_all([GroupKey(self.world.namespace, self.name)])
 
     def delete_routes(self) -> None:
         """What somebody does to the HTTPRoute of the group."""

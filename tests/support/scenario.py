@@ -143,7 +143,7 @@ class Scenario:
         """Let the agent's time go on, and have it look at every app, as its timers would."""
         self.clock.ahead += timedelta(seconds=seconds)
         assert self.agent is not None
-        self.agent.wake_apps(self.agent.cluster.apps())
+        self.agent.wake_all(self.agent.cluster.apps())
 
     def settle(self) -> None:
         """Wait until nothing is left to do, and a moment longer: what was only noted is saved as well."""

@@ -5,7 +5,7 @@ name the forge; without one, it does nothing.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -21,7 +21,7 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.git.looks import Awaited, awaited
 from gitops_bg.core.model.git.pulls import PullView
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.forge.heard import Heard
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
@@ -92,18 +92,10 @@ class ForgeThread(BackgroundThread):
             return
         if isinstance(facts, Facts) and awaits_look(facts) and wiring.catalog.waits_for_look(facts.app):
             wiring.poll_soon()
-        who = facts.app if isinstance(facts, Facts) else facts.group
-        with quietly(f"looking what {who} wants of the forge"):
+        with quietly(f"looking what {facts.subject} wants of the forge"):
             desired = desired_pull_of(facts, decision, now, wiring.cluster, wiring.base)
             if desired is not None:
-                self.set_desired(who, desired)
-
-    def keep_groups(self, groups: Collection[GroupKey]) -> None:
-        """Want nothing any more of groups that main does not have."""
-        with self._changed:
-            gone = [each for each in self._all_desired if isinstance(each, GroupKey) and each not in groups]
-        for group in gone:
-            self.set_desired(group, None)
+                self.set_desired(facts.subject, desired)
 
     def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""

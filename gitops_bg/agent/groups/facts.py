@@ -1,19 +1,21 @@
 """Gathers all that is known of one group into the arguments of `decide_group`. Only reads; decides nothing."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.claims import without_claimed
 from gitops_bg.agent.groups.folders import UNREAD, GroupFolders
+from gitops_bg.agent.groups.leaving import LeftFacts, LeftGroups
 from gitops_bg.agent.groups.members import observed_members
 from gitops_bg.agent.groups.offered import OfferedGroup, OfferedGroups
 from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
@@ -28,7 +30,7 @@ from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, GroupNamed, Jour
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
-from gitops_bg.core.model.policies.facts import Others, Peer
+from gitops_bg.core.model.policies.facts import Labels, Others, Peer
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.forge.heard import NO_ASKS, Asks
@@ -56,6 +58,29 @@ class GroupFacts:
     """Whether a forge is asked at all."""
     looks: Looks = NO_LOOKS
     """The look at main that it comes from."""
+
+    labels: Callable[[AppKey], Labels] = lambda _: ()
+    """The labels of a service in main."""
+
+    @property
+    def subject(self) -> GroupKey:
+        """Whose facts these are."""
+        return self.group
+
+    @property
+    def record(self) -> GroupRecord:
+        """The record that is decided on."""
+        return self.seen.record
+
+    @property
+    def commit(self) -> str:
+        """The commit of main that is decided on."""
+        return self.desired.commit
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The spec of the live ReleaseGroup, as it is to be."""
+        return self.config.body
 
     @property
     def decided_from(self) -> str:
@@ -88,40 +113,43 @@ class GroupFacts:
             offered = replace(offered, desired=_with_others(offered.desired, others))
         return replace(self, desired=_with_others(self.desired, others), offered=offered)
 
-    def peer_after(self, decision: GroupDecision, now: datetime, reading: Reading) -> Peer:
+    def peer_after(self, decision: GroupDecision, now: datetime) -> Peer:
         """Return the state of the group after a decision, for the policies of others."""
         if self.desired.spec is None:
-            return peer_on_record(self.group, decision.record, reading.labels)
+            return peer_on_record(self.group, decision.record, self.labels)
         world = GroupWorld(self.group, self.desired.spec, self.desired, self.observed, decision.record, now)
-        return peer_of(world, reading.labels)
+        return peer_of(world, self.labels)
 
 
 class GroupGatherer:
     """Reads one group at a time, for the agent and for commands."""
 
-    def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
+    def __init__(self, catalog: Catalog, cluster: Cluster) -> None:
         self._folders = GroupFolders(catalog.repository)
         self._branches = OfferedGroups(catalog.repository, self._folders)
         self._looks = catalog.looks
         self._catalog = catalog
         self._cluster = cluster
-        self._groups = groups
+        self._groups = cluster.release_groups
+        self._left = LeftGroups(catalog, cluster, self._branches)
         self._policing = GroupPolicing(catalog.policing, catalog.repository, cluster)
 
-    def gather(self, reading: Reading, group: GroupKey) -> GroupFacts | None:
-        """Read everything about a group; None for one that main does not have, or nobody does where main does not
-        count.
+    def gather(self, reading: Reading, group: GroupKey, now: datetime) -> GroupFacts | LeftFacts | None:
+        """Read everything about a group; None for one that neither main nor the cluster has, and for one that another
+        agent follows by now.
 
         Raises the errors of ``core.errors``.
         """
         seen = self._groups.seen(group)
         main = self._catalog.main_read(reading, group, seen.record.main, seen.record.lost)
-        if main.counts:
-            config = reading.groups.get(group)
-            return None if config is None else self._all_of(reading, group, config, seen, main)
+        config = reading.groups.get(group) if main.counts else None
+        if config is not None:
+            return self._all_of(reading, group, config, seen, main)
         if seen.body is None or not self._groups.is_ours(seen.body):
             return None
-        return self._as_recorded(reading, group, seen, main)
+        if not main.counts:
+            return self._as_recorded(reading, group, seen, main)
+        return self._left.look(reading, group, seen, main, now) if reading.group_has_left(group) else None
 
     def _all_of(
         self, reading: Reading, group: GroupKey, config: GroupConfig, seen: SeenGroup, main: MainRead
@@ -137,7 +165,16 @@ class GroupGatherer:
         observed = replace(observed, branch=branch, main_refused=self._catalog.refused(group))
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
         return GroupFacts(
-            group, config, desired, seen, observed, asks, offered, reading.settings.forge is not None, self._looks()
+            group,
+            config,
+            desired,
+            seen,
+            observed,
+            asks,
+            offered,
+            reading.settings.forge is not None,
+            self._looks(),
+            reading.labels,
         )
 
     def _journal(self, desired: DesiredGroup, group: GroupKey, record: GroupRecord) -> Journal:
@@ -162,7 +199,8 @@ class GroupGatherer:
         """
         config = UNREAD if main.is_older else self._folders.config(group, seen.record.main.commit)
         config = replace(config, desired=replace(config.desired, main=main, alerts=_alerts(reading, group)))
-        return GroupFacts(group, config, config.desired, seen, self._observed(reading, group, config, seen, ()))
+        observed = self._observed(reading, group, config, seen, ())
+        return GroupFacts(group, config, config.desired, seen, observed, labels=reading.labels)
 
     def _observed(
         self, reading: Reading, group: GroupKey, config: GroupConfig, seen: SeenGroup, in_main: Collection[GroupKey]
@@ -170,9 +208,16 @@ class GroupGatherer:
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, in_main)
         ledger, doubt = self._catalog.ledger_of(group, seen.record)
-        memory = self._catalog.memory_of(group, seen.record)
-        live = replace(live, ledger=ledger, memory=memory, ledger_doubt=doubt, verification=self._catalog.verification)
-        return replace(live, **self._catalog.last_look.for_status)
+        memory, shown = self._catalog.memory_of(group, seen.record), self._catalog.policing.pull_view(group)
+        return replace(
+            live,
+            ledger=ledger,
+            memory=memory,
+            ledger_doubt=doubt,
+            verification=self._catalog.verification,
+            pull=shown.pull if shown is not None else live.pull,  # Else as the status has it.
+            **self._catalog.last_look.for_status,
+        )
 
     def _left_main(
         self, reading: Reading, group: GroupKey, live: ObservedGroup

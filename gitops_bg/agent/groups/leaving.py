@@ -1,44 +1,91 @@
 """Looks at live groups whose folder left main, to end them or to leave them as they are. Only reads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.agent.groups.heirs import why_awaited
 from gitops_bg.agent.groups.members import members_in
 from gitops_bg.agent.groups.offered import OfferedGroups
 from gitops_bg.agent.reconcile.facts import why_accident
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
-from gitops_bg.core.groups.leaving import LeftGroup
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import members_of as serving_members
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.http_routes import RivalRoute, claim_of
+from gitops_bg.core.model.policies.facts import Others
+from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.groups.live import said_last
 
 
+@dataclass(frozen=True, slots=True)
+class LeftFacts:
+    """All that is known of such a group at one moment."""
+
+    group: GroupKey
+    seen: SeenGroup
+    left: LeftGroup
+    policies: tuple[Policy, ...] = ()
+    """None is asked: nothing is promoted any more."""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """Nothing of the live ReleaseGroup is written anew."""
+
+    @property
+    def subject(self) -> GroupKey:
+        """Whose facts these are."""
+        return self.group
+
+    @property
+    def record(self) -> GroupRecord:
+        """The record that is decided on."""
+        return self.seen.record
+
+    @property
+    def commit(self) -> str:
+        """The commit of main that the folder is missing in."""
+        return self.left.main.at.commit
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether something may follow that nothing else tells of: it ends, or another group takes over."""
+        return self.left.policy is DeletionPolicy.DELETE or bool(self.left.successor)
+
+    def with_others(self, _others: Others) -> "LeftFacts":
+        """The same facts: nothing is asked about others."""
+        return self
+
+    def decide(self, now: datetime) -> GroupDecision:
+        """What becomes of it."""
+        return decide_left(self.left, self.seen.record, now)
+
+
 class LeftGroups:
     """Reads one at a time."""
 
-    def __init__(self, catalog: Catalog, cluster: Cluster, groups: GroupCluster) -> None:
+    def __init__(self, catalog: Catalog, cluster: Cluster, branches: OfferedGroups) -> None:
         self._catalog = catalog
         self._cluster = cluster
-        self._groups = groups
-        self._branches = OfferedGroups(catalog.repository, GroupFolders(catalog.repository))
+        self._groups = cluster.release_groups
+        self._branches = branches
 
-    def look(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
+    def look(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftFacts:
         """All that decides about a live group that ``main`` does not have."""
+        return LeftFacts(group, seen, self._left(reading, group, seen, main, now))
+
+    def _left(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
         spec = (seen.body or {}).get("spec") or {}
         policy, suspend = said_last(spec)
         (ledger, _), memory = self._catalog.ledger_of(group, seen.record), self._catalog.memory_of(group, seen.record)

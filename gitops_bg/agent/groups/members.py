@@ -1,16 +1,153 @@
-"""What the agent knows of the members of groups: which app is one, and how it is. Only reads."""
+"""What the agent knows of the members of groups: which app is one, how it is, and whether its group lets it run."""
 
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.observed import Member
+from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.spec.app.layout import Member as Place
+from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.status import Status
+
+_MEMBER_NAME = re.compile(r".-v[1-9][0-9]*\Z")
+
+
+class Members:
+    """The members of all groups, by what looks at the groups have found. Thread-safe as long as each group has one
+    thread at a time.
+    """
+
+    def __init__(self, catalog: Catalog, cluster: Cluster) -> None:
+        self._catalog = catalog
+        self._cluster = cluster
+        self._records: dict[GroupKey, GroupRecord] = {}
+        self._places: dict[AppKey, Place] = {}
+        self._deferred: set[AppKey] = set()
+        """Apps without a folder that may be members: they are looked at once their groups were."""
+        self._unread: set[GroupKey] = set()
+        """The groups whose record could not be read since this process began, or was empty."""
+        self._ending: set[GroupKey] = set()
+        """The groups that left main, and whose members end with them."""
+        self._changed: set[AppKey] = set()
+        """The members whose state may have changed since somebody asked."""
+        self._lock = threading.Lock()
+
+    # --- asked of apps ------------------------------------------------------------------------------------------
+
+    def group_of(self, app: AppKey) -> GroupKey | None:
+        """The group that an app is a service of; None for one of its own."""
+        place = self._place(app)
+        return place.group if place is not None else None
+
+    def state(self, app: AppKey) -> MemberState | None:
+        """Whether a member runs; None for an app that is none. Until its group was looked at, it waits; and where that
+        fails, what has pods runs on, so that it can still go back.
+        """
+        found = self._place(app)
+        if found is None:
+            return MemberState.PENDING if self._may_be_member(app) else None
+        if found.group in self._ending:
+            return MemberState.DELETED
+        record = self._records.get(found.group)
+        if record is None:
+            runs_on = found.group in self._unread and has_pods(self._cluster, app)
+            return MemberState.RUNNING if runs_on else MemberState.PENDING
+        state = member_state(record, found.service, found.version)
+        # What its group has forgotten, and main does not have any more, was deleted.
+        left = state is MemberState.PENDING and self._left_main(found)
+        return MemberState.DELETED if left else state
+
+    def _place(self, app: AppKey) -> Place | None:
+        """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
+        entry = self._catalog.reading.entries.get(app)
+        is_known = entry is not None and entry.config.folder  # Of an app that two folders claim nobody knows it.
+        found = member_of(entry.config.folder) if entry is not None and is_known else self._places.get(app)
+        if found is not None:
+            self._places[app] = found
+        return found
+
+    def _may_be_member(self, app: AppKey) -> bool:
+        """Whether an app without a folder may still serve in a group that this process has not looked at."""
+        reading = self._catalog.reading
+        if app in reading.entries or not _MEMBER_NAME.search(app.name):
+            return False
+        unknown = any(each.namespace == app.namespace and each not in self._records for each in reading.groups)
+        if unknown:
+            with self._lock:
+                self._deferred.add(app)
+        return unknown
+
+    def _left_main(self, member: Place) -> bool:
+        reading = self._catalog.reading
+        config = reading.groups.get(member.group)
+        if config is None or config.desired.spec is None or reading.followed.blind:
+            return False
+        version = config.desired.versions.get(member.version)
+        return version is None or member.service not in version.services
+
+    # --- learnt by looks at groups ------------------------------------------------------------------------------
+
+    def groups(self) -> list[GroupKey]:
+        """The groups of which something is remembered, also those that left main since."""
+        return list(self._records)
+
+    def record(self, group: GroupKey) -> GroupRecord | None:
+        """What a group remembered when it was looked at last; None where that is nothing, or was not read."""
+        return self._records.get(group)
+
+    def know(self, group: GroupKey, record: GroupRecord, *, ends: bool = False) -> None:
+        """Know a group by its record; by an empty one, which may be lost, nobody knows anything of its members."""
+        with self._noting(group):
+            (self._ending.add if ends else self._ending.discard)(group)
+            if record.state.versions:
+                self._records[group] = record
+            else:
+                self._records.pop(group, None)
+                self._unread.add(group)
+            for place in record.state.endpoints:  # Also those whose folder left main while they serve.
+                app = AppKey(group.namespace, member_name(place.service, place.initial_version))
+                self._places.setdefault(app, Place(group, place.initial_version, place.service))
+
+    def failed(self, group: GroupKey) -> None:
+        """Note that a look at a group failed."""
+        if group not in self._records:
+            with self._noting(group):
+                self._unread.add(group)
+
+    def forget(self, group: GroupKey) -> None:
+        """Forget a group that is gone."""
+        with self._noting(group):
+            self._records.pop(group, None)
+            self._ending.discard(group)
+
+    def changed(self) -> frozenset[AppKey]:
+        """The apps to look at, as their state may be another one since somebody asked."""
+        with self._lock:
+            found = frozenset(self._changed | self._deferred)
+            self._changed.clear()
+            self._deferred.clear()
+            return found
+
+    @contextmanager
+    def _noting(self, group: GroupKey) -> Iterator[None]:
+        """Note the members of a group where what follows changes what is known of it."""
+        before = self._records.get(group), group in self._unread, group in self._ending
+        yield
+        if before != (self._records.get(group), group in self._unread, group in self._ending):
+            members = (app for app, each in list(self._places.items()) if each.group == group)
+            with self._lock:
+                self._changed.update(members)
 
 
 def members_in(group: GroupKey, desired: DesiredGroup) -> tuple[AppKey, ...]:

@@ -14,11 +14,12 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from gitops_bg.agent.observability.secrets import masked
+from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.change_set import NOTHING, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.printable import printable
 
 ROOT = "gitops_bg"
@@ -63,8 +64,8 @@ def fields(
 
 
 def log_decision(
-    app: AppKey,
-    decision: Decision,
+    subject: Subject,
+    decision: Decision | GroupDecision,
     commit: str,
     changes: ChangeSet = NOTHING,
     logger: logging.Logger = _log,
@@ -77,10 +78,11 @@ def log_decision(
     ``commit`` is the commit of main that was decided on, ``changes`` the results of the actions on the cluster.
     """
     record = decision.record
+    routing = record.routing if isinstance(record, Record) else None
     extra = fields(
-        app=app,
+        app=subject,
         rollout=record.rollout,
-        digest=record.routing.switch.to_digest if record.routing.switch else record.routing.traffic,
+        digest=(routing.switch.to_digest if routing.switch else routing.traffic) if routing else None,
         commit=commit,
         phase=decision.phase.value,
         actions=[type(action).__name__ for action in decision.actions] or None,

@@ -55,7 +55,7 @@ class Metrics:
             self._process.lease_holder.labels(holder).set(1)
 
     def ask_at_each_scrape(self, readiness_problems: Callable[[], list[str]], queue: Sized) -> None:
-        """Show whether the agent is ready, as /readyz says, and how many apps wait for a worker, as of each scrape."""
+        """Show whether the agent is ready, as /readyz says, and how many wait for a worker, as of each scrape."""
         self._process.ready.set_function(lambda: 0 if readiness_problems() else 1)
         self._process.queue_depth.set_function(lambda: len(queue))
 
@@ -309,7 +309,7 @@ class _ProcessSeries:
         self.resources = Gauge(
             "gitops_bg_resources", "Apps and release groups the agent looks after.", ["kind"], registry=registry
         )
-        self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
+        self.queue_depth = gauge("queue_depth", "Apps and release groups that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")
         self.push_failures = counter(
             "git_push_failures", "Branches that could not be written, by what they are for.", "kind", "reason"

@@ -1,16 +1,16 @@
-"""The one act loop: carries out the actions of a decision on the cluster, for the agent and for commands without Git.
+"""The one act loop: carries out the actions of a decision about an app or a group on the cluster, for the agent and for
+commands without Git.
 
 It returns the results as a change set, and decides nothing: the caller decides what an error means.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient
 from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
-    ClusterAction,
     CommitPrimary,
     DeleteAuxiliaryObject,
     OfferPromotion,
@@ -18,10 +18,7 @@ from gitops_bg.core.model.actions import (
     WithdrawPromotion,
 )
 from gitops_bg.core.model.change_set import NOTHING, ActionResult, ChangeSet
-from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.plan.chains import stands_alone, waits_for
-from gitops_bg.spec.app.load import AppConfig
 
 REFUSALS = (Refused, InvalidInput)
 """Errors of a refusal: the same write would be refused again."""
@@ -47,20 +44,20 @@ class Acted:
 
 
 def act(
-    cluster: Cluster,
-    app: AppKey,
-    config: AppConfig | None,
-    decision: Decision,
+    actions: Iterable[object],
+    carry_out: Callable[[Any], ActionResult],
     on_result: Callable[[ActionResult], None],
+    waits_for: Callable[[Any, Any], bool] = waits_for,
 ) -> Acted:
-    """Carry out what ``decision`` wants of the cluster; ``on_result`` is called with each result at once.
+    """Carry out those of these actions that are the cluster's; ``on_result`` is called with each result at once, and
+    ``waits_for`` tells whether an action waits for one that failed.
 
     The actions on versions and traffic go first, in their order. A refusal holds up the actions that depend on it; any
     other error ends the pass for all but the way back of other Services, and the next one looks again. Auxiliary
     objects follow one by one.
     """
-    loop = _Loop(cluster, app, config, on_result)
-    wanted = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
+    loop = _Loop(carry_out, on_result, waits_for)
+    wanted = [action for action in actions if not isinstance(action, GIT_ACTIONS)]
     stopped = loop.in_order(action for action in wanted if not isinstance(action, FOR_AUXILIARY_OBJECTS))
     troubled = None
     if stopped is None or isinstance(stopped, REFUSALS):
@@ -72,26 +69,28 @@ class _Loop:
     """One run of the loop, with its results so far."""
 
     def __init__(
-        self, cluster: Cluster, app: AppKey, config: AppConfig | None, on_result: Callable[[ActionResult], None]
+        self,
+        carry_out: Callable[[Any], ActionResult],
+        on_result: Callable[[ActionResult], None],
+        waits: Callable[[Any, Any], bool],
     ) -> None:
-        self._cluster = cluster
-        self._app = app
-        self._config = config
+        self._carry_out = carry_out
         self._on_result = on_result
+        self._waits = waits
         self.results: list[ActionResult] = []
 
-    def in_order(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
+    def in_order(self, actions: Iterable[object]) -> GitopsBgError | None:
         """Carry out what depends on no refused action; return the error that ended it, else the first refusal.
 
         After it only what stands alone is tried.
         """
         refused: GitopsBgError | None = None
         ended: GitopsBgError | None = None
-        failed: list[ClusterAction] = []
+        failed: list[object] = []
         for action in actions:
             if ended is not None and not stands_alone(action):
                 continue
-            if any(waits_for(action, each) for each in failed):
+            if any(self._waits(action, each) for each in failed):
                 failed.append(action)
             elif error := self._try(action):
                 failed.append(action)
@@ -103,14 +102,14 @@ class _Loop:
                     return error
         return ended or refused
 
-    def each(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
+    def each(self, actions: Iterable[object]) -> GitopsBgError | None:
         """Carry out every action, even if others fail; return the first error."""
         errors = [error for action in actions if (error := self._try(action))]
         return errors[0] if errors else None
 
-    def _try(self, action: ClusterAction) -> GitopsBgError | None:
+    def _try(self, action: object) -> GitopsBgError | None:
         try:
-            result = self._cluster.carry_out(self._app, self._config, action)
+            result = self._carry_out(action)
         except REFUSALS as error:
             self._note(ActionResult(action, refused=str(error)))
             return error

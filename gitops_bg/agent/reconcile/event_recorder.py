@@ -4,7 +4,7 @@ Everything in the record has been reported, so a restart reports nothing twice, 
 (``agent.reconcile.unsaved``). Best effort, and never blocking; nothing here decides.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from gitops_bg.agent.observability.metrics import Metrics
@@ -13,91 +13,91 @@ from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.milestones import passed
 from gitops_bg.core.delivery.ledger import news
+from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import EVENTS, MOVES, severity_of
 from gitops_bg.core.model.hooks import Severity
-from gitops_bg.core.model.record import LedgerEntry, Record
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.action_events import event_of
-from gitops_bg.core.status.alike import HISTORY_REWRITTEN, SUSPENDED
-from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, runs, waited
+from gitops_bg.core.model.record import LedgerEntry, Record, SwitchKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.status.alike import HISTORY_REWRITTEN
+from gitops_bg.core.status.rollout_events import RolloutEvent, ended, entry_message, runs, waited
+
+_SWITCH_KINDS: Mapping[TransitionKind, SwitchKind] = {
+    TransitionKind.PROMOTION: SwitchKind.PROMOTION,
+    TransitionKind.ROLLBACK: SwitchKind.ROLLBACK,
+}
 
 
 class EventRecorder:
-    """Reports about one app at a time, from any thread. ``clock`` gives UTC."""
+    """Reports about one app or group at a time, from any thread. ``clock`` gives UTC."""
 
     def __init__(self, cluster: Cluster, metrics: Metrics, clock: Callable[[], datetime], tracer: Tracer) -> None:
         self._cluster = cluster
         self.metrics = metrics
         self._tracer = tracer
         self._clock = clock
-        self._rewritten: set[AppKey] = set()
+        self._rewritten: set[AppOrGroup] = set()
 
-    def saved(self, app: AppKey, before: Record, after: Record) -> None:
-        """Report what a newly saved record adds to the former one."""
-        for entry in news(before, after):
-            self._record_entry(app, before, entry)
-        for one in rollout_events(before, after):
-            self.event(app, one.reason, one.message, warning=one.warning)
-        self._measure(app, before, after)
-        with quietly(f"tracing the rollout of {app}", app):
-            self._tracer.saved(app, before, after, self._clock())
-
-    def acted(
-        self, app: AppKey, result: ActionResult, news: Sequence[LedgerEntry] = (), *, quietly: bool = False
+    def saved(
+        self,
+        subject: AppOrGroup,
+        before: Record | GroupRecord,
+        after: Record | GroupRecord,
+        events: Iterable[RolloutEvent],
     ) -> None:
-        """Report an action that was carried out, or refused for the first time; ``quietly``: only count it. ``news``
-        are the entries that its decision added to the ledger.
-        """
+        """Report what a newly saved record adds to the former one: its entries, and these events beside them."""
+        for entry in news(before, after):
+            self._record_entry(subject, before, entry)
+        for one in events:
+            self.event(subject, one.reason, one.message, warning=one.warning)
+        for old, run in runs(before, after):
+            if run.phase is not AnalysisPhase.RUNNING and (old is None or old.running):
+                self.metrics.analysed(subject, run.stage, run.phase)
+        if isinstance(subject, AppKey) and isinstance(before, Record) and isinstance(after, Record):
+            self._measure(subject, before, after)
+            with quietly(f"tracing the rollout of {subject}", subject):
+                self._tracer.saved(subject, before, after, self._clock())
+
+    def acted(self, subject: AppOrGroup, result: ActionResult, said: RolloutEvent | None) -> None:
+        """Report an action that was carried out, or refused for the first time; ``said`` None: only count it."""
         if not result.refused:
-            self.metrics.acted(app, type(result.action).__name__)
-        said = event_of(result, news)
-        if said is not None and not quietly:
-            self.event(app, said.reason, said.message, warning=said.warning)
+            self.metrics.acted(subject, type(result.action).__name__)
+        if said is not None:
+            self.event(subject, said.reason, said.message, warning=said.warning)
 
-    def stands(self, app: AppKey, decision: Decision) -> None:
-        """Report the present state of the app."""
-        self._record_history(app, decision)
-        self.metrics.replicas(app, decision.counts)
-        self.metrics.ledger_waits(app, len(decision.record.ledger))
-        self.metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
-        record = decision.record
-        active, candidate = record.version(record.routing.traffic), record.version(record.routing.preview)
-        self.metrics.info(
-            app,
-            decision.phase,
-            active.color if active else None,
-            str(active.number) if active else "",
-            str(candidate.number) if candidate and candidate != active else "",
-        )
+    def stands(self, subject: AppOrGroup, decision: Decision | GroupDecision) -> None:
+        """Report the present state of an app or a group."""
+        self._record_history(subject, decision)
+        self.metrics.ledger_waits(subject, len(decision.record.ledger))
 
-    def event(self, app: AppKey, reason: str, message: str, *, warning: bool = False) -> None:
+    def event(self, subject: AppOrGroup, reason: str, message: str, *, warning: bool = False) -> None:
         """Record and count one Kubernetes Event."""
-        self.metrics.kubernetes_event(app, "Warning" if warning else "Normal", reason)
-        self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
+        self.metrics.kubernetes_event(subject, "Warning" if warning else "Normal", reason)
+        self._cluster.record_event(subject, reason, message, self._clock(), warning=warning)
 
-    def _record_history(self, app: AppKey, decision: Decision) -> None:
+    def _record_history(self, subject: AppOrGroup, decision: Decision | GroupDecision) -> None:
         """Report a rewritten history at once; the ledger waits to see whether it lasts."""
         said = next((one for one in decision.conditions if one.type == HISTORY_REWRITTEN), None)
-        if said is None or bool(said.status) == (app in self._rewritten):
+        if said is None or bool(said.status) == (subject in self._rewritten):
             return
         if said.status:
-            self._rewritten.add(app)
+            self._rewritten.add(subject)
         else:
-            self._rewritten.discard(app)
-        self.event(app, said.reason, said.message, warning=bool(said.status))
+            self._rewritten.discard(subject)
+        self.event(subject, said.reason, said.message, warning=bool(said.status))
 
-    def _record_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
-        """Record each new ledger entry as a Kubernetes Event, a count, and, for a switch, a duration."""
-        self.metrics.event(app, entry.event)
-        if before.routing.switch and entry.event in MOVES:
-            self.metrics.moved(
-                app, before.routing.switch.switch_kind, (entry.at - before.routing.switch.decided_at).total_seconds()
-            )
+    def _record_entry(self, subject: AppOrGroup, before: Record | GroupRecord, entry: LedgerEntry) -> None:
+        """Record each new ledger entry as a Kubernetes Event, a count, and, for a movement, a duration."""
+        self.metrics.event(subject, entry.event)
+        begun = _begun(before) if entry.event in MOVES else None
+        if begun is not None:
+            kind, since = begun
+            self.metrics.moved(subject, kind, (entry.at - since).total_seconds())
         grave = severity_of(entry) is not Severity.INFO
-        self.event(app, EVENTS[entry.event].reason, entry_message(entry), warning=grave)
+        self.event(subject, EVENTS[entry.event].reason, entry_message(entry), warning=grave)
 
     def _measure(self, app: AppKey, before: Record, after: Record) -> None:
         for duration in passed(before, after):
@@ -106,10 +106,12 @@ class EventRecorder:
             if rollout.outcome and rollout.finished_at:
                 seconds = (rollout.finished_at - rollout.started_at).total_seconds()
                 self.metrics.rollout_ended(app, rollout.outcome, max(0.0, seconds), waited(rollout))
-        for old, run in runs(before, after):
-            if run.phase is not AnalysisPhase.RUNNING and (old is None or old.running):
-                self.metrics.analysed(app, run.stage, run.phase)
 
 
-def _is_suspended(decision: Decision) -> bool:
-    return any(one.type == SUSPENDED and one.status for one in decision.conditions)
+def _begun(record: Record | GroupRecord) -> tuple[SwitchKind, datetime] | None:
+    """The movement of live traffic that is on its way, and since when."""
+    if isinstance(record, GroupRecord):
+        moving = record.transition
+        return (_SWITCH_KINDS[moving.kind], moving.started_at) if moving is not None else None
+    switch = record.routing.switch
+    return (switch.switch_kind, switch.decided_at) if switch is not None else None

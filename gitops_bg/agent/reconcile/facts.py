@@ -54,6 +54,16 @@ class Facts:
     """The resourceVersion of the BlueGreenDeployment that the record was read from; empty where there is none."""
 
     @property
+    def subject(self) -> AppKey:
+        """Whose facts these are."""
+        return self.app
+
+    @property
+    def commit(self) -> str:
+        """The commit of main that is decided on."""
+        return self.desired.commit
+
+    @property
     def decided_from(self) -> str:
         """The commit of main whose files of the app were read; empty where none were, so that nothing
         overwrites them.

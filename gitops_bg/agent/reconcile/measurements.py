@@ -18,9 +18,8 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.jobs import PROVIDER as JOB
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.outbound.addresses import AddressRules
 
 
@@ -52,17 +51,12 @@ class MeasurementRunner:
         """The results that no saved record contains."""
         return self._measurer.results(subject) + self._cluster.measured(subject, record, now)
 
-    def take(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
+    def take(
+        self, subject: AppOrGroup, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
+    ) -> None:
         """Begin the measurements that are due by the saved record; end those that it does not ask for."""
-        self._cluster.measure(app, record, measures, now)
-        self._timers.schedule(app, self._measurer.take(app, _without_jobs(measures)), "measure")
-
-    def take_group(
-        self, group: GroupKey, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
-    ) -> datetime | None:
-        """As `take`, for a release group; returns when to call again at the latest, where something is under way."""
-        self._cluster.measure_for(group, uid, record, measures, now)
-        return self._measurer.take(group, _without_jobs(measures))
+        self._cluster.measure(subject, record, measures, now)
+        self._timers.schedule(subject, self._measurer.take(subject, _without_jobs(measures)), "measure")
 
     def counted(
         self,
@@ -81,10 +75,10 @@ class MeasurementRunner:
                 provider = providers.get((result.id.stage, result.id.metric), "")
                 self._metrics.measured(subject, provider, result)
 
-    def forget(self, app: AppKey) -> None:
-        """End the measurements of a deleted app."""
-        self._timers.schedule(app, None, "measure")
-        self._measurer.forget(app)
+    def forget(self, subject: AppOrGroup) -> None:
+        """End the measurements of what is deleted."""
+        self._timers.schedule(subject, None, "measure")
+        self._measurer.forget(subject)
 
     def stop(self) -> None:
         """Begin no further measurement."""

@@ -144,7 +144,11 @@ class Offline:
     def _act(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
         """Save the record, then act as the agent does; return whether anything was written."""
         saved = self._cluster.save(self.subject, decision, self._clock(), facts.decided_on)
-        acted = act(self._cluster, self.subject, facts.config, decision, partial(self._report, tell))
+        acted = act(
+            decision.actions,
+            partial(self._cluster.carry_out, self.subject, facts.config),
+            partial(self._report, tell),
+        )
         if acted.stopped is not None:
             raise acted.stopped
         wrote = saved or acted.moved_on

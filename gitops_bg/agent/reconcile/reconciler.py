@@ -1,74 +1,86 @@
-"""Gather, decide, act: one app, pass after pass, until nothing is left to do at once.
+"""Gather, decide, act: one app or release group, pass after pass, until nothing is left to do at once.
 
-The three never share a function: `gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6).
+The three never share a function: `Kind.gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6). What
+differs between apps and groups is behind `Kind`.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.observability.logs import fields, log_decision
-from gitops_bg.agent.reconcile.act import GIT_ACTIONS, REFUSALS, Acted, act
+from gitops_bg.agent.reconcile.act import GIT_ACTIONS, REFUSALS, Acted
 from gitops_bg.agent.reconcile.background import Background
-from gitops_bg.agent.reconcile.configuration_content import contents_for
 from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
-from gitops_bg.agent.reconcile.facts import Facts, gather
-from gitops_bg.agent.reconcile.peer_facts import peer_after
-from gitops_bg.agent.reconcile.unsaved import Unsaved
+from gitops_bg.agent.reconcile.kind import AnyKind, D, F, Kind, Results
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.timers import Timers
-from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.delivery.ledger import news
-from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
-from gitops_bg.core.model.change_set import ActionResult, ChangeSet
-from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.errors import LASTING, GitopsBgError, InternalError, guarded
+from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policies.facts import Others
-from gitops_bg.core.model.record import LedgerEntry, Record
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.notes import has_only_notes
+from gitops_bg.core.model.record import LedgerEntry
+from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.kstatus import goes_on_by_itself
-from gitops_bg.core.status.process_view import ProcessView, process_view_of
 
 LOGGER = logging.getLogger(__name__)
 
-_MADE_ANEW = (
-    "somebody edited the record in the status: it counts as lost, and was made anew from primary.yaml, the ledger and "
-    "the cluster; take the right to write bluegreendeployments/status from whoever does"
-)
 MOST_PASSES = 12
-"""After this many writing passes in a row an app goes to the end of the queue, so that others get their turn."""
+"""After this many writing passes in a row it goes to the end of the queue, so that others get their turn."""
 
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long to wait before reporting again what another process contradicts: at first, and at most."""
 
 
 class Look(Enum):
-    """How a look at an app ended."""
+    """How a look at an app or a group ended."""
 
     AT_REST = "nothing is left to do before people, Git or time ask for something"
     ON_ITS_WAY = "it goes on by itself, as soon as what it waits for is there"
     INTERRUPTED = "more can be done at once; others get their turn first"
 
 
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """One decision, with what it was made from."""
+
+    kind: AnyKind
+    facts: Any
+    results: Results
+    decision: Any
+
+    @property
+    def subject(self) -> AppOrGroup:
+        subject: AppOrGroup = self.facts.subject
+        return subject
+
+    @property
+    def news(self) -> tuple[LedgerEntry, ...]:
+        """What it tells the ledger."""
+        return news(self.facts.record, self.decision.record)
+
+
 class Reconciler:
-    """Brings one app at a time closer to what Git says. ``clock`` gives UTC."""
+    """Brings one app or group at a time closer to what Git says. ``clock`` gives UTC."""
 
     def __init__(
         self,
         *,
         catalog: Catalog,
-        cluster: Cluster,
+        kinds: Mapping[SubjectKind, AnyKind],
         git: GitLoop,
         timers: Timers,
         recorder: EventRecorder,
@@ -76,203 +88,152 @@ class Reconciler:
         clock: Callable[[], datetime],
     ) -> None:
         self._catalog = catalog
-        self._cluster = cluster
+        self._kinds = kinds
         self._git = git
         self._timers = timers
         self._recorder, self._metrics = recorder, recorder.metrics
         self._beside = beside
         self._clock = clock
-        self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
+        self._contradictions: ContradictionBackoff[Hashable] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._contests = Contests()
-        self._unsaved = Unsaved()
-        self._refused: dict[AppKey, str] = {}
-        self._bugs: dict[AppKey, InternalError] = {}
-        self._on_its_way: set[AppKey] = set()
-        self._skewed = 0
+        self._refused: dict[AppOrGroup, str] = {}
+        self._bugs: dict[AppOrGroup, InternalError] = {}
+        self._on_its_way: set[AppOrGroup] = set()
 
-    def reconcile(self, app: AppKey) -> Look:
-        """Look at an app and act until nothing is left to do at once, or for as many passes as are its turn.
+    def reconcile(self, subject: AppOrGroup) -> Look:
+        """Look at an app or a group and act until nothing is left to do at once, or for as many passes as are its turn.
 
         Raises the errors of ``core.errors``; the next look begins with what was written before.
         """
+        kind, has_failed = self._kinds[subject.kind], True
         try:
-            with guarded(f"a look at {app}"):
-                is_done = any(not self._pass(app) for _ in range(MOST_PASSES))
-        except (InvalidInput, Refused):
-            self._catalog.board.failed(app)
+            with guarded(f"a look at {subject}"):
+                is_done = any(not self._pass(kind, subject) for _ in range(MOST_PASSES))
+            has_failed = False
+        except LASTING as error:
+            self._catalog.board.failed(subject)
+            if isinstance(error, InternalError):
+                self._bugs[subject] = error
+                self._contradictions.drop(subject)  # What `Failures` writes about it contradicts nobody.
             raise
-        except InternalError as error:
-            self._catalog.board.failed(app)
-            self._bugs[app] = error
-            self._contradictions.drop(app)  # What `Failures` writes about the app contradicts nobody.
-            raise
+        finally:
+            kind.ended(subject, failed=has_failed)
         # The passes above still showed the former bug: one more removes its condition.
-        if not is_done or self._bugs.pop(app, None) is not None:
+        if not is_done or self._bugs.pop(subject, None) is not None:
             return Look.INTERRUPTED
-        return Look.ON_ITS_WAY if app in self._on_its_way else Look.AT_REST
+        return Look.ON_ITS_WAY if subject in self._on_its_way else Look.AT_REST
 
-    def save_notes(self) -> frozenset[AppKey]:
-        """Let notes wait no longer; return the apps that have some: their next look saves them."""
-        return self._unsaved.hurry()
-
-    def _pass(self, app: AppKey) -> bool:
+    def _pass(self, kind: AnyKind, subject: AppOrGroup) -> bool:
         """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
         started = self._clock()
-        facts = gather(self._catalog, self._cluster, app, started, self._unsaved.record)
+        facts = kind.gather(subject, started)
         if facts is None:
-            self._forget(app)
+            self._forget(kind, subject)
             return False
-        refused, skew, contests = self._refused.get(app, ""), self._clock_skew(), self._contests.of(app)
-        known = replace(facts.observed, refused=refused, clock_skew=skew, contests=contests)
-        facts = replace(facts, observed=known)
-        facts = self._beside.with_results(facts, started)
-        decision = self._with_answer(facts, self._with_trouble(app, self._decide(facts, started)))
-        self._note_progress(app, decision)
+        results = self._results(facts.record, subject, started)
+        facts = kind.with_results(facts, results)
+        facts, decision = self._decide(kind, facts, started)
+        decision = kind.answered(facts, self._with_trouble(subject, decision))
+        if goes_on_by_itself(decision.phase, decision.actions):
+            self._on_its_way.add(subject)
+        else:
+            self._on_its_way.discard(subject)
         if decision.look_again:
             self._git.poll_soon()
             return False
-        if facts.observed.app_foreign and self._cluster.claim(app):
-            self._recorder.event(app, Notice.CONFLICT, facts.observed.app_foreign, warning=True)
-            LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason=Notice.CONFLICT))
-        return self._act(facts, decision)
+        return self._act(_Decided(kind, facts, results, decision))
 
-    def _note_progress(self, app: AppKey, decision: Decision) -> None:
-        if goes_on_by_itself(decision):
-            self._on_its_way.add(app)
-        else:
-            self._on_its_way.discard(app)
+    def _results(self, record: Any, subject: AppOrGroup, now: datetime) -> Results:
+        return Results(
+            measurements=self._beside.measurements.results(subject, record, now),
+            calls=self._beside.hooks.answers(subject),
+            contests=self._contests.of(subject),
+            refused=self._refused.get(subject, ""),
+            unwritten=self._git.trouble(subject),
+        )
 
-    def _decide(self, facts: Facts, started: datetime) -> Decision:
-        asked, app = perf_counter(), facts.app
+    def _decide(self, kind: Kind[Any, F, D], facts: F, started: datetime) -> tuple[F, D]:
+        asked, subject = perf_counter(), facts.subject
 
-        def decide(others: Others) -> tuple[Facts, Decision]:
+        def decide(others: Others) -> tuple[F, D]:
             known = facts.with_others(others)
-            return known, cpu_limited(f"deciding on {app}", lambda: known.decide(started))
+            return known, cpu_limited(f"deciding on {subject}", lambda: known.decide(started))
 
-        def note(decided: tuple[Facts, Decision]) -> None:
-            self._note_peer(*decided, started)
+        def note(decided: tuple[F, D]) -> None:
+            self._note_peer(kind, *decided, started)
 
-        _, decision = self._catalog.board.agreed(facts.policies, app, decide, note)
-        self._metrics.decided(app, decision.phase, perf_counter() - asked)
-        return decision
+        known, decision = self._catalog.board.agreed(facts.policies, subject, decide, note)
+        self._metrics.decided(subject, decision.phase, perf_counter() - asked)
+        return known, decision
 
-    def _note_peer(self, facts: Facts, decision: Decision, now: datetime) -> None:
-        """Note the state of the app for the policies of others; nothing where none asks."""
+    def _note_peer(self, kind: Kind[Any, F, D], facts: F, decision: D, now: datetime) -> None:
+        """Note its state for the policies of others; nothing where none asks."""
         if not self._catalog.reading.policies.asks_about_others or decision.look_again:
             return
-        self._catalog.board.note(peer_after(facts, decision, now, self._cluster.since))
+        peer = kind.peer_after(facts, decision, now)
+        if peer is None:
+            self._catalog.board.forget(facts.subject)
+        else:
+            self._catalog.board.note(peer)
 
-    def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
-        """Add the condition of a bug that hit the app, in the Git thread or in the pass before, until all is done."""
-        unwritten = self._git.trouble(app)
+    def _with_trouble(self, subject: AppOrGroup, decision: Any) -> Any:
+        """Add the condition of a bug that hit it, in the Git thread or in the pass before, until all is done."""
+        unwritten = self._git.trouble(subject)
         unwritten = unwritten if isinstance(unwritten, InternalError) else None
-        error = self._catalog.reading.broken.get(app) or unwritten or self._bugs.get(app)
-        return decision if error is None else broken(decision, internal_error(app, error))
-
-    def _with_answer(self, facts: Facts, decision: Decision) -> Decision:
-        """Add the answer to who asked for a look at main, once one was made that began after the request."""
-        asked, desired = self._catalog.asked_looks, facts.desired
-        if asked.waits(facts.app, desired.looks):
-            self._catalog.waits_for_look(facts.app)
-        return replace(decision, handled=asked.handled(facts.app, desired.commit, desired.looks))
-
-    def _clock_skew(self) -> int:
-        """The difference between the API server's clock and ours: counted, and logged where it begins or ends to
-        matter.
-        """
-        skew = self._cluster.skew
-        if skew is None:
-            return 0
-        self._metrics.clock_skew(skew.seconds)
-        found, before = skew.noteworthy, self._skewed
-        self._skewed = found
-        if bool(found) is not bool(before):
-            said = f"{abs(found)} s {'ahead of' if found > 0 else 'behind'} ours" if found else "as ours again"
-            LOGGER.warning("the API server's clock is %s; set both by NTP", said)
-        return found
+        unread = self._catalog.reading.broken.get(subject) if isinstance(subject, AppKey) else None
+        error = unread or unwritten or self._bugs.get(subject)
+        return decision if error is None else broken(decision, internal_error(subject, error))
 
     # --- act --------------------------------------------------------------------------------------------------
 
-    def _act(self, facts: Facts, decision: Decision) -> bool:
+    def _act(self, of: _Decided) -> bool:
         """Save the record, then carry out the actions in order, see `act`."""
-        was_edited = self._cluster.record_was_edited(facts.app)
-        saved = not decision.silent and self._save(facts, decision)
-        if saved and was_edited:
-            self._recorder.event(facts.app, Notice.RECORD_MADE_ANEW, _MADE_ANEW, warning=True)
-            LOGGER.warning("%s", _MADE_ANEW, extra=fields(app=facts.app, reason=Notice.RECORD_MADE_ANEW))
+        kind, facts, decision, subject = of.kind, of.facts, of.decision, of.subject
+        saved = not decision.silent and self._save(of)
         if saved:
-            self._catalog.record_saved(facts.app, facts.record.git.lost, decision.record.git.lost)
-            results = facts.observed.measurements
-            self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
-        if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):
-            self._git.poll_soon()
-        self._recorder.saved(facts.app, facts.record, decision.record)
-        self._timers.schedule(facts.app, decision.wake_at, "wake")
+            self._beside.measurements.counted(subject, facts.record, of.results.measurements, decision.measurements)
+        self._recorder.saved(subject, facts.record, decision.record, kind.events(facts, decision))
+        self._timers.schedule(subject, kind.again_at(facts, decision, self._clock()), "wake")
         self._beside.take(facts, decision, self._clock())
         acted = Acted()
         try:
-            on_result = partial(self._record_result, facts.app, news(facts.record, decision.record))
-            acted = act(self._cluster, facts.app, facts.config, decision, on_result)
+            acted = kind.carry_out(facts, decision, partial(self._record_result, of))
         finally:
             # Git gets what the record says, whether Kubernetes accepts the actions or not.
-            is_new = self._submit(facts, decision)
-            self._log(facts, decision, acted.changes, is_new)
-        wrote = self._look_again(facts.app, acted, saved=saved)
+            change = kind.change(facts, decision)
+            is_new = change is not None and self._git.submit(subject, change)
+            self._log(of, acted, change if is_new else None)
+        wrote = self._look_again(subject, acted, saved=saved)
         if not decision.silent:
-            self._recorder.stands(facts.app, decision)
+            self._recorder.stands(subject, decision)
+            kind.describe(facts, decision)
         return saved or wrote
 
-    def _save(self, facts: Facts, decision: Decision) -> bool:
-        """Write the status.
-
-        A report that only this process can see, and that another one reverted, waits longer each time. Notes wait for
-        the next save, where nothing follows from them at once.
+    def _save(self, of: _Decided) -> bool:
+        """Write the status. A report that only this process can see, and that another one reverted, waits longer each
+        time.
         """
-        app, view, now = facts.app, process_view_of(decision), self._clock()
+        subject, view, now = of.subject, of.kind.view(of.decision), self._clock()
         seconds = now.timestamp()
-        may_report = partial(self._contradictions.may_report, app, view, seconds)
-        waits = False
-
-        def may_wait(longest: timedelta) -> bool:
-            nonlocal waits
-            waits = self._may_wait(facts, decision, now, longest)
-            return waits
-
-        saved = self._cluster.save(app, decision, now, facts.decided_on, may_report, may_wait)
+        may_report = partial(self._contradictions.may_report, subject, view, seconds)
+        saved = of.kind.save(of.facts, of.decision, now, may_report)
         if saved:
-            self._contradictions.reported(app, view, seconds)
-        if not waits:
-            self._unsaved.drop(app)
-        again = self._contradictions.again(app, seconds)
-        self._timers.schedule(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
-        self._timers.schedule(app, self._unsaved.until(app), "note")
+            self._contradictions.reported(subject, view, seconds)
+        again = self._contradictions.again(subject, seconds)
+        self._timers.schedule(subject, datetime.fromtimestamp(again, UTC) if again else None, "say")
         return saved
 
-    def _may_wait(self, facts: Facts, decision: Decision, now: datetime, longest: timedelta) -> bool:
-        """Whether a save may wait: it would only note what any look finds, and no action on the cluster follows."""
-        saved = self._unsaved.saved(facts.app, facts.record)
-        if any(not isinstance(action, GIT_ACTIONS) for action in decision.actions):
-            return False
-        if not has_only_notes(saved, decision.record):
-            return False
-        return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
-
-    def _submit(self, facts: Facts, decision: Decision) -> bool:
-        """Hand the Git actions to the Git thread; return whether they are new."""
-        actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
-        contents = contents_for(facts, actions, self._cluster)
-        change = GitChange(actions, decision.record, facts.decided_from, contents, facts.offered_head)
-        return self._git.submit(facts.app, change)
-
-    def _record_result(self, app: AppKey, news: Sequence[LedgerEntry], result: ActionResult) -> None:
+    def _record_result(self, of: _Decided, result: ActionResult) -> None:
         """Report an action that was carried out or refused; a continued refusal is reported once."""
-        for contest in self._contests.note(app, result.entries, self._clock()):
-            self._recorder.event(app, Notice.CONTESTED, str(contest), warning=True)
-            LOGGER.warning("%s", contest, extra=fields(app=app, reason=Notice.CONTESTED))
-        if not result.refused or app not in self._refused:
-            self._recorder.acted(app, result, news, quietly=self._contests.repeats(app, result.entries))
+        subject = of.subject
+        for contest in self._contests.note(subject, result.entries, self._clock()):
+            self._recorder.event(subject, Notice.CONTESTED, str(contest), warning=True)
+            LOGGER.warning("%s", contest, extra=fields(app=subject, reason=Notice.CONTESTED))
+        if not result.refused or subject not in self._refused:
+            said = None if self._contests.repeats(subject, result.entries) else of.kind.event_of(result, of.news)
+            self._recorder.acted(subject, result, said)
 
-    def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
+    def _look_again(self, subject: AppOrGroup, acted: Acted, *, saved: bool) -> bool:
         """Whether another look is due, after the results of the actions on the cluster.
 
         A first refusal calls for one, to write it into the status; so does the end of a refusal. A repeated refusal is
@@ -282,40 +243,40 @@ class Reconciler:
             raise acted.stopped
         error = acted.stopped or acted.troubled
         if error is None:
-            return self._refused.pop(app, None) is not None or bool(acted.changes.results)
-        if self._is_news(app, error) or (acted.stopped is None and (saved or acted.moved_on)):
+            return self._refused.pop(subject, None) is not None or bool(acted.changes.results)
+        if self._is_news(subject, error) or (acted.stopped is None and (saved or acted.moved_on)):
             return True
         raise error
 
-    def _is_news(self, app: AppKey, error: GitopsBgError) -> bool:
+    def _is_news(self, subject: AppOrGroup, error: GitopsBgError) -> bool:
         """Whether the error is a refusal, and the first after a time without any."""
         if not isinstance(error, REFUSALS):
             return False
-        is_known = app in self._refused
-        self._refused[app] = str(error)
+        is_known = subject in self._refused
+        self._refused[subject] = str(error)
         return not is_known
 
-    def _log(self, facts: Facts, decision: Decision, changes: ChangeSet, is_new_for_git: bool) -> None:
+    def _log(self, of: _Decided, acted: Acted, new_for_git: GitChange | None) -> None:
         """Log one line for a decision, without Git changes that were requested before and are not answered yet.
 
         In a fight, each repair is logged at DEBUG: the fight itself is a warning.
         """
-        said = tuple(action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
-        repeats = bool(changes.results) and all(self._contests.repeats(facts.app, each.entries) for each in changes)
-        told = decision if said == decision.actions else replace(decision, actions=said)
-        log_decision(facts.app, told, facts.desired.commit, changes, quietly=repeats)
+        on_cluster = (action for action in of.decision.actions if not isinstance(action, GIT_ACTIONS))
+        actions = (*on_cluster, *(new_for_git.actions if new_for_git is not None else ()))
+        changes = acted.changes
+        repeats = bool(changes.results) and all(self._contests.repeats(of.subject, each.entries) for each in changes)
+        told = of.decision if actions == of.decision.actions else replace(of.decision, actions=actions)
+        log_decision(of.subject, told, of.facts.commit, changes, quietly=repeats)
 
-    def _forget(self, app: AppKey) -> None:
-        self._timers.schedule(app, None, "wake")
-        self._timers.schedule(app, None, "say")
-        self._timers.schedule(app, None, "note")
-        self._unsaved.drop(app)
-        self._contradictions.drop(app)
-        self._contests.drop(app)
-        self._beside.forget(app)
-        self._git.submit(app, GitChange((), Record(), ""))
-        self._metrics.forget(app)
-        self._catalog.board.forget(app)
-        self._refused.pop(app, None)
-        self._bugs.pop(app, None)
-        self._on_its_way.discard(app)
+    def _forget(self, kind: AnyKind, subject: AppOrGroup) -> None:
+        for purpose in ("wake", "say", "note"):
+            self._timers.schedule(subject, None, purpose)
+        self._contradictions.drop(subject)
+        self._contests.drop(subject)
+        self._beside.forget(subject)
+        self._metrics.forget(subject)
+        self._catalog.board.forget(subject)
+        self._refused.pop(subject, None)
+        self._bugs.pop(subject, None)
+        self._on_its_way.discard(subject)
+        kind.forget(subject)

@@ -1,4 +1,4 @@
-"""The order of looks at many apps: where live traffic is to move, then what is on its way, what changed, all else.
+"""The order of looks at many: where live traffic is to move, then what is on its way, what changed, all else.
 
 A rollback does not wait for the thousand apps that roll out, nor a rollout for ten thousand at rest that are looked at
 once more, as after a start, a change of leader or `--resync`. Decides nothing about an app.
@@ -8,8 +8,11 @@ from enum import IntEnum
 
 from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.status.kstatus import progresses
+from gitops_bg.spec.groups.load import GroupConfig
 
 _MOVING = frozenset({Phase.PROMOTING, Phase.ROLLING_BACK})
 
@@ -37,6 +40,25 @@ def urgency_of(state: AppState | None, entry: Entry | None) -> Urgency:
         if progresses(state.phase):
             return Urgency.ON_ITS_WAY
     return Urgency.CHANGED if changed else Urgency.AT_REST
+
+
+def urgency_of_group(record: GroupRecord | None, config: GroupConfig | None) -> Urgency:
+    """The urgency of a release group, by its record, where it was read (None: it was not, or is empty), and by main."""
+    if record is None:
+        return Urgency.CHANGED
+    if moves_requests(record, config):
+        return Urgency.TRAFFIC
+    says = config.tree if config is not None else ""
+    return Urgency.AT_REST if says == record.main.tree else Urgency.CHANGED
+
+
+def moves_requests(record: GroupRecord | None, config: GroupConfig | None) -> bool:
+    """Whether the requests of a group move, or main has another version than the one that serves."""
+    if record is None:
+        return False
+    spec = config.desired.spec if config is not None else None
+    serving = record.state.only(VersionStage.ACTIVE)
+    return record.transition is not None or (spec is not None and record.wanted(spec.active) != serving)
 
 
 def is_to_move_traffic(state: AppState | None, entry: Entry | None) -> bool:

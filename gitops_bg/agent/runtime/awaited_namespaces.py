@@ -13,7 +13,8 @@ from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError, Refused
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import promotion_branch
 
 LOGGER = logging.getLogger(__name__)
 
@@ -40,15 +41,15 @@ class AwaitedNamespaces:
         self,
         alarms: Alarms,
         exists: Callable[[str], bool],
-        wake: Callable[[Iterable[AppKey]], None],
+        wake: Callable[[Iterable[AppOrGroup]], None],
     ) -> None:
         self._alarms = alarms
         self._exists = exists
         self._wake = wake
         self._lock = threading.Lock()
-        self._waiting: dict[str, set[AppKey]] = defaultdict(set)
+        self._waiting: dict[str, set[AppOrGroup]] = defaultdict(set)
 
-    def wait_for(self, app: AppKey) -> None:
+    def wait_for(self, app: AppOrGroup) -> None:
         """Wake an app once its namespace is there."""
         with self._lock:
             is_first = not self._waiting
@@ -74,9 +75,9 @@ class AwaitedNamespaces:
             except GitopsBgError:
                 continue
 
-    def _forget(self, namespace: str) -> list[AppKey]:
+    def _forget(self, namespace: str) -> list[AppOrGroup]:
         with self._lock:
-            return sorted(self._waiting.pop(namespace, set()))
+            return sorted(self._waiting.pop(namespace, set()), key=promotion_branch)
 
     def _look_later(self) -> None:
         self._alarms.after(SECONDS, self.look, ALARM)

@@ -1,4 +1,4 @@
-"""What happens to an app whose look failed: when it is looked at again, and what the status says.
+"""What happens to an app or a group whose look failed: when it is looked at again, and what the status says.
 
 It never raises, except where memory is exhausted: the worker goes on with the next app.
 """
@@ -21,7 +21,7 @@ from gitops_bg.core.errors import (
     Refused,
     Transient,
 )
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.status.internal_error import internal_error
 
 LOGGER = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ _AFTER_A_BUG = 1.0
 
 
 class Failures:
-    """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC. ``moves_traffic``
-    tells whether the live traffic of an app is to move.
+    """Counts the failures of each; ``wake_later`` schedules the next look, ``clock`` gives UTC. ``moves_traffic`` tells
+    whether its live traffic is to move.
 
     ``await_namespace`` has an app looked at once its namespace exists, and may be listed.
     """
@@ -47,11 +47,11 @@ class Failures:
         self,
         cluster: Cluster,
         metrics: Metrics,
-        backoff: Backoff[AppKey],
-        wake_later: Callable[[Iterable[AppKey], float], None],
+        backoff: Backoff[AppOrGroup],
+        wake_later: Callable[[Iterable[AppOrGroup], float], None],
         clock: Callable[[], datetime],
-        await_namespace: Callable[[AppKey], None],
-        moves_traffic: Callable[[AppKey], bool],
+        await_namespace: Callable[[AppOrGroup], None],
+        moves_traffic: Callable[[AppOrGroup], bool],
     ) -> None:
         self._cluster = cluster
         self._metrics = metrics
@@ -60,14 +60,14 @@ class Failures:
         self._clock = clock
         self._await_namespace = await_namespace
         self._moves_traffic = moves_traffic
-        self.apps: set[AppKey] = set()
+        self.apps: set[AppOrGroup] = set()
 
-    def succeeded(self, app: AppKey) -> None:
+    def succeeded(self, app: AppOrGroup) -> None:
         """Note that a look succeeded."""
         self._backoff.succeeded(app)
         self.apps.discard(app)
 
-    def failed(self, app: AppKey, error: GitopsBgError) -> None:
+    def failed(self, app: AppOrGroup, error: GitopsBgError) -> None:
         """Schedule the next look by who must act (DESIGN §10.1): soon, later, or when the file changes."""
         self.apps.add(app)
         seconds = self._seconds(app, error)
@@ -82,19 +82,19 @@ class Failures:
             if isinstance(error, InternalError):
                 self._show(app, error)
 
-    def _seconds(self, app: AppKey, error: GitopsBgError) -> float:
+    def _seconds(self, app: AppOrGroup, error: GitopsBgError) -> float:
         """How long to wait before the next look."""
         if isinstance(error, Refused) and self._moves_traffic(app):
             return min(_SOON_AT_MOST, self._backoff.failed(app, at_least=_SOON))
         return self._backoff.failed(app, at_least=_at_least(error))
 
-    def _log(self, app: AppKey, error: GitopsBgError, seconds: float) -> None:
+    def _log(self, app: AppOrGroup, error: GitopsBgError, seconds: float) -> None:
         if isinstance(error, InternalError) and error.__cause__ is not None:
             log_bug(error, app)
         log = LOGGER.debug if isinstance(error, PASSING) else LOGGER.warning
         log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
 
-    def _show(self, app: AppKey, error: InternalError) -> None:
+    def _show(self, app: AppOrGroup, error: InternalError) -> None:
         """Show a bug by a condition and, where it is new, an Event: there was no decision to show it."""
         if self._cluster.warn(app, internal_error(app, error), self._clock()):
             self._cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)

@@ -1,4 +1,4 @@
-"""Notices looks that hang: their apps say so, and other threads take over the rest of the queue.
+"""Notices looks that hang: their apps and groups say so, and other threads take over the rest of the queue.
 
 All that a look waits for has a deadline of its own, so this is for what nobody thought of.
 """
@@ -11,7 +11,7 @@ from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.agent.runtime.workers import Workers
 from gitops_bg.core.errors import TookTooLong
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup
 
 LOGGER = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class HangingLooks(BackgroundThread):
     def __init__(
         self,
         workers: Workers,
-        tell: Callable[[AppKey, TookTooLong], None],
+        tell: Callable[[AppOrGroup, TookTooLong], None],
         crashed: Callable[[BaseException], None],
     ) -> None:
         super().__init__("hanging-looks", crashed)

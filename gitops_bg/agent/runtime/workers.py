@@ -1,4 +1,4 @@
-"""The threads that look at apps: they start when this agent leads, end when it no longer does, and can start again.
+"""The threads that look: they start when this agent leads, end when it no longer does, and can start again.
 
 Knows neither what a look is nor who leads.
 """
@@ -12,7 +12,7 @@ from itertools import count, islice
 from traceback import format_stack
 
 from gitops_bg.agent.runtime.workqueue import WorkQueue
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup
 
 MOST_HANGING = 16
 """How many looks may hang at a time, each with a thread of its own, before the process is better started again."""
@@ -22,7 +22,7 @@ MOST_HANGING = 16
 class _Look:
     """A look under way."""
 
-    app: AppKey
+    app: AppOrGroup
     since: float
     hangs: bool = False
 
@@ -38,7 +38,7 @@ class Workers:
     def __init__(
         self,
         queue: WorkQueue,
-        look_at: Callable[[AppKey], None],
+        look_at: Callable[[AppOrGroup], None],
         number: int,
         on_crash: Callable[[BaseException], None],
         monotonic: Callable[[], float] = time.monotonic,
@@ -68,7 +68,7 @@ class Workers:
             self._queue.resume()
             self._complete()
 
-    def replace_hanging(self, longest: float) -> list[tuple[AppKey, str]]:
+    def replace_hanging(self, longest: float) -> list[tuple[AppOrGroup, str]]:
         """Begin a substitute for each thread whose look has lasted for ``longest`` seconds; it ends with this look.
         Return the apps, each once, and where in the code they are.
         """

@@ -1,9 +1,11 @@
-"""The queue of apps to look at: one worker per app at a time; an app added during its look is queued again.
+"""The queue of apps and groups to look at: one worker for each at a time; what is added during its look is queued
+again.
 
-Knows nothing of what is done with an app. The design is that of client-go's workqueue (util/workqueue), but for the
-order. The more urgent app comes first, as in controller-runtime's priority queue (pkg/controller/priorityqueue). Of
-equally urgent ones an app keeps its place until it rests, so that what is begun is finished before the next is begun:
-of a thousand apps that change at once the first are done soon, instead of all of them late.
+Knows nothing of what is done with them; an app here is either. The design is that of client-go's workqueue
+(util/workqueue), but for the order. The more urgent app comes first, as in controller-runtime's priority queue
+(pkg/controller/priorityqueue). Of equally urgent ones an app keeps its place until it rests, so that what is begun is
+finished before the next is begun: of a thousand apps that change at once the first are done soon, instead of all of
+them late.
 """
 
 import threading
@@ -11,7 +13,7 @@ from collections import Counter, defaultdict
 from heapq import heappop, heappush
 from itertools import count
 
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppOrGroup
 
 MOST_LOOKS = 16
 """After this many looks an app loses its place: one that is woken without end must not keep others waiting. An app
@@ -27,24 +29,24 @@ class WorkQueue:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: defaultdict[int, list[tuple[int, AppKey]]] = defaultdict(list)
+        self._waiting: defaultdict[int, list[tuple[int, AppOrGroup]]] = defaultdict(list)
         """By urgency a heap, by place. An app that became more urgent is still in its former one as well."""
         self._passed = Counter[int]()
         """By urgency: how many looks at more urgent apps there were, since apps of this one wait."""
         self._next_place = count()
-        self._places: dict[AppKey, int] = {}
+        self._places: dict[AppOrGroup, int] = {}
         """The places of the apps that are not at rest."""
-        self._looks: dict[AppKey, int] = {}
+        self._looks: dict[AppOrGroup, int] = {}
         """How often each of them was looked at from its place."""
-        self._queued: dict[AppKey, int] = {}
+        self._queued: dict[AppOrGroup, int] = {}
         """The apps that wait, with their urgency."""
-        self._working: set[AppKey] = set()
-        self._again: dict[AppKey, int] = {}
+        self._working: set[AppOrGroup] = set()
+        self._again: dict[AppOrGroup, int] = {}
         self._stopped = False
         self._paused = False
         self._pauses = 0
 
-    def add(self, app: AppKey, urgency: int = 0) -> None:
+    def add(self, app: AppOrGroup, urgency: int = 0) -> None:
         """Look at the app soon; if it is being looked at, once more afterwards. The lowest ``urgency`` comes first; an
         app that waits already can only become more urgent.
         """
@@ -61,7 +63,7 @@ class WorkQueue:
                 heappush(self._waiting[urgency], (place, app))
                 self._changed.notify()
 
-    def rest(self, app: AppKey) -> None:
+    def rest(self, app: AppOrGroup) -> None:
         """Give up an app's place: it does not go on by itself, and is queued behind all others when it is added again.
 
         For the worker that looks at it, before `done`. An app that waits keeps its place.
@@ -70,11 +72,11 @@ class WorkQueue:
             if app not in self._queued:
                 self._give_up_place(app)
 
-    def _give_up_place(self, app: AppKey) -> None:
+    def _give_up_place(self, app: AppOrGroup) -> None:
         self._places.pop(app, None)
         self._looks.pop(app, None)
 
-    def get(self) -> AppKey | None:
+    def get(self) -> AppOrGroup | None:
         """The most urgent app, and of those the one that has not been at rest for longest; blocks until there is one.
 
         None once the queue is stopped or paused, even if it was resumed meanwhile.
@@ -103,11 +105,11 @@ class WorkQueue:
         self._passed = Counter({each: self._passed[each] + 1 for each in others if each != chosen})
         return chosen
 
-    def _holds(self, urgency: int, place: int, app: AppKey) -> bool:
+    def _holds(self, urgency: int, place: int, app: AppOrGroup) -> bool:
         """Whether an entry of a heap is the one by which its app waits."""
         return self._queued.get(app) == urgency and self._places.get(app) == place
 
-    def done(self, app: AppKey) -> None:
+    def done(self, app: AppOrGroup) -> None:
         """End a look; an app added meanwhile is queued again."""
         with self._changed:
             self._working.discard(app)

@@ -77,7 +77,7 @@ def _once(running: Agent, seconds: float) -> int:
     if running.catalog.held:
         raise CommandFailed(f"not brought to main's head: {running.catalog.held}")
     if failed:
-        raise CommandFailed(f"not brought to Git: {', '.join(map(str, sorted(failed)))}; the log says why")
+        raise CommandFailed(f"not brought to Git: {', '.join(sorted(map(str, failed)))}; the log says why")
     return OK if running.catalog.seen else NOT_SO
 
 

@@ -12,17 +12,15 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
-from gitops_bg.agent.groups.leaving import LeftGroups
+from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.session.group_session import board_of_all
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.remedies import no_namespace
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.inspect.forecast import Forecast, forecast
-from gitops_bg.core.groups.leaving import decide_left
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.version import GroupKey
@@ -39,9 +37,8 @@ def plans_of_groups(session: Session, namespace: str) -> tuple[PlannedGroup, ...
     errors of a repository that cannot be read.
     """
     catalog = session.catalog([namespace] if namespace else [], of_groups=True)
-    ours = GroupCluster(session.cluster.client, session.follows.annotations)
-    looks = _Looks(session, catalog)
-    known = catalog.reading.groups.keys() | ours.live([namespace] if namespace else [])
+    looks, live = _Looks(session, catalog), session.cluster.release_groups
+    known = catalog.reading.groups.keys() | live.live([namespace] if namespace else [])
     return tuple(looks.plan(group) for group in sorted(known))
 
 
@@ -51,16 +48,17 @@ class _Looks:
     def __init__(self, session: Session, catalog: Catalog) -> None:
         self._session = session
         self._catalog = catalog
-        self._groups = GroupCluster(session.cluster.client, {})
-        self._gatherer = GroupGatherer(catalog, session.cluster, self._groups)
+        self._gatherer = GroupGatherer(catalog, session.cluster)
 
     def plan(self, group: GroupKey) -> PlannedGroup:
         """Return the plan of one."""
         lacks = no_namespace(group.namespace) if self._session.lacks_namespace(group.namespace) else ""
         try:
-            facts = self._gatherer.gather(self._catalog.reading, group)
+            facts = self._gatherer.gather(self._catalog.reading, group, self._session.now)
             if facts is None:
-                return self._of_left(group)
+                raise CommandFailed("main does not count, and nobody can read what the main before said of the group")
+            if isinstance(facts, LeftFacts):
+                return self._of_left(facts)
             if asks_about_others(facts.policies):
                 facts = facts.with_others(self._board.others(facts.policies, group))
             return replace(planned_group(facts, self._session.now), refused=lacks)
@@ -72,16 +70,11 @@ class _Looks:
     def _board(self) -> PeerBoard:
         return board_of_all(self._session).board
 
-    def _of_left(self, group: GroupKey) -> PlannedGroup:
+    def _of_left(self, facts: LeftFacts) -> PlannedGroup:
         """Return the plan of a live group whose folder left main."""
-        seen, reading, now = self._groups.seen(group), self._catalog.reading, self._session.now
-        main = self._catalog.main_read(reading, group, seen.record.main, seen.record.lost)
-        if not main.counts:
-            raise CommandFailed("main does not count, and nobody can read what the main before said of the group")
-        left = LeftGroups(self._catalog, self._session.cluster, self._groups).look(reading, group, seen, main, now)
-        decision = decide_left(left, seen.record, now)
+        decision = facts.decide(self._session.now)
         becomes = next(each.message for each in decision.conditions if each.type == READY)
-        return replace(self._without_folder(group, decision), left=becomes)
+        return replace(self._without_folder(facts.group, decision), left=becomes)
 
     def _without_folder(self, group: GroupKey, decision: GroupDecision, *, refused: str = "") -> PlannedGroup:
         actions, nothing = tuple(map(str, decision.actions)), Forecast(None, (), {})

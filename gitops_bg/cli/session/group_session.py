@@ -10,7 +10,6 @@ from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.api.remedies import no_namespace
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.model.version import GroupKey
 
 
@@ -55,10 +54,9 @@ def board_of_all(session: Session) -> Catalog:
 
 
 def _gathered(session: Session, catalog: Catalog, group: GroupKey) -> GroupFacts:
-    gatherer = GroupGatherer(catalog, session.cluster, GroupCluster(session.cluster.client, {}))
-    facts = gatherer.gather(catalog.reading, group)
-    if facts is None or (facts.desired.spec is None and not facts.desired.main.counts):
-        lost = (catalog.rewritten or (facts.seen.record.main.commit if facts else ""))[:10]
+    facts = GroupGatherer(catalog, session.cluster).gather(catalog.reading, group, session.now)
+    if not isinstance(facts, GroupFacts) or (facts.desired.spec is None and not facts.desired.main.counts):
+        lost = (catalog.rewritten or (facts.record.main.commit if facts else ""))[:10]
         raise CommandFailed(
             f"main no longer contains {lost}, which the cluster was decided from: nothing of {group} moves until "
             "somebody accepts that with `gitops-bg accept-history`"

@@ -12,7 +12,7 @@ from types import TracebackType
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
-from gitops_bg.agent.groups.facts import GroupGatherer
+from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another
 from gitops_bg.cli.clone.said_once import with_said_once
@@ -25,7 +25,6 @@ from gitops_bg.cli.session.location import ALL, About, Location, assumed, demand
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.core.errors import LASTING, GitopsBgError, guarded
 from gitops_bg.core.model.git.main import Main
@@ -200,13 +199,13 @@ class Session(LiveSession):
         """Note the state of each release group for those whose policies ask about it; as in the agent, nobody waits for
         one that nobody can look at.
         """
-        gatherer, reading = GroupGatherer(catalog, self.cluster, GroupCluster(self.cluster.client, {})), catalog.reading
+        gatherer, reading = GroupGatherer(catalog, self.cluster), catalog.reading
         for group in reading.groups:
             try:
                 with guarded(f"a look at the group {group}"):
-                    facts = gatherer.gather(reading, group)
-                    if facts is not None:
-                        catalog.board.note(facts.peer_after(facts.decide(self.now), self.now, reading))
+                    facts = gatherer.gather(reading, group, self.now)
+                    if isinstance(facts, GroupFacts):
+                        catalog.board.note(facts.peer_after(facts.decide(self.now), self.now))
             except LASTING:
                 catalog.board.failed(group)
 
@@ -229,7 +228,7 @@ class Session(LiveSession):
         return self._remembered(()) | self._remembered_of_groups(())
 
     def _remembered_of_groups(self, namespaces: tuple[str, ...]) -> frozenset[Main]:
-        return GroupCluster(self.cluster.client, {}).mains(namespaces)
+        return self.cluster.release_groups.mains(namespaces)
 
     def _known(self) -> Iterable[AppKey]:
         return self.repository.apps() if self._git is not None else super()._known()

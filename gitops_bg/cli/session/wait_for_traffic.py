@@ -27,7 +27,7 @@ def wait_for_requests(session: Session, kube: ClusterOptions, group: GroupKey, v
     """Return once the record says that a version of a group is active, and nothing moves any more. Raises
     `CommandFailed` after ``seconds``.
     """
-    live = GroupCluster(session.client, {})
+    live = GroupCluster(session.client)
 
     def arrived() -> bool:
         record = live.seen(group).record

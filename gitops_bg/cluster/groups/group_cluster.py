@@ -3,7 +3,7 @@
 Every method raises only the errors of `core.errors`. Reads live; foreign objects are never changed.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
@@ -23,11 +23,13 @@ from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import ports_are
 from gitops_bg.cluster.observation.gateways import is_reported, taken, unresolved
+from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.cluster.observation.reader import foreign_slices
 from gitops_bg.cluster.observation.states import meta_of
-from gitops_bg.cluster.reporting.status import pull_in
+from gitops_bg.cluster.reporting.status import differs_in_process_view_only, pull_in, with_condition
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
+from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -41,6 +43,8 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
@@ -48,6 +52,8 @@ from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState
 from gitops_bg.core.model.version import GroupKey
+
+DELETING = (DeleteRoute, DeleteService, DeleteGroup)
 
 
 class NoPodAnswers(WorldChanged):
@@ -68,11 +74,15 @@ class SeenGroup:
 
 
 class GroupCluster:
-    """The live side of release groups. Thread-safe as long as each group has one thread at a time."""
+    """The live side of release groups. Thread-safe as long as each group has one thread at a time.
 
-    def __init__(self, client: Client, annotations: Mapping[str, str]) -> None:
+    ``us`` is what the agent follows: no group is somebody else's where that is nothing.
+    """
+
+    def __init__(self, client: Client, us: Allegiance = NOBODYS) -> None:
         self._client = client
-        self._annotations = dict(annotations)
+        self._us = us
+        self._uids: dict[GroupKey, str] = {}
         self._intents = Intents()
         self._slice_kind = EndpointSliceVersion(client)
         self._requests = OperatorRequests(RELEASE_GROUPS, client.get, client.merge_patch, _answered)
@@ -80,7 +90,15 @@ class GroupCluster:
     def seen(self, group: GroupKey) -> SeenGroup:
         """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
         body = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
+        if body is None:
+            self._uids.pop(group, None)
+        else:
+            self._uids[group] = body["metadata"]["uid"]
         return SeenGroup(body, load_group_record(body))
+
+    def uid_of(self, group: GroupKey) -> str:
+        """The uid that the live ReleaseGroup had when it was `seen` last; empty where there was none."""
+        return self._uids.get(group, "")
 
     def live(self, namespaces: Collection[str]) -> list[GroupKey]:
         """All groups that are live in some namespaces (none: all) and ours; none where the cluster lacks the kind."""
@@ -100,8 +118,7 @@ class GroupCluster:
 
     def is_ours(self, body: Object) -> bool:
         """Whether the object names the repository and cluster that this agent follows."""
-        annotations = body["metadata"].get("annotations") or {}
-        return all(annotations.get(name) == value for name, value in self._annotations.items())
+        return not self._us.repository or Allegiance.said_by(body["metadata"].get("annotations") or {}) == self._us
 
     def observe(
         self,
@@ -136,7 +153,7 @@ class GroupCluster:
         )
 
     def _is_said_whom_it_follows(self, body: Object) -> bool:
-        return self._annotations.items() <= (body["metadata"].get("annotations") or {}).items()
+        return self._us.annotations.items() <= (body["metadata"].get("annotations") or {}).items()
 
     def save(
         self,
@@ -145,8 +162,10 @@ class GroupCluster:
         commit: str,
         now: datetime,
         pull: PullRequest | None = None,
+        may_report: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """Write the status for a decision, unless it is already so; return whether it was written.
+        """Write the status for a decision, unless it is already so; return whether it was written. ``may_report`` is as
+        in `Cluster.save`.
 
         The ``resourceVersion`` that the record was read from is the lock: of two agents, or two promotions, one wins
         (`WorldChanged`).
@@ -154,10 +173,25 @@ class GroupCluster:
         if seen.body is None:
             return False
         status = group_status(seen.body, decision, commit, now, pull)
-        if status == seen.body.get("status"):
+        before = seen.body.get("status") or {}
+        if status == before or (differs_in_process_view_only(before, status) and not may_report()):
             return False
         (namespace, name), version = name_of(seen.body), seen.body["metadata"]["resourceVersion"]
         self._client.save_status(RELEASE_GROUPS, namespace, name, version, status)
+        return True
+
+    def warn(self, group: GroupKey, condition: Condition, now: datetime) -> bool:
+        """Write one condition where no decision can be written; return whether it is new. It needs nothing of the
+        record. Raises as `save`.
+        """
+        body = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
+        if body is None or not self.is_ours(body):
+            return False
+        before = body.get("status") or {}
+        status = {**before, **with_condition(before, body["metadata"].get("generation", 0), condition, now)}
+        if status["conditions"] == before.get("conditions"):
+            return False
+        self._client.save_status(RELEASE_GROUPS, *name_of(body), body["metadata"]["resourceVersion"], status)
         return True
 
     def request(self, group: GroupKey, request: Request) -> None:
@@ -168,11 +202,17 @@ class GroupCluster:
         """Take an operator's request back, unless it is answered."""
         self._requests.withdraw(group, request)
 
-    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> Drift | None:
-        """Carry out one action; return what of it repaired a change of somebody else.
+    def carry_out(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> ActionResult:
+        """Carry out one action; return the object that it wrote to, with what that repaired of a change of somebody
+        else.
 
         Raises `ForeignObject`, and `WorldChanged` where the object is not what it was.
         """
+        (kind, name), drift = object_of(group, action), self._written(group, spec, action)
+        change = Change.DELETED if isinstance(action, DELETING) else Change.CONFIGURED
+        return ActionResult(action, (ChangeSetEntry(kind, group.namespace, name, change, drift),))
+
+    def _written(self, group: GroupKey, spec: Mapping[str, Any], action: GroupAction) -> Drift | None:
         match action:
             case ApplyGroup():
                 return self._apply_group(group, spec)
@@ -196,7 +236,7 @@ class GroupCluster:
         return None
 
     def _apply_group(self, group: GroupKey, spec: Mapping[str, Any]) -> Drift | None:
-        body = group_manifest(group, spec, self._annotations)
+        body = group_manifest(group, spec, self._us.annotations)
         live = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
         drift = self._intents.drift(RELEASE_GROUPS, live, body)
         if change := take_out(live, body):

@@ -91,6 +91,7 @@ class Informers:
         }
         self._daemon_sets = Informer(daemon_set_state, _owning_key, self._changed, can_do_without=True)
         self._tell_of_group = on_group
+        self._sighted: set[GroupKey] = set()
         self._groups = Informer(group_state, _group_key, self._group_changed, can_do_without=True)
         self._pace = pace
         self._followed: dict[Kind, float] = {}
@@ -196,6 +197,10 @@ class Informers:
     def apps(self) -> list[AppState]:
         """All BlueGreenDeployments."""
         return self._apps.all()
+
+    def groups(self) -> list[GroupState]:
+        """All ReleaseGroups, where they are watched."""
+        return self._groups.all()
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
         """The workloads of the app, and those that `found` named, which are read live until they have our labels."""
@@ -333,9 +338,10 @@ class Informers:
         self._tell(self._long_names.get(key, key))
 
     def _group_changed(self, group: GroupKey) -> None:
-        """Tell only that somebody asks something of a group: each look at one reads it live."""
-        state = self._groups.get(group.namespace, group.name)
-        if state is not None and state.asks and self._tell_of_group is not None:
+        """Tell only that there is a group, or that somebody asks something of it: each look at one reads it live."""
+        state, is_known = self._groups.get(group.namespace, group.name), group in self._sighted
+        self._sighted.add(group)
+        if state is not None and (state.asks or not is_known) and self._tell_of_group is not None:
             self._tell_of_group(group)
 
 

@@ -178,7 +178,8 @@ def group_state(body: Object, _known: GroupState | None = None) -> GroupState:
     """What is watched of a ReleaseGroup."""
     annotations = body["metadata"].get("annotations") or {}
     record = part_of(body.get("status") or {}, RECORD)
-    return GroupState(meta_of(body), _asks(record, annotations.get(names.REQUEST, "")))
+    follows = (annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER))
+    return GroupState(meta_of(body), _asks(record, annotations.get(names.REQUEST, "")), *follows)
 
 
 def _asks(record: Object, request: str) -> bool:

@@ -159,6 +159,9 @@ class GroupState:
     meta: Meta
     asks: bool
     """Whether somebody asks something of it that its record has not answered."""
+    repository: str = ""
+    cluster: str = ""
+    """What it follows, as `AppState`'s."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.kinds import APPS, EVENTS, Kind, Object
+from gitops_bg.cluster.api.kinds import APPS, EVENTS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppOrGroup, GroupKey
 
 _LOG = logging.getLogger(__name__)
 _QUEUE = 1000
@@ -31,14 +31,17 @@ _LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/c
 class KubernetesEvent:
     """One event; ``reason`` is one CamelCase word."""
 
-    about: AppKey | GroupKey
+    about: AppOrGroup
     uid: str
     reason: str
     message: str
     warning: bool
     at: datetime
-    kind: Kind = APPS
-    """The kind of the object that it is about."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the object that it is about."""
+        return RELEASE_GROUPS if isinstance(self.about, GroupKey) else APPS
 
 
 class EventSink:

@@ -144,16 +144,16 @@ def _in_common(status: Object) -> Object:
     return {key: value for key, value in status.items() if key not in FIELDS}
 
 
-def with_condition(state: AppState, condition: Condition, now: datetime) -> Object:
+def with_condition(status: Object, generation: int, condition: Condition, now: datetime) -> Object:
     """A merge patch that adds one condition to the present ones, and shows by the phase that something is wrong.
 
     It reads only the conditions of the status, and only valid ones: nothing else may be sound.
     """
-    others = _live_conditions(state.status.read())
+    others = _live_conditions(status)
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
-    made = {each["type"]: each for each in conditions_with_times(others, said, state.meta.generation, now)}
+    made = {each["type"]: each for each in conditions_with_times(others, said, generation, now)}
     ours = made.pop(condition.type)
     kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}

@@ -142,6 +142,8 @@ class ObservedGroup:
     """The results that no saved record contains."""
     without_pods: str = ""
     """Why the last step was not written: where it leads, no pod answered at that moment; empty where it was."""
+    refused: str = ""
+    """Why the cluster refused a write last (missing rights, somebody else's object); empty where it did not."""
     main_refused: str = ""
     """Why main takes no commit from the agent, or none of this group; empty where nothing is in its way."""
     unwritten: str = ""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.drift import Drift
 
 
@@ -50,7 +49,8 @@ class ChangeSetEntry:
 class ActionResult:
     """The result of one action: the objects it wrote to, in order, or why it was refused."""
 
-    action: ClusterAction
+    action: object
+    """What was to be done of an app (`core.model.actions`), or of a release group (`core.groups.decision`)."""
     entries: tuple[ChangeSetEntry, ...] = ()
     refused: str = ""
     """Why, in one sentence: missing rights, somebody else's object, an invalid one. Empty where it was carried out."""

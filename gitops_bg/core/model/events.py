@@ -375,7 +375,7 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.CREATE_REFUSED: NoticeRow(
         when="the API server refuses a ReplicaSet", severity=WARN, argo="ReplicaSetCreateError"
     ),
-    Notice.WRITE_REFUSED: NoticeRow(when="the API server refuses any other write", severity=WARN),
+    Notice.WRITE_REFUSED: NoticeRow(kinds=BOTH, when="the API server refuses any other write", severity=WARN),
     Notice.LEDGER_AHEAD: NoticeRow(
         kinds=BOTH, when="the ledger has entries that this record never gave out", severity=WARN
     ),

@@ -46,7 +46,7 @@ def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
     return _leads_live_traffic(failed) and _takes_away(action)
 
 
-def stands_alone(action: ClusterAction) -> bool:
+def stands_alone(action: object) -> bool:
     """Whether an action on one live Service is tried whatever became of others: each that leads back from bad pods goes
     by itself, and so does each mark, without which it may not.
     """
@@ -73,7 +73,7 @@ def _uses(action: ClusterAction, copy: ApplyConfiguration) -> bool:
     return isinstance(action, ScaleReplicaSet) and action.number == copy.number and action.replicas > action.current
 
 
-def _goes_back(action: ClusterAction) -> bool:
+def _goes_back(action: object) -> bool:
     return isinstance(action, SwitchTraffic) and action.switch_kind is SwitchKind.ROLLBACK
 
 

@@ -9,7 +9,6 @@ from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
     ApplyConfiguration,
     ApplyService,
-    ClusterAction,
     CreateReplicaSet,
     DeleteAuxiliaryObject,
     DeleteConfiguration,
@@ -40,13 +39,13 @@ def event_of(result: ActionResult, news: Sequence[LedgerEntry] = ()) -> RolloutE
     return RolloutEvent(notice, str(result)) if notice else None
 
 
-def _is_told(action: ClusterAction, news: Sequence[LedgerEntry]) -> bool:
+def _is_told(action: object, news: Sequence[LedgerEntry]) -> bool:
     if not isinstance(action, ScaleReplicaSet) or action.current:
         return False
     return any(entry.event is Event.CANDIDATE and entry.to_digest == action.digest for entry in news)
 
 
-def notice_of(action: ClusterAction) -> Notice | None:
+def notice_of(action: object) -> Notice | None:
     """The notice of an action that was carried out; None where it is not worth one."""
     match action:
         case SwitchTraffic(adopts=True):

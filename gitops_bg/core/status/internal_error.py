@@ -1,4 +1,4 @@
-"""The condition InternalError: the agent cannot reconcile this app, because of a bug or an unreadable record.
+"""The condition InternalError: the agent cannot reconcile this app or group, because of a bug or an unreadable record.
 
 It lasts from the pass that failed until one that succeeds, beside everything else that is known, and the app is
 Degraded meanwhile. Where there is no decision, the condition is written alone. (Its `reason` is the error's.)
@@ -6,10 +6,11 @@ Degraded meanwhile. Where there is no decision, the condition is written alone. 
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
-from gitops_bg.core.model.decision import Condition, Decision, Phase
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 INTERNAL_ERROR = "InternalError"
@@ -26,9 +27,10 @@ class RecordUnreadable(InternalError):
     reason = "RecordUnreadable"
 
 
-def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
+def internal_error(subject: AppOrGroup, error: GitopsBgError) -> Condition:
     """The condition for the error, with what to do about it."""
-    patch = f"""kubectl patch bgd {app.name} -n {app.namespace} --subresource=status --type=merge"""
+    what = "bgd" if isinstance(subject, AppKey) else "releasegroup"
+    patch = f"""kubectl patch {what} {subject.name} -n {subject.namespace} --subresource=status --type=merge"""
     anew = f"""{patch} -p '{{"status":{{"record":null}}}}'"""
     if isinstance(error, RecordUnreadable):
         said = f"{error}. Run that release, or have it made anew from Git: {anew}"
@@ -42,8 +44,20 @@ def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
     return Condition(INTERNAL_ERROR, True, "InternalError", said)
 
 
-def broken(decision: Decision, why: Condition) -> Decision:
+class Shown(Protocol):
+    """What a decision shows, of either kind."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions."""
+        ...
+
+
+S = TypeVar("S", bound=Shown)
+
+
+def broken(decision: S, why: Condition) -> S:
     """Return the decision as the status shows it where ``why`` keeps the agent from carrying it out."""
     implied = {kind: replace(why, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()}
     shown = (implied.get(each.type, each) for each in decision.conditions)
-    return replace(decision, phase=Phase.DEGRADED, conditions=(*shown, why))
+    return replace(decision, phase=Phase.DEGRADED, conditions=(*shown, why))  # type: ignore[type-var]

@@ -6,12 +6,11 @@ means failed, Reconciling means on its way, not Ready means not arrived. An app 
 three.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.decision import Decision
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 
@@ -70,6 +69,8 @@ def progresses(phase: str) -> bool:
     return phase in _PROGRESSING
 
 
-def goes_on_by_itself(decision: Decision) -> bool:
-    """Whether an app needs nobody and no later time to go on: it is progressing, or Git is about to promote it."""
-    return progresses(decision.phase) or any(isinstance(action, CommitPrimary) for action in decision.actions)
+def goes_on_by_itself(phase: Phase, actions: Iterable[object]) -> bool:
+    """Whether it needs nobody and no later time to go on, by what was decided: it is progressing, or Git is about to
+    promote it.
+    """
+    return progresses(phase) or any(isinstance(action, CommitPrimary) for action in actions)

@@ -9,7 +9,7 @@ import pytest
 from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.timers import Timers
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from tests.agent.runtime.by_hand import ByHand
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -25,7 +25,7 @@ class Night:
         self.ring: Callable[[], None] = self.fail
         self.due: datetime | None = None
         self.jobs = 0
-        self.woken: list[AppKey] = []
+        self.woken: list[AppOrGroup] = []
         self.timezone = ByHand(lambda: self.now)
         self.timers = Timers(Alarms(self), self.clock, self.woken.append)
 
@@ -55,6 +55,16 @@ class Night:
 
 def at(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
+
+
+def test_an_app_and_a_group_of_one_name_are_woken_at_the_same_moment() -> None:
+    """There is no order between them."""
+    night, group = Night(), GroupKey(WEB.namespace, WEB.name)
+    for each in (WEB, group, API):
+        night.timers.schedule(each, at(10), "wake")
+    night.set_clock(timedelta(seconds=5))
+    night.pass_until(20)
+    assert set(night.woken) == {WEB, group, API}
 
 
 def test_each_app_is_woken_at_its_moment() -> None:

@@ -85,7 +85,7 @@ def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the
 
             def is_tried_again(failed: list[int] = failed) -> bool:
                 assert world.agent is not None
-                world.agent.wake_apps([web.key])
+                world.agent.wake_all([web.key])
                 return len(failed) == 3
 
             web.wait(is_tried_again, "it was tried again")

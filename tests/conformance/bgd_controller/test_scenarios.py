@@ -115,7 +115,7 @@ def test_G5_L2_no_change_means_no_write_also_of_a_new_agent(web: App) -> None:
         world.wake()
         world.wait_idle()
         assert world.agent is not None
-        world.agent.wake_apps(world.agent.cluster.apps())
+        world.agent.wake_all(world.agent.cluster.apps())
         world.wait_idle()
     for fresh_mirror in (False, True):
         world.restart(fresh_mirror=fresh_mirror)

@@ -28,4 +28,5 @@ TABLE: dict[str, tuple[World, bool]] = {
 @pytest.mark.parametrize("name", TABLE)
 def test_an_app_goes_on_by_itself_until_it_waits_for_people_or_time(name: str) -> None:
     state, expected = TABLE[name]
-    assert goes_on_by_itself(decided(state)) is expected
+    decision = decided(state)
+    assert goes_on_by_itself(decision.phase, decision.actions) is expected

@@ -76,10 +76,10 @@ def test_a_route_that_somebody_changes_or_deletes_is_repaired(routed: App) -> No
     assert agent is not None
     before = (route(routed) or {})["spec"]
     cluster.patch(path, {"spec": {"hostnames": ["evil.example.com"]}})
-    agent.wake_apps([routed.key])
+    agent.wake_all([routed.key])
     routed.wait(lambda: (route(routed) or {})["spec"] == before, "it is repaired")
     cluster.request("DELETE", path)
-    agent.wake_apps([routed.key])
+    agent.wake_all([routed.key])
     routed.wait(lambda: names(routed) == ["candidate", short(routed.digest("v1"))], "it is there again")
 
 

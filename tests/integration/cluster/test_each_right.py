@@ -173,7 +173,7 @@ def jobs(scene: Scene) -> None:
 
 def release_groups(scene: Scene) -> None:
     """The object of a group, its route, and a Service that follows a member."""
-    subject, key = GroupCluster(scene.subject.client, {}), GroupKey(scene.app.namespace, "store")
+    subject, key = GroupCluster(scene.subject.client), GroupKey(scene.app.namespace, "store")
     spec = {"selector": {"app": "cart"}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}
     admin_made = {"metadata": {"name": "cart-v1"}, "spec": spec}
     scene.cluster.create(f"/api/v1/namespaces/{key.namespace}/services", admin_made)
@@ -190,7 +190,7 @@ def release_groups(scene: Scene) -> None:
 def a_request_about_a_group(scene: Scene) -> None:
     """An agent hears of it by its watch."""
     key, heard = GroupKey(scene.app.namespace, "asked"), list[GroupKey]()
-    subject = GroupCluster(scene.subject.client, {})
+    subject = GroupCluster(scene.subject.client)
     subject.carry_out(key, SPEC, ApplyGroup())
     agent = Cluster.watching(Access(scene.kubeconfig), lambda _: None, [key.namespace], on_group=heard.append)
     agent.start()

@@ -9,9 +9,11 @@ import pytest
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.reconcile import reconciler
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.errors import RemoteUnreachable
 from tests.support.agent.agents import agent_settings
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.groups import Store
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
@@ -28,8 +30,9 @@ def _unreachable() -> bytes:
     raise RemoteUnreachable("no route to host")
 
 
-def _status_writes(world: Scenario) -> int:
-    return sum(write.path.endswith("/status") and write.status == 200 for write in world.writes())
+def _status_writes(world: Scenario, kind: str = "") -> int:
+    found = (write.path for write in world.writes() if write.status == 200)
+    return sum(path.endswith("/status") and kind in path for path in found)
 
 
 def _other_agent(world: Scenario, tmp_path: Path) -> Agent:
@@ -78,7 +81,7 @@ def test_what_only_one_of_them_sees_is_not_written_in_turns(
         for _ in range(PASSES):
             for agent in (other, world.agent):
                 assert agent is not None
-                agent.wake_apps([app.key])
+                agent.wake_all([app.key])
                 _rest(world, other)
         written = _status_writes(world) - before
         assert 1 <= written <= 4, f"{written} in {PASSES} passes of each"
@@ -89,6 +92,33 @@ def test_what_only_one_of_them_sees_is_not_written_in_turns(
     healthy = {"GitReachable": "Reachable", "MainWritable": "Writable", "OfferWritable": "Writable"}
     for condition, reason in healthy.items():
         eventually(lambda: app.condition(condition)["reason"] == reason, what="who is left says what it sees")  # noqa: B023
+
+
+def test_the_status_of_a_group_is_not_written_in_turns_either(
+    world: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("FIRST_SECONDS", "MOST_SECONDS"):
+        monkeypatch.setattr(reconciler, limit, 3600.0)
+    store = Store(world)
+    store.begin()
+    world.settle()
+    other = _other_agent(world, tmp_path)
+    try:
+        other.start()
+        eventually(lambda: other.catalog.seen, what="it has read main")
+        _rest(world, other)
+        before, common = _status_writes(world, "releasegroups"), store.status()["record"]
+        _loses_the_remote(other)
+        for _ in range(PASSES):
+            for agent in (other, world.agent):
+                assert agent is not None
+                agent.wake_all([GroupKey(world.namespace, store.name)])
+                _rest(world, other)
+        written = _status_writes(world, "releasegroups") - before
+        assert 1 <= written <= 4, f"{written} in {PASSES} passes of each"
+        assert store.status()["record"] == common, "what they have in common is as it was"
+    finally:
+        other.stop()
 
 
 def _rest(world: Scenario, other: Agent) -> None:

@@ -40,7 +40,7 @@ class Lagging:
         for _ in range(POLLS):
             self.clock.ahead += LEAST_BETWEEN
             self.agent.wake("a test")
-            self.agent.wake_apps(self.agent.catalog.apps())
+            self.agent.wake_all(self.agent.catalog.apps())
             eventually(lambda: self.agent.queue.idle and self.agent.git.idle, what="it rests")
             self.world.wait_idle()
         assert self.agent.catalog.rewritten, "it does lag"

@@ -146,5 +146,5 @@ def test_no_request_fails_while_the_app_gets_another_name(gateway: GatewayCluste
 def looked(world: Scenario) -> bool:
     """An agent looks at every app, as its timers would have it."""
     assert world.agent is not None
-    world.agent.wake_apps(world.agent.cluster.apps())
+    world.agent.wake_all(world.agent.cluster.apps())
     return True

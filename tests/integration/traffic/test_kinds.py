@@ -215,7 +215,7 @@ def end(story: Story, cluster: GatewayCluster, folder: Path) -> Routed:
 
     def have_left() -> bool:
         assert world.agent is not None
-        world.agent.wake_apps(world.agent.cluster.apps())
+        world.agent.wake_all(world.agent.cluster.apps())
         return not any(world.live(names.PLURAL, app.name) for app in leaving)
 
     agents.until(have_left, "all have left that should")

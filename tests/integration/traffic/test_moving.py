@@ -41,7 +41,7 @@ def is_gone(on: Stage, app: str = "web") -> bool:
 def looked(on: Stage) -> bool:
     """An agent, if one runs, looks at every app, as its timers would have it."""
     if on.world.agent is not None:
-        on.world.agent.wake_apps(on.world.agent.cluster.apps())
+        on.world.agent.wake_all(on.world.agent.cluster.apps())
     return True
 
 

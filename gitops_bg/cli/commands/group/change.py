@@ -111,7 +111,7 @@ def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
         key, _, config = _in_git(session, group)
         if config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
-        version, record = config.desired.spec.active, GroupCluster(session.client, {}).seen(key).record
+        version, record = config.desired.spec.active, GroupCluster(session.client).seen(key).record
         if record.state.stage(version) is None:
             _demand(_PROMOTE, key, config.desired, record, version)
         request = _retry(key, config.desired.spec, config.desired.versions[version].content, record, by)
@@ -140,7 +140,7 @@ def resume(group: Group, at: AppOptions, commit: CommitOptions) -> int:
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
         key, files, config = _in_git(session, group)
-        path, spec, record = group_file(key), config.desired.spec, GroupCluster(session.client, {}).seen(key).record
+        path, spec, record = group_file(key), config.desired.spec, GroupCluster(session.client).seen(key).record
         version = config.desired.versions.get(spec.active) if spec is not None else None
         lifted = _next_retry(spec, version.content, record, by) if spec is not None and version is not None else None
         lifted = lifted if lifted is not None and record.held(lifted.digest) else None
@@ -255,7 +255,7 @@ def _record(session: Session, output: Output, key: GroupKey) -> GroupRecord | No
     does not fit.
     """
     try:
-        return GroupCluster(session.client, {}).seen(key).record
+        return GroupCluster(session.client).seen(key).record
     except GitopsBgError as error:
         output.note(f"nobody could ask in which stages the versions of {key} are, so this is not checked: {error}")
         return None

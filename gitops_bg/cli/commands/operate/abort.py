@@ -186,7 +186,7 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
     being stopped.
     """
     with Session(kube=asked.at.kube, place=asked.at.place) as session:
-        cluster, groups = session.cluster, GroupCluster(session.client, {})
+        cluster, groups = session.cluster, GroupCluster(session.client)
         namespaces = (asked.at.place.namespace,) if asked.at.place.namespace else ()
 
         def look(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:

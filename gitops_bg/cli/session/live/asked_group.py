@@ -74,4 +74,4 @@ def asked_group(at: LiveOptions, name: str) -> Iterator[AskedGroup]:
     with LiveSession(at.kube, at.place) as session:
         key = live_group(session.client, at.place.namespace, name)
         with changes(access(at.kube), key.namespace, groups=True) as next_change:
-            yield AskedGroup(key, GroupCluster(session.client, {}), next_change)
+            yield AskedGroup(key, GroupCluster(session.client), next_change)

@@ -59,7 +59,7 @@ def read_group(session: Session, body: Object) -> GroupView:
     record.
     """
     group = GroupKey(body["metadata"]["namespace"], body["metadata"]["name"])
-    groups = GroupCluster(session.cluster.client, {})
+    groups = GroupCluster(session.cluster.client)
     seen = groups.seen(group)
     names = {member_name(each.service, each.initial_version) for each in seen.record.state.endpoints}
     apps = {name: _app(session, AppKey(group.namespace, name)) for name in sorted(names)}

@@ -111,7 +111,8 @@ def _rejected(world: GroupWorld) -> str:
 def not_accepted(world: GroupWorld) -> str:
     """What stands against routes and Services, and somebody else has to mend; empty where nothing does."""
     others = requests_taken(world, carrying_routes(world)) or left_behind(world)
-    against = why_not_attached(world) or refused_by(world) or others
+    refused = f"the cluster refuses a write: {world.observed.refused}" if world.observed.refused else ""
+    against = why_not_attached(world) or refused_by(world) or refused or others
     return against or ("" if lacks_pods(world) else obstacle_of(world))
 
 

@@ -28,7 +28,7 @@ def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
 def _retry_soon(*apps: App) -> None:
     agent = apps[0].scenario.agent
     assert agent is not None
-    agent.wake_apps([app.key for app in apps])
+    agent.wake_all([app.key for app in apps])
 
 
 def test_without_the_right_to_secrets_only_the_version_that_needs_one_waits(

@@ -57,7 +57,7 @@ def scaled(web: App) -> App:
 def look(web: App) -> None:
     """Have the agent look at the app again, as the resync does."""
     assert web.scenario.agent is not None
-    web.scenario.agent.wake_apps([web.key])
+    web.scenario.agent.wake_all([web.key])
 
 
 # --- what follows Git ---

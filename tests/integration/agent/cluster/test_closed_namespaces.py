@@ -59,7 +59,7 @@ def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
     pay.wait_live("v1")
     eventually(lambda: agent.cluster.knows_all, timeout=PATIENCE, what="all is known")
     assert agent.cluster.troubles() == []
-    agent.wake_apps([web.key])
+    agent.wake_all([web.key])
     eventually(lambda: world.live("bluegreendeployments", "web") is None, what="it is deleted")
 
 

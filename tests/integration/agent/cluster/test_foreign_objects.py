@@ -168,7 +168,7 @@ def test_foreign_replica_set_that_is_deleted_makes_room(world: Scenario) -> None
 
     world.cluster.delete(f"{replica_sets(world.namespace)}/{manifest['metadata']['name']}")
     assert world.agent is not None
-    world.agent.wake_apps([web.key])
+    world.agent.wake_all([web.key])
 
     web.wait_live("v1")
     web.wait_condition("Conflict", "False")

@@ -88,5 +88,5 @@ def _jump(world: Scenario, by: timedelta) -> None:
     agent = world.agent
     assert agent is not None
     world.clock.set_by += by
-    agent.wake_apps(agent.cluster.apps())
+    agent.wake_all(agent.cluster.apps())
     world.wait_idle()

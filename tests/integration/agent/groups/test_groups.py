@@ -89,7 +89,6 @@ def test_a_restarted_agent_goes_on_and_writes_nothing_at_rest(store: Store) -> N
     before = len(store.world.writes())
     store.world.restart()
     store.world.wait_idle()
-    eventually(lambda: store.world.agent is not None and store.world.agent.groups.idle, what="groups are idle")
     assert [each for each in store.world.writes()[before:] if "/events" not in each.path] == []
     store.activate("v2")
     store.wait("v1L v2A")
@@ -150,10 +149,9 @@ def test_clearing_an_old_version_away_leaves_alone_what_still_serves_of_it(store
 
     store.world.restart()
     store.world.wait_idle()
-    eventually(lambda: store.world.agent is not None and store.world.agent.groups.idle, what="groups are idle")
     agent = store.world.agent
     assert agent is not None
-    assert agent.groups.member_state(auth.key) is MemberState.RUNNING, "a new process knows what it belongs to"
+    assert agent.members.state(auth.key) is MemberState.RUNNING, "a new process knows what it belongs to"
     assert store.world.live("bluegreendeployments", "auth-v1") is not None
     assert store.ask("/auth") == "auth-v1"
 
@@ -177,11 +175,11 @@ def test_a_group_that_somebody_deletes_while_no_agent_runs_keeps_what_serves_wit
     store.delete()
     store.world.start()
     assert store.world.agent is not None
-    store.world.agent.groups.main_was_read()
+    store.look()
     eventually(lambda: store.status().get("phase") == "Degraded", what="the group says what is wrong")
     assert "put v1/auth/ back, or name auth under removedServices" in store.condition("Ready")["message"]
     store.world.wait_idle()
-    assert store.world.agent.groups.member_state(auth.key) is not MemberState.DELETED
+    assert store.world.agent.members.state(auth.key) is not MemberState.DELETED
     assert store.world.live("bluegreendeployments", "auth-v1") is not None
     assert (store.ask("/auth"), store.selected("auth")) == ("auth-v1", store.selected("auth-v1"))
 
@@ -242,7 +240,6 @@ def test_who_drops_a_policy_and_edits_group_yaml_again_is_judged_by_what_held_at
     store.spec["archiveSize"] = 2
     store.activate("v2")
     store.world.wait_idle()
-    eventually(lambda: store.world.agent is not None and store.world.agent.groups.idle, what="groups are idle")
     assert shut()
     store.activate("v1")
     eventually(lambda: not shut(), what="main names v1, and the agent has seen it")
@@ -304,7 +301,7 @@ def test_what_somebody_deletes_or_changes_is_made_again_and_that_is_said(store: 
     store.world.cluster.request("DELETE", f"/apis/gateway.networking.k8s.io/v1/namespaces/{namespace}/httproutes/store")
     store.world.cluster.request("DELETE", f"/api/v1/namespaces/{namespace}/services/cart")
     assert store.world.agent is not None
-    store.world.agent.groups.main_was_read()
+    store.look()
     eventually(lambda: store.ask("/cart") == "cart-v1", what="the route is there")
     eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is there")
     told = lambda: sorted(each["message"] for each in store.world.events() if each["reason"] == "Repaired")  # noqa: E731
@@ -314,7 +311,7 @@ def test_what_somebody_deletes_or_changes_is_made_again_and_that_is_said(store: 
     path = f"/api/v1/namespaces/{namespace}/services/cart"
     for _ in range(AT_ONCE + 3):
         store.world.cluster.patch(path, {"spec": {"selector": {"app": "theirs"}}}, fieldManager="kubectl-edit")
-        store.world.agent.groups.main_was_read()
+        store.look()
         eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is repaired")
     cluster = store.world.agent.cluster
     eventually(lambda: cluster.events_told, what="all Events are written")

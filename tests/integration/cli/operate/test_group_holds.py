@@ -85,7 +85,7 @@ def test_a_hold_outlives_a_group_that_somebody_deletes(
     measured.finds, before = {"pre": True, "post": True}, store.status()["record"]["holds"]
     store.delete()
     assert store.world.agent is not None
-    store.world.restart() if restarts else store.world.agent.groups.main_was_read()
+    store.world.restart() if restarts else store.look()
     store.wait("v1A v2C", "Held")
     (hold,) = store.status()["record"]["holds"]
     assert [hold] == [{key: value for key, value in each.items() if key != "sequence"} for each in before]

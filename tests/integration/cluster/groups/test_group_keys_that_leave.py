@@ -75,7 +75,7 @@ def test_every_field_of_group_yaml_is_among_these() -> None:
 def test_every_optional_key_of_group_yaml_can_go(cluster: TestCluster, namespace: str, name: str) -> None:
     cluster.install_our_kind()
     client, group, body = Client(Access(str(cluster.kubeconfig))), GroupKey(namespace, "store"), BODIES[name]
-    subject = GroupCluster(client, {})
+    subject = GroupCluster(client)
     live = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{namespace}/releasegroups/store"
     shorter = {".".join(path): without(body, path) for path in keys(body)} | {"all": {"active": "v1"}}
     valid = {path: less for path, less in shorter.items() if is_valid(less)}

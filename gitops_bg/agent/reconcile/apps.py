@@ -1,0 +1,186 @@
+"""Apps, as the one loop looks at them (`reconciler`): what of a look is about an app alone."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.git_loop import GitLoop
+from gitops_bg.agent.desired.git_writes import GitChange
+from gitops_bg.agent.observability.logs import fields
+from gitops_bg.agent.reconcile.act import GIT_ACTIONS, Acted, act
+from gitops_bg.agent.reconcile.configuration_content import contents_for
+from gitops_bg.agent.reconcile.event_recorder import EventRecorder
+from gitops_bg.agent.reconcile.facts import Facts, gather
+from gitops_bg.agent.reconcile.kind import Results
+from gitops_bg.agent.reconcile.peer_facts import peer_after
+from gitops_bg.agent.reconcile.unsaved import Unsaved
+from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.record import LedgerEntry, Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.notes import has_only_notes
+from gitops_bg.core.status.action_events import event_of
+from gitops_bg.core.status.alike import SUSPENDED
+from gitops_bg.core.status.process_view import ProcessView, process_view_of
+from gitops_bg.core.status.rollout_events import RolloutEvent, rollout_events
+
+LOGGER = logging.getLogger(__name__)
+
+_MADE_ANEW = (
+    "somebody edited the record in the status: it counts as lost, and was made anew from primary.yaml, the ledger and "
+    "the cluster; take the right to write bluegreendeployments/status from whoever does"
+)
+
+
+class AppKind:
+    """All apps. See `Kind`."""
+
+    def __init__(
+        self, *, catalog: Catalog, cluster: Cluster, git: GitLoop, timers: Timers, recorder: EventRecorder
+    ) -> None:
+        self._catalog = catalog
+        self._cluster = cluster
+        self._git = git
+        self._timers = timers
+        self._recorder, self._metrics = recorder, recorder.metrics
+        self._unsaved = Unsaved()
+        self._skewed = 0
+
+    def save_notes(self) -> frozenset[AppKey]:
+        """Let notes wait no longer; return the apps that have some: their next look saves them."""
+        return self._unsaved.hurry()
+
+    def gather(self, app: AppKey, now: datetime) -> Facts | None:
+        """See `Kind.gather`."""
+        return gather(self._catalog, self._cluster, app, now, self._unsaved.record)
+
+    def with_results(self, facts: Facts, results: Results) -> Facts:
+        """See `Kind.with_results`."""
+        observed = replace(
+            facts.observed,
+            refused=results.refused,
+            clock_skew=self._clock_skew(),
+            contests=results.contests,
+            measurements=results.measurements,
+            calls=results.calls,
+        )
+        return replace(facts, observed=observed)
+
+    def _clock_skew(self) -> int:
+        """The difference between the API server's clock and ours: counted, and logged where it begins or ends to
+        matter.
+        """
+        skew = self._cluster.skew
+        if skew is None:
+            return 0
+        self._metrics.clock_skew(skew.seconds)
+        found, before = skew.noteworthy, self._skewed
+        self._skewed = found
+        if bool(found) is not bool(before):
+            said = f"{abs(found)} s {'ahead of' if found > 0 else 'behind'} ours" if found else "as ours again"
+            LOGGER.warning("the API server's clock is %s; set both by NTP", said)
+        return found
+
+    def peer_after(self, facts: Facts, decision: Decision, now: datetime) -> Peer:
+        """See `Kind.peer_after`."""
+        return peer_after(facts, decision, now, self._cluster.since)
+
+    def answered(self, facts: Facts, decision: Decision) -> Decision:
+        """The decision with the answer to who asked for a look at main, once one was made that began after that."""
+        asked, desired = self._catalog.asked_looks, facts.desired
+        if asked.waits(facts.app, desired.looks):
+            self._catalog.waits_for_look(facts.app)
+        return replace(decision, handled=asked.handled(facts.app, desired.commit, desired.looks))
+
+    def view(self, decision: Decision) -> ProcessView:
+        """See `Kind.view`."""
+        return process_view_of(decision)
+
+    def save(self, facts: Facts, decision: Decision, now: datetime, may_report: Callable[[], bool]) -> bool:
+        """See `Kind.save`. Notes wait for the next save, where nothing follows from them at once."""
+        app, was_edited, waits = facts.app, self._cluster.record_was_edited(facts.app), False
+
+        def may_wait(longest: timedelta) -> bool:
+            nonlocal waits
+            waits = self._may_wait(facts, decision, now, longest)
+            return waits
+
+        saved = self._cluster.save(app, decision, now, facts.decided_on, may_report, may_wait)
+        if not waits:
+            self._unsaved.drop(app)
+        self._timers.schedule(app, self._unsaved.until(app), "note")
+        if saved:
+            self._catalog.record_saved(app, facts.record.git.lost, decision.record.git.lost)
+        if saved and was_edited:
+            self._warn(app, Notice.RECORD_MADE_ANEW, _MADE_ANEW)
+        return saved
+
+    def _may_wait(self, facts: Facts, decision: Decision, now: datetime, longest: timedelta) -> bool:
+        """Whether a save may wait: it would only note what any look finds, and no action on the cluster follows."""
+        saved = self._unsaved.saved(facts.app, facts.record)
+        if any(not isinstance(action, GIT_ACTIONS) for action in decision.actions):
+            return False
+        if not has_only_notes(saved, decision.record):
+            return False
+        return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
+
+    def events(self, facts: Facts, decision: Decision) -> Sequence[RolloutEvent]:
+        """See `Kind.events`."""
+        return tuple(rollout_events(facts.record, decision.record))
+
+    def describe(self, facts: Facts, decision: Decision) -> None:
+        """See `Kind.describe`."""
+        app, record = facts.app, decision.record
+        is_suspended = any(one.type == SUSPENDED and one.status for one in decision.conditions)
+        self._metrics.replicas(app, decision.counts)
+        self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if is_suspended else None)
+        active, candidate = record.version(record.routing.traffic), record.version(record.routing.preview)
+        self._metrics.info(
+            app,
+            decision.phase,
+            active.color if active else None,
+            str(active.number) if active else "",
+            str(candidate.number) if candidate and candidate != active else "",
+        )
+
+    def change(self, facts: Facts, decision: Decision) -> GitChange:
+        """See `Kind.change`."""
+        actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
+        contents = contents_for(facts, actions, self._cluster)
+        return GitChange(actions, decision.record, facts.decided_from, contents, facts.offered_head)
+
+    def carry_out(self, facts: Facts, decision: Decision, on_result: Callable[[ActionResult], None]) -> Acted:
+        """See `Kind.carry_out`."""
+        app = facts.app
+        if decision.record.awaits_look and self._catalog.waits_for_look(app):
+            self._git.poll_soon()
+        if facts.observed.app_foreign and self._cluster.claim(app):
+            self._warn(app, Notice.CONFLICT, facts.observed.app_foreign)
+        return act(decision.actions, partial(self._cluster.carry_out, app, facts.config), on_result)
+
+    def event_of(self, result: ActionResult, news: Sequence[LedgerEntry]) -> RolloutEvent | None:
+        """See `Kind.event_of`."""
+        return event_of(result, news)
+
+    def again_at(self, facts: Facts, decision: Decision, now: datetime) -> datetime | None:  # noqa: ARG002 - a `Kind`
+        """When time alone changes the decision: all else wakes an app."""
+        return decision.wake_at
+
+    def ended(self, app: AppKey, *, failed: bool) -> None:
+        """Nothing follows for others."""
+
+    def forget(self, app: AppKey) -> None:
+        """See `Kind.forget`."""
+        self._unsaved.drop(app)
+        self._git.submit(app, GitChange((), Record(), ""))
+
+    def _warn(self, app: AppKey, notice: Notice, said: str) -> None:
+        self._recorder.event(app, notice, said, warning=True)
+        LOGGER.warning("%s", said, extra=fields(app=app, reason=notice))
