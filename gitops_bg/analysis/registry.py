@@ -12,7 +12,7 @@ from gitops_bg.analysis.providers.influxdb import Influxdb
 from gitops_bg.analysis.providers.newrelic import NewRelic
 from gitops_bg.analysis.providers.prometheus import Prometheus
 from gitops_bg.analysis.providers.web import Web
-from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import MeasuringFailed
 
 OURS: Mapping[str, Callable[[], Provider]] = {
     "prometheus": Prometheus,

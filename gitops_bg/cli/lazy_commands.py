@@ -13,8 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from gitops_bg.cli.errors import NameNotFound
-from gitops_bg.cli.options.bare_values import with_bare_values
-from gitops_bg.cli.options.option_groups import with_option_groups
+from gitops_bg.cli.options.option_groups import with_bare_values, with_option_groups
 from gitops_bg.cli.options.quick_values import quick
 
 _ROOM, _WORDS = "gitops_bg.cli.commands", "gitops_bg.words"

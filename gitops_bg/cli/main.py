@@ -9,7 +9,7 @@ from typer.exceptions import TyperException
 from gitops_bg import __version__
 from gitops_bg.cli import exit_codes
 from gitops_bg.cli.lazy_commands import LazyGroup
-from gitops_bg.cli.options.wanted_format import wants_programs
+from gitops_bg.cli.options.quick_values import wants_programs
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.errors import GitopsBgError
 

@@ -11,7 +11,7 @@ from gitops_bg.core.groups.inspect.proposal import Proposal
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, GroupKey, Source
-from gitops_bg.forge.heard import NO_ASKS, Asks
+from gitops_bg.forge.asking import NO_ASKS, Asks
 
 
 @dataclass(frozen=True, slots=True)

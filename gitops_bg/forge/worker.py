@@ -15,17 +15,24 @@ from gitops_bg.core.model.git.looks import Awaited
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
-from gitops_bg.forge.asking import Answers, Question
-from gitops_bg.forge.budget import BETWEEN, Budget
-from gitops_bg.forge.errors import HeadMoved, MergeRefused, Nonsense, NoRight, NotAccepted, RateLimited
-from gitops_bg.forge.errors import NotFound as NotThere
-from gitops_bg.forge.failures import Failures
-from gitops_bg.forge.heard import Heard
+from gitops_bg.forge.asking import Answers, Heard, Question
+from gitops_bg.forge.failures import BETWEEN, Budget, Failures
 from gitops_bg.forge.known import Ended, Known, by_branch
 from gitops_bg.forge.marker import comment_marker
 from gitops_bg.forge.offer import DesiredPull, PullSettings, context_of
 from gitops_bg.forge.plan import Kind, Plan, Step, plan, renderer
-from gitops_bg.forge.port import Forge, Pull, PullState
+from gitops_bg.forge.port import (
+    Forge,
+    HeadMoved,
+    MergeRefused,
+    Nonsense,
+    NoRight,
+    NotAccepted,
+    Pull,
+    PullState,
+    RateLimited,
+)
+from gitops_bg.forge.port import NotFound as NotThere
 from gitops_bg.forge.views import NOTHING, views
 
 P = ParamSpec("P")

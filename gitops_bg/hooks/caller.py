@@ -17,13 +17,12 @@ from types import MappingProxyType
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.hooks.senders import Senders
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
-from gitops_bg.outbound.posting import Poster, PostFailed
-from gitops_bg.outbound.quoting import media_type, quoted, words_in_text
-from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.outbound.http import Poster, PostFailed
+from gitops_bg.outbound.quoting import NoSuchKey, ReadSecret, Secrets, media_type, quoted, words_in_text
 from gitops_bg.outbound.turns import Places
 
 LOGGER = logging.getLogger(__name__)

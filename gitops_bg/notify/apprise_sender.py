@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.subject import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
-from gitops_bg.outbound.connecting import permitted_connections
+from gitops_bg.outbound.connections import permitted_connections
 
 if TYPE_CHECKING:
     from apprise import Apprise, AppriseAsset, NotifyBase

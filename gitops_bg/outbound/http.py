@@ -1,12 +1,18 @@
 """The one way to call backends over HTTP: bounded in time and size, verified, safe from redirects.
 
 Translates all errors of httpx into `MeasuringFailed`; knows no provider.
+
+The errors of a backend that is called over HTTP.
+
+Posts over HTTP without a waiting thread: one client for each destination, connections kept. Knows no hook.
+
+It has no deadline of its own: the caller has one for the whole post, because httpx would time each read separately.
 """
 
 import re
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,9 +22,30 @@ import httpx
 
 from gitops_bg.core.text.foreign_json import NotJson, read_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.guarded import guarded
-from gitops_bg.outbound.quoting import media_type, status_line, words_in_json
+from gitops_bg.outbound.connections import guarded
+from gitops_bg.outbound.quoting import media_type, quoted, status_line, words_in_json
+
+
+class MeasuringFailed(Exception):
+    """The backend could not be reached, or its response is invalid: an error, neither good nor bad."""
+
+    def __init__(self, sentence: str, words: str = "") -> None:
+        """``words`` are the backend's own, whole: `told` hides secrets in them before it cuts them."""
+        super().__init__(sentence)
+        self.words = words
+
+    def __str__(self) -> str:
+        return self.told(str)
+
+    def told(self, clean: Callable[[str], str]) -> str:
+        """Return the error as it is shown, after ``clean`` has hidden the secrets in it."""
+        sentence, words = clean(str(self.args[0])), quoted(self.words, clean)
+        return f"{sentence}: {words}" if words else sentence
+
+
+class NoAnswer(Exception):
+    """A REST API could not be reached, or its response was incomplete. Whether a write succeeded is unknown."""
+
 
 MAX_BODY = 1024 * 1024
 """The most bytes of a response; a metric is smaller."""
@@ -194,3 +221,48 @@ def tls_context(trust: Trust) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+class PostFailed(Exception):
+    """There was no response; the text says why, and may contain parts of the URL."""
+
+
+class Poster:
+    """Sends posts in one event loop, to where ``rules`` permit. `close` it at the end."""
+
+    def __init__(self, rules: AddressRules = EVERYWHERE) -> None:
+        self._rules = rules
+        self._clients: dict[Trust, httpx.AsyncClient] = {}
+
+    async def post(
+        self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, most: int
+    ) -> Answer:
+        """The response, with at most ``most`` bytes of its body. Raises PostFailed."""
+        try:
+            refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
+            if refused:
+                raise PostFailed(refused)
+            sent = self._client(trust).stream("POST", url, content=content, headers=headers)
+            async with sent as response:
+                body = b""
+                async for chunk in response.aiter_raw():
+                    body += chunk
+                    if len(body) >= most:
+                        break
+                said = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(url, response.status_code, body[:most], said)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise PostFailed(f"{type(error).__name__}: {reason_of(error)}") from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    def _client(self, trust: Trust) -> httpx.AsyncClient:
+        if trust not in self._clients:
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+            client = httpx.AsyncClient(verify=tls_context(trust), timeout=httpx.Timeout(None), limits=limits)
+            self._clients[trust] = guarded(client, self._rules)
+        return self._clients[trust]

@@ -37,29 +37,25 @@ from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
-from gitops_bg.repo.ledger.history import Committed, LedgerHistory
-from gitops_bg.repo.ledger.ledger import Ledger, Published
+from gitops_bg.repo.ledger.ledger import Committed, Ledger, LedgerHistory, Published
 from gitops_bg.repo.ledger.ledger_entries import Position
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch
 from gitops_bg.repo.ledger.own_commits import OwnCommits
-from gitops_bg.repo.ledger.policy_file import PolicyChange
-from gitops_bg.repo.ledger.policy_log import PolicyLog
+from gitops_bg.repo.ledger.policy_log import PolicyChange, PolicyLog
 from gitops_bg.repo.ledger.state_branch import StateBranch
-from gitops_bg.repo.read.authors import Changes
 from gitops_bg.repo.read.beside import Beside
-from gitops_bg.repo.read.commits import Around, CommitReader
-from gitops_bg.repo.read.concerned import ConcernedBranches
+from gitops_bg.repo.read.changes import WalkedMain
+from gitops_bg.repo.read.commits import Around, Changes, CommitReader
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.births import oldest
 from gitops_bg.repo.read.index.groups import groups_at
-from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.journal import Enough, MainJournal, Said, changes_of
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.primaries import Primaries
-from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
+from gitops_bg.repo.read.promotion_branches import ConcernedBranches, Promotion, PromotionBranches
 from gitops_bg.repo.read.provenance import Details, Sources
 from gitops_bg.repo.read.removals import Removals
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
@@ -68,12 +64,10 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
 from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
 from gitops_bg.repo.verification.signatures import Keys, Signature, Signatures
-from gitops_bg.repo.write.commits import Committer
+from gitops_bg.repo.write.commits import Committer, OwnKey
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
-from gitops_bg.repo.write.group_branches import GroupBranches, OfferedFolder
-from gitops_bg.repo.write.own_signature import OwnKey
 from gitops_bg.repo.write.promotion import PrimaryChanges, PrimaryOutcome, Promotions
-from gitops_bg.repo.write.shared_branches import SharedBranches, Who
+from gitops_bg.repo.write.shared_branches import GroupBranches, OfferedFolder, SharedBranches, Who
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.groups.layout import group_folder

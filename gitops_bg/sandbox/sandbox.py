@@ -15,10 +15,9 @@ from gitops_bg.sandbox.controllers.endpoints import Endpoints
 from gitops_bg.sandbox.controllers.garbage import Garbage
 from gitops_bg.sandbox.controllers.gateways import Gateways
 from gitops_bg.sandbox.controllers.jobs import Jobs
-from gitops_bg.sandbox.controllers.kubelet import Kubelet
+from gitops_bg.sandbox.controllers.kubelet import Kubelet, node_manifest
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.replicasets import ReplicaSets
-from gitops_bg.sandbox.controllers.scheduling import node_manifest
 from gitops_bg.sandbox.faults import Faults
 from gitops_bg.sandbox.http.errors import ApiError
 from gitops_bg.sandbox.http.requests import Requests
@@ -29,9 +28,7 @@ from gitops_bg.sandbox.objects.kinds import NAMESPACES, NODES, Kinds, ResourceKe
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, to_json
 from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.traffic.gateway import GatewayProxy
-from gitops_bg.sandbox.traffic.pods import PodServers
-from gitops_bg.sandbox.traffic.proxy import ServiceProxy
-from gitops_bg.sandbox.traffic.routes import LateRoutes
+from gitops_bg.sandbox.traffic.proxy import LateRoutes, PodServers, ServiceProxy
 from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _OWN = Options(manager="sandbox")

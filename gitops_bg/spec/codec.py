@@ -3,6 +3,8 @@
 Keys are camelCase, times RFC 3339 in UTC, and defaults are left out, which keeps statuses small. Unknown keys are
 ignored, so that an agent can read the record of a newer one. The functions for a type are created once, from its
 annotations, because a cold start reads one record for each app (DESIGN §8).
+
+JSON Schemas of what `codec.to_json` makes of the core's dataclasses, by their annotations. Knows no type by name.
 """
 
 import dataclasses
@@ -13,6 +15,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from itertools import repeat
+from types import NoneType
 from typing import Any, TypeVar
 
 from pydantic.alias_generators import to_camel
@@ -20,7 +23,7 @@ from pydantic.alias_generators import to_camel
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.stored import NOT_STORED
-from gitops_bg.core.text.moments import read_moment
+from gitops_bg.core.text.foreign_text import read_moment
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import kind_of
 
@@ -288,3 +291,67 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 def is_union(kind: Any) -> bool:
     """Whether an annotation is a union."""
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
+
+
+Schema = dict[str, Any]
+
+_SCALARS: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    NoneType: {"type": "null"},
+    datetime: {"type": "string", "format": "date-time"},
+}
+
+
+def encoded_schema(kind: Any) -> Schema:
+    """The schema of `to_json` of a dataclass: no further keys; those with a default are left out where they have it.
+
+    >>> from gitops_bg.core.model.version import AppKey
+    >>> encoded_schema(AppKey)["required"], encoded_schema(AppKey)["additionalProperties"]
+    (['namespace', 'name'], False)
+    """
+    return _schema(kind, ())
+
+
+def _schema(kind: Any, within: tuple[Any, ...]) -> Schema:
+    """``within`` are the dataclasses around it: one that contains itself is not told twice."""
+    if dataclasses.is_dataclass(kind):
+        return {"type": "object"} if kind in within else _object(kind, (*within, kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {"enum": [each.value for each in kind]}
+    if is_union(kind):
+        return _union(typing.get_args(kind), within)
+    if typing.get_origin(kind) is tuple:
+        return _tuple(typing.get_args(kind), within)
+    return _SCALARS[kind]
+
+
+def _object(kind: Any, within: tuple[Any, ...]) -> Schema:
+    properties: Schema = {}
+    required: list[str] = []
+    for each in fields_of(kind):
+        properties[each.key] = _schema(each.kind, within)
+        required += [each.key] if each.default is MISSING else []
+    return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
+
+
+def _union(members: tuple[Any, ...], within: tuple[Any, ...]) -> Schema:
+    several = sum(map(dataclasses.is_dataclass, members)) > 1
+    return {"anyOf": [_tagged(each, within) if several else _schema(each, within) for each in members]}
+
+
+def _tagged(kind: Any, within: tuple[Any, ...]) -> Schema:
+    found = _schema(kind, within)
+    if not dataclasses.is_dataclass(kind) or "properties" not in found:
+        return found
+    name = {TAG: {"const": typing.cast(Any, kind).__name__}}
+    return {**found, "properties": name | found["properties"], "required": [TAG, *found["required"]]}
+
+
+def _tuple(members: tuple[Any, ...], within: tuple[Any, ...]) -> Schema:
+    if members[-1] is ...:
+        return {"type": "array", "items": _schema(members[0], within)}
+    each = [_schema(member, within) for member in members]
+    return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}

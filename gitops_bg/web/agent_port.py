@@ -1,6 +1,11 @@
-"""The web's view of the agent: a few questions and one request. The web must use nothing else of it."""
+"""The web's view of the agent: a few questions and one request. The web must use nothing else of it.
 
-from typing import Protocol
+The shapes of what the agent answers over HTTP, as docs/reference/api.md shows them. Nothing runs here.
+"""
+
+from typing import NotRequired, Protocol
+
+from typing_extensions import TypedDict
 
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.observability.metrics import Metrics
@@ -48,3 +53,51 @@ class AgentView(Protocol):
     def look_at_forge(self, reason: str) -> None:
         """Look at the forge now. Its requests are counted and limited, so do not ask often."""
         ...
+
+
+class HealthAnswer(TypedDict):
+    """Of /healthz."""
+
+    ok: bool
+    reasons: list[str]
+
+
+class ReadyAnswer(HealthAnswer):
+    """Of /readyz."""
+
+    unmanaged: list[str]
+    """Namespaces in which the agent can do nothing at present, and why. It manages the others."""
+
+
+class MessageAnswer(TypedDict):
+    """Of the webhook, and of what was not done."""
+
+    message: str
+    reason: NotRequired[str]
+
+
+class VersionRow(TypedDict):
+    """One version of a group."""
+
+    version: str
+    stage: str
+    updatedWhen: str
+
+
+class Where(TypedDict):
+    """Where a change of a group is."""
+
+    commit: str
+    branch: NotRequired[str]
+    """The branch to merge, where main takes no commit from the agent."""
+    pullRequest: NotRequired[str]
+
+
+class AskedAnswer(Where):
+    """Of a promotion or a rollback of a group."""
+
+    versions: list[VersionRow]
+
+
+class DeletedAnswer(Where, VersionRow):
+    """Of the deletion of a version of a group."""

@@ -7,7 +7,7 @@ from starlette.routing import BaseRoute
 
 from gitops_bg.web import groups, health, metrics, receiver
 from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.deliveries import Later
+from gitops_bg.web.receiver import Later
 
 
 def application(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> Starlette:

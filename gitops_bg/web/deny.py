@@ -12,8 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from gitops_bg.agent.runtime.signals import Stopped, stopping_on_signals
-from gitops_bg.web.address import parse_address
-from gitops_bg.web.server import WebServer
+from gitops_bg.web.server import WebServer, parse_address
 
 
 async def deny(scope: Scope, receive: Receive, send: Send) -> None:

@@ -19,8 +19,7 @@ from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldCha
 from gitops_bg.core.groups.model import GroupVersion, PromotionRejected, Rejection
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.app.fields import LARGEST
-from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where
+from gitops_bg.web.agent_port import AgentView, AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where
 
 _GROUP = "/api/v1/groups/{namespace}/{group}"
 _CODES = {Rejection.NO_SUCH_VERSION: 404, Rejection.WRONG_SIZE: 400}

@@ -7,8 +7,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from gitops_bg.agent.observability.secrets import masked
-from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.answers import HealthAnswer, ReadyAnswer
+from gitops_bg.web.agent_port import AgentView, HealthAnswer, ReadyAnswer
 
 
 def routes(view: AgentView) -> list[Route]:

@@ -3,23 +3,139 @@
 Signed by one secret in the way of GitHub, GitLab, Gitea, or any sender with
 ``X-Signature-256: sha256=<hex HMAC-SHA256 of the body>`` and, if it likes, an ``X-Delivery-Id``. Answers:
 202 woken, 200 known delivery, 401 not signed or wrongly, 403 no secret configured, 408 too slow, 413 over 1 MB.
+
+The signature schemes of webhooks, which decide who may wake the agent. Payloads are not parsed here.
+
+The first scheme in this table that a request has decides; a further header never makes up for a wrong one.
+
+Reduces webhook calls: repeated deliveries are recognised, and what a storm of calls asks for is done now and then.
+
+Not thread-safe: both classes belong to the event loop of the web server.
 """
 
 import asyncio
+import hashlib
 import hmac
 import logging
 import math
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gitops_bg.agent.observability.logs import fields
-from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.answers import MessageAnswer
-from gitops_bg.web.deliveries import Coalescer, Deliveries, Later
-from gitops_bg.web.signatures import SCHEMES, Scheme, body_mac, is_genuine, scheme_of
+from gitops_bg.web.agent_port import AgentView, MessageAnswer
+
+_PREFIX = b"sha256="
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One scheme: the header of the signature, the header with the id of the delivery, and the check."""
+
+    sender: str
+    signature_header: str
+    delivery_header: str
+    check: Callable[[bytes, bytes, bytes], bool]
+    """Checks the header's value, given the secret and the hex HMAC-SHA256 of the body; constant time."""
+
+
+def body_mac(secret: bytes) -> "hmac.HMAC":
+    """An HMAC-SHA256 that is fed the body in pieces, so that the body is not kept."""
+    return hmac.new(secret, digestmod=hashlib.sha256)
+
+
+def _prefixed(value: bytes, _secret: bytes, mac: bytes) -> bool:
+    return hmac.compare_digest(value, _PREFIX + mac)
+
+
+def _bare(value: bytes, _secret: bytes, mac: bytes) -> bool:
+    return hmac.compare_digest(value, mac)
+
+
+def _token(value: bytes, secret: bytes, _mac: bytes) -> bool:
+    """Compare hashes: comparing the values would reveal the length of the secret."""
+    return hmac.compare_digest(hashlib.sha256(value).digest(), hashlib.sha256(secret).digest())
+
+
+SCHEMES = (
+    Scheme("gitea", "x-gitea-signature", "x-gitea-delivery", _bare),
+    Scheme("github", "x-hub-signature-256", "x-github-delivery", _prefixed),
+    Scheme("gitlab", "x-gitlab-token", "idempotency-key", _token),
+    Scheme("generic", "x-signature-256", "x-delivery-id", _prefixed),
+)
+"""GitLab sends the secret itself, the others ``sha256=<hex>`` or (Gitea) ``<hex>`` of HMAC-SHA256 over the raw body.
+
+Gitea also signs in GitHub's way: it comes first, so that logs name it rightly. GitLab's Idempotency-Key stays the same
+when a delivery is retried. The delivery id of a generic sender is optional.
+"""
+
+
+def scheme_of(headers: Mapping[str, str]) -> Scheme | None:
+    """The scheme of a request, or None where it is not signed."""
+    return next((scheme for scheme in SCHEMES if scheme.signature_header in headers), None)
+
+
+def is_genuine(scheme: Scheme, headers: Mapping[str, str], secret: bytes, mac: bytes) -> bool:
+    """Whether the request was signed with ``secret``; ``mac`` is the hex HMAC-SHA256 of its body."""
+    return bool(secret) and scheme.check(headers[scheme.signature_header].encode("latin-1"), secret, mac)
+
+
+Later = Callable[[float, Callable[[], None]], object]
+"""Calls a function after some seconds, as ``asyncio``'s ``call_later``."""
+
+
+class Deliveries:
+    """The ids of the last ``size`` deliveries. Only genuine ones may be added, or anybody could block others."""
+
+    def __init__(self, size: int = 1024) -> None:
+        self._size = size
+        self._seen: OrderedDict[bytes, None] = OrderedDict()
+
+    def is_new(self, sender: str, delivery: str) -> bool:
+        """Note a delivery; return whether it is new. One without an id is always new."""
+        if not delivery:
+            return True
+        key = hashlib.sha256(f"{sender}\n{delivery}".encode()).digest()
+        if key in self._seen:
+            return False
+        self._seen[key] = None
+        if len(self._seen) > self._size:
+            self._seen.popitem(last=False)
+        return True
+
+
+class Coalescer:
+    """Acts at once, then at most once per ``quiet_seconds``: a call in the quiet time acts at its end, none is lost.
+
+    So a push during a look of the agent is looked at as well. ``act`` gets the latest reason.
+    """
+
+    def __init__(self, act: Callable[[str], None], later: Later, quiet_seconds: float) -> None:
+        self._act = act
+        self._later = later
+        self._seconds = quiet_seconds
+        self._quiet = False
+        self._waiting = ""
+
+    def call(self, reason: str) -> None:
+        """Act now, or at the end of the quiet time."""
+        if self._quiet:
+            self._waiting = reason
+            return
+        self._quiet = True
+        self._later(self._seconds, self._quiet_is_over)
+        self._act(reason)
+
+    def _quiet_is_over(self) -> None:
+        self._quiet = False
+        if self._waiting:
+            reason, self._waiting = self._waiting, ""
+            self.call(reason)
+
 
 LARGEST_BODY_BYTES = 1_000_000
 _DISCARDED_BYTES = 16_000_000  # Bytes read beyond the limit: a sender that is still writing would not see the response.

@@ -1,22 +1,149 @@
 """Runs the web application in a thread of its own, with a reliable start and stop. Knows no paths.
 
 It never blocks the agent: the thread is a daemon, and open connections do not delay the stop.
+
+The address to listen on: ``HOST:PORT`` from a flag, and the bound socket or an error with a remedy.
+
+Limits on connections: how long one may wait, and how many there may be, so that open ones block no others.
+
+uvicorn keeps a connection without requests for ever, and answers 503 to everybody once there are many: 256 idle ones
+made the kubelet's probe fail, and so ended a healthy agent. Here each connection has a deadline, and above the limit
+the one that has waited longest is closed.
 """
 
 import asyncio
+import errno
 import logging
+import os
 import socket
 import threading
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gitops_bg.agent.observability.logs import fields
-from gitops_bg.web.address import format_address, listen
-from gitops_bg.web.connections import Connection
+from gitops_bg.core.errors import InvalidInput, Refused
+from gitops_bg.core.model.desired import Problem
+
+
+class CannotListen(Refused):
+    """The process cannot listen on the address: it is in use, not ours, or not allowed."""
+
+    reason = "CannotListen"
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Parse ``127.0.0.1:8080``, ``:8080`` (all addresses) or ``[::1]:8080``; port 0 means any free one.
+
+    Raises ``InvalidInput`` with a valid example.
+
+    >>> parse_address("[::1]:8080")
+    ('::1', 8080)
+    """
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    plausible = colon and port.isascii() and port.isdigit() and int(port) <= 65535
+    if not plausible or (":" in host and not bracketed):
+        problem = Problem("--http", f"{text!r} is not an address", remedy="write HOST:PORT, as in 127.0.0.1:8080")
+        raise InvalidInput(problem)
+    return (host[1:-1] if bracketed else host), int(port)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; an empty host means every address. Raises ``CannotListen``."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {format_address(host, port)}: {_why(error)}") from error
+    # Connections inherit the option. For a foreign socket, asyncio does not know the protocol and sets nothing, and
+    # Nagle's algorithm then delays every response on a kept connection by 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def format_address(host: str, port: int) -> str:
+    """``HOST:PORT``, with an IPv6 host in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _why(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return "another process has this port; stop it, or choose another with --http"
+        case errno.EACCES:
+            return "ports below 1024 need more rights; choose another with --http"
+        case errno.EADDRNOTAVAIL:
+            return "this machine has no such address; choose another with --http"
+        case number:
+            return os.strerror(number) if number and number > 0 else str(error)
+
+
+MOST = 256
+"""The most connections; each is a file descriptor, of which a process may have 1,024 and needs some for its work."""
+SECONDS_TO_ASK = 5.0
+"""Seconds from the start of a connection, or from a response, to the end of the next request's headers."""
+SECONDS_TO_ANSWER = 30.0
+"""Seconds from there to the end of the response, including the body and a slow reader."""
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, with deadlines, and with a limit that keeps room for new ones."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._answering: object = None
+        self.waiting_since = self.loop.time()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection; above the limit, close the one that has waited longest."""
+        super().connection_made(transport)
+        self._wait(SECONDS_TO_ASK)
+        if len(self.connections) > MOST:
+            others = (each for each in self.connections if isinstance(each, Connection) and each is not self)
+            oldest = min(others, key=lambda each: (each.asks, each.waiting_since), default=None)
+            if oldest is not None:
+                oldest.cut_off()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the closed connection."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Process input; once a request's headers are complete, its response has a deadline."""
+        super().handle_events()
+        if self.asks and self._answering is not self.cycle:
+            self._answering = self.cycle
+            self._wait(SECONDS_TO_ANSWER)
+
+    def on_response_complete(self) -> None:
+        """Give the next request a deadline, after a response was sent."""
+        self._wait(SECONDS_TO_ASK)
+        super().on_response_complete()
+
+    @property
+    def asks(self) -> bool:
+        """Whether a request has arrived that has no complete response yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def cut_off(self) -> None:
+        """Close the connection at once, whatever is under way."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _wait(self, seconds: float) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self.waiting_since = self.loop.time()
+        self._deadline = self.loop.call_later(seconds, self.cut_off)
+
 
 SECURITY_HEADERS = [
     ("X-Content-Type-Options", "nosniff"),

@@ -18,7 +18,7 @@ from gitops_bg.core.model.spec import PromoteVia, Suspension
 from gitops_bg.core.model.statements import Cause, Hold, Override
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
-from gitops_bg.forge.heard import Asks
+from gitops_bg.forge.asking import Asks
 from gitops_bg.forge.offer import Content, DesiredPull
 from gitops_bg.forge.port import CheckState
 from gitops_bg.forge.wanted import status_of

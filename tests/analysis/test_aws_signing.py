@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.analysis.providers.aws_signing import Credentials, Scope, signed
+from gitops_bg.analysis.providers.cloudwatch import Credentials, Scope, signed
 
 CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 SCOPE = Scope("us-east-1", "service", datetime(2015, 8, 30, 12, 36, tzinfo=UTC))

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.analysis.registry import OURS, Registry
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import MeasuringFailed
 from gitops_bg.spec.analysis.providers import BLOCKS
 from tests.integration.analysis.measured import measured
 

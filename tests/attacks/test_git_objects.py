@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from gitops_bg.repo.git import tidying
+from gitops_bg.repo.git import directory
 from tests.attacks.conftest import Siege, memory_stays, out_of_the_work_tree
 from tests.support.git.bombs import loose
 from tests.support.waiting import eventually
@@ -122,7 +122,7 @@ def test_branch_of_another_cluster_or_of_nobody_is_not_fetched(siege: Siege) -> 
 
 def test_mirror_of_busy_authors_stays_small(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found: it was packed once a week, and every push leaves a pack or two."""
-    monkeypatch.setattr(tidying, "MOST_PACKS", 12)
+    monkeypatch.setattr(directory, "MOST_PACKS", 12)
     agent = siege.world.agent
     assert agent is not None
     for _ in range(6):

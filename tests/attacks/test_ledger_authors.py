@@ -13,7 +13,7 @@ import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.ledger import state_readme
+from gitops_bg.repo.ledger import state_branch
 from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
 from gitops_bg.repo.ledger.ledger_file import (
     Document,
@@ -83,7 +83,7 @@ def _use(document: Document) -> None:
     now, entries = document.taking(fresh)
     assert parse(render(now)).position == now.position
     assert document.memory is not None
-    state_readme.render({app: state_readme.row_of(document)}, "test").decode()
+    state_branch.render({app: state_branch.row_of(document)}, "test").decode()
     ledger_message(
         [of_entry(app, entry) for entry in (*entries, *(told.entry for told in document.history))], "test"
     ).encode()

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.ledger.ledger_file import SubjectState
+from gitops_bg.repo.ledger.own_commits import LedgerNotChecked
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import API, WEB, opened, remote
 from tests.integration.repo.ledger.test_ledger import STATE, batch, entry, sequences

@@ -14,10 +14,9 @@ from threading import Event
 import httpx
 import pytest
 
-from gitops_bg.web import connections
+from gitops_bg.web import server as web_server
 from gitops_bg.web.app import application, application_of_probes
-from gitops_bg.web.connections import MOST
-from gitops_bg.web.server import WebServer
+from gitops_bg.web.server import MOST, WebServer
 from tests.attacks.conftest import Siege
 from tests.integration.web.conftest import FakeAgent
 
@@ -48,14 +47,14 @@ def test_many_connections_that_wait_do_not_hold_up_a_probe(said: bytes, server: 
 
 
 def test_connection_that_never_asks_is_closed(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SECONDS_TO_ASK", 0.2)
+    monkeypatch.setattr(web_server, "SECONDS_TO_ASK", 0.2)
     for said in (b"", SOME):
         with _connection(server, said) as silent:
             assert _ends(silent)
 
 
 def test_request_that_comes_byte_by_byte_has_one_deadline(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SECONDS_TO_ASK", 0.5)
+    monkeypatch.setattr(web_server, "SECONDS_TO_ASK", 0.5)
     begun = time.monotonic()
     with _connection(server, SOME) as slow:
         while time.monotonic() - begun < 20 and _takes(slow, b"a"):
@@ -66,7 +65,7 @@ def test_request_that_comes_byte_by_byte_has_one_deadline(server: WebServer, mon
 def test_second_request_of_a_connection_has_a_deadline_too(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with _connection(server, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") as kept:
         assert _answer(kept).startswith(b"HTTP/1.1 200")
-        monkeypatch.setattr(connections, "SECONDS_TO_ASK", 0.2)
+        monkeypatch.setattr(web_server, "SECONDS_TO_ASK", 0.2)
         kept.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert _answer(kept).startswith(b"HTTP/1.1 200")
         kept.sendall(SOME)

@@ -20,8 +20,7 @@ from gitops_bg.cluster.api.connection import Answer, Call, Connection
 from gitops_bg.cluster.execution import intents
 from gitops_bg.core.model import digest
 from gitops_bg.repo.git import commit_objects, mirror, remote
-from gitops_bg.repo.read import beside
-from gitops_bg.repo.read.index import walked_main
+from gitops_bg.repo.read import beside, changes
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
@@ -36,7 +35,7 @@ _LONG_REMEMBERED = (
     (mirror, "_REMEMBERED"),
     (remote, "_REMEMBERED"),
     (beside, "_REMEMBERED"),
-    (walked_main, "_MOST_STEPS"),
+    (changes, "_MOST_STEPS"),
     (commit_objects, "_REMEMBERED_BYTES"),
     (intents, "_MOST"),
     (reader, "_OFFERS"),

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from gitops_bg.forge.budget import CREATING_PER_HOUR, PER_MINUTE
+from gitops_bg.forge.failures import CREATING_PER_HOUR, PER_MINUTE
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from tests.bench.rows import Row
 from tests.forge.fake import Scene

@@ -9,7 +9,7 @@ from gitops_bg.cli.views.check_forges import annotations, code_quality, sarif
 from gitops_bg.cli.views.check_report import Report, ReportJson, report_json
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.finding import NO_EFFECT, PROBLEM, Finding
+from gitops_bg.spec.lint.app_folder import NO_EFFECT, PROBLEM, Finding
 from gitops_bg.spec.lint.rules import FOLDER_RULES
 from tests.support.sarif import check_sarif, told
 

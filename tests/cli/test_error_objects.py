@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from gitops_bg.cli import exit_codes, main
 from gitops_bg.cli.options.options import Format
-from gitops_bg.cli.options.wanted_format import wants_programs
+from gitops_bg.cli.options.quick_values import wants_programs
 from tests.documentation.commands.shown import demand_as_shown
 
 KEYS = {"reason", "message", "exitCode", "problems"}

@@ -8,8 +8,8 @@ import pytest
 
 from gitops_bg.cli.commands.inspect.history import Row, with_policies
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.repo.ledger.history import Committed
-from gitops_bg.repo.ledger.policy_file import PolicyChange
+from gitops_bg.repo.ledger.ledger import Committed
+from gitops_bg.repo.ledger.policy_log import PolicyChange
 from tests.integration.repo.conftest import NOON
 
 

@@ -11,8 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typer.testing import CliRunner
 
-from gitops_bg.cli.options.durations import positive_seconds
-from gitops_bg.cli.options.quick_values import QuickOption, quick
+from gitops_bg.cli.options.quick_values import QuickOption, positive_seconds, quick
 
 
 class Way(StrEnum):

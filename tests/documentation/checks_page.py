@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitops_bg.spec.lint.finding import Rule, Severity
+from gitops_bg.spec.lint.app_folder import Rule, Severity
 from gitops_bg.spec.lint.rules import RULES
 from tests.spec.lint.test_rules import NEVER_LIVE, ROWS, WITHOUT_PORTS
 

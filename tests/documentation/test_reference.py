@@ -12,8 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 from starlette.routing import Route
 
-from gitops_bg.web.agent_port import AgentView
-from gitops_bg.web.answers import AskedAnswer, HealthAnswer, MessageAnswer, ReadyAnswer, VersionRow
+from gitops_bg.web.agent_port import AgentView, AskedAnswer, HealthAnswer, MessageAnswer, ReadyAnswer, VersionRow
 from gitops_bg.web.app import application
 from tests.documentation import checks_page, events_page, metrics_page, status_page, verbs_page
 

@@ -8,10 +8,9 @@ from itertools import pairwise
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.errors import ForgeDown, NoRight
-from gitops_bg.forge.heard import NO_ASKS, Asks, Heard
+from gitops_bg.forge.asking import NO_ASKS, Asks, Heard
 from gitops_bg.forge.offer import DesiredPull
-from gitops_bg.forge.port import PullState, Review, User, Verdict
+from gitops_bg.forge.port import ForgeDown, NoRight, PullState, Review, User, Verdict
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import BOT, NOW, offer
 

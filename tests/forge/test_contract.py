@@ -8,16 +8,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
-from gitops_bg.forge.errors import (
+from gitops_bg.forge.port import (
+    CheckState,
+    CheckStatus,
     ForgeDown,
     HeadMoved,
     MergeRefused,
     NoRight,
     NotAccepted,
     NotFound,
+    PullState,
     TokenRefused,
+    Verdict,
 )
-from gitops_bg.forge.port import CheckState, CheckStatus, PullState, Verdict
 from tests.support.forges.worlds import BRANCH, PREFIX, PRIMARY, World, draft
 from tests.support.waiting import eventually
 

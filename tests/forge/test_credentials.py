@@ -13,10 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.connect import ForgeSettings, connect
-from gitops_bg.forge.credentials import AppSettings, CredentialUnusable, TokenFile
+from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeSettings, TokenFile, connect
 from gitops_bg.forge.detect import NoForge
-from gitops_bg.forge.errors import TokenRefused
+from gitops_bg.forge.port import TokenRefused
 from tests.support.servers.backend import Asked, Backend, Reply, serving
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)

@@ -16,14 +16,12 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.errors import ForgeDown
-from gitops_bg.forge.group_wanted import MOST_ROWS
-from gitops_bg.forge.heard import Asks
+from gitops_bg.forge.asking import Asks
 from gitops_bg.forge.markdown import LONGEST_TITLE
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull, GroupOffer
-from gitops_bg.forge.port import CheckState, Limits, PullState, Review, User, Verdict
-from gitops_bg.forge.wanted import wanted
+from gitops_bg.forge.port import CheckState, ForgeDown, Limits, PullState, Review, User, Verdict
+from gitops_bg.forge.wanted import MOST_ROWS, wanted
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import AVAILABLE, LIMITS, NO_SETTINGS, NOW, offer
 

@@ -20,8 +20,7 @@ from gitops_bg.forge.adapters.github import GitHub
 from gitops_bg.forge.adapters.gitlab import GitLab
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.errors import Nonsense
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Pull, PullState, User
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Nonsense, Pull, PullState, User
 from gitops_bg.outbound.http import Answer
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from gitops_bg.core.errors import Transient
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.connect import ForgeSettings, connect
-from gitops_bg.forge.errors import ForgeDown, Nonsense, RateLimited
+from gitops_bg.forge.port import ForgeDown, Nonsense, RateLimited
 from tests.support.forges.gate import Gate
 from tests.support.forges.worlds import PREFIX, draft
 from tests.support.servers.backend import Reply, serving

@@ -10,10 +10,19 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import Content, DesiredPull, Offer, PullSettings
-from gitops_bg.forge.port import CheckState, PullState
+from gitops_bg.forge.port import (
+    CheckState,
+    ForgeDown,
+    MergeRefused,
+    NoRight,
+    NotAccepted,
+    NotFound,
+    PullState,
+    RateLimited,
+    TokenRefused,
+)
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, side, template
 

@@ -16,20 +16,20 @@ from gitops_bg.cluster.lint import lint
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
+from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.core.text.images import parts_of
-from gitops_bg.core.text.printable import printable
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
-from gitops_bg.repo.ledger import ledger_file, policy_file
-from gitops_bg.repo.read.markers import markers_in
+from gitops_bg.repo.ledger import ledger_file, policy_log
+from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.spec.analysis.expressions import BadExpression, check
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.durations import seconds_of
+from gitops_bg.spec.app.fields import seconds_of
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.convert import convert
-from gitops_bg.spec.manifests.quantities import amount
+from gitops_bg.spec.manifests.image import amount
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies.cron import read_cron
 from gitops_bg.spec.rendering.rendered import rendered
@@ -110,7 +110,7 @@ TARGETS: dict[str, Target] = {
     "endpoint-slice": Target(_object(slice_state), NotJson),
     "live-app": Target(_object(app_state), NotJson),
     "ledger": Target(ledger_file.parse, ValueError),
-    "policy-log": Target(policy_file.parse, ValueError),
+    "policy-log": Target(policy_log.parse, ValueError),
     "commit": Target(output.commit_in),
     "message": Target(lambda data: markers_in(_text(data))),
     "tree": Target(_tree, ValueError),

@@ -15,7 +15,7 @@ from gitops_bg.core.checks.milestones import RolloutStage
 from gitops_bg.core.errors import PASSING, GitopsBgError
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import SwitchKind
-from gitops_bg.forge.errors import HeadMoved
+from gitops_bg.forge.port import HeadMoved
 from gitops_bg.repo.git.errors import RemoteMoved
 from tests.documentation.citations import anchor
 from tests.monitoring.queries import (

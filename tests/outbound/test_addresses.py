@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.outbound.addresses import ORDINARY, AddressRules, networks
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Answer, Request, Trust, ask
-from gitops_bg.outbound.posting import Poster, PostFailed
+from gitops_bg.outbound.http import Answer, MeasuringFailed, Poster, PostFailed, Request, Trust, ask
 from tests.support.servers.backend import Backend, serving
 
 REFUSED = {

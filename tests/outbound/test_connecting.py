@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.outbound.addresses import EVERYWHERE, ORDINARY
-from gitops_bg.outbound.connecting import NotPermitted, permitted_connections
+from gitops_bg.outbound.connections import NotPermitted, permitted_connections
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.outbound.limits import rate_of
+from gitops_bg.outbound.rest import rate_of
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)
 EPOCH = int(NOW.timestamp())

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Trust
-from gitops_bg.outbound.posting import Poster, PostFailed
+from gitops_bg.outbound.http import MeasuringFailed, Poster, PostFailed, Trust
 from gitops_bg.outbound.quoting import LONGEST, quoted, status_line, words_in_json, words_in_text, words_of
 from tests.support.servers.banner import speaking
 

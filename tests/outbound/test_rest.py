@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gitops_bg.outbound.errors import NoAnswer
-from gitops_bg.outbound.http import Answer
+from gitops_bg.outbound.http import Answer, NoAnswer
 from gitops_bg.outbound.rest import Remembered, RestClient, RestSettings
 from tests.support.servers.backend import HANG, TRICKLE, Asked, Backend, Reply, serving
 

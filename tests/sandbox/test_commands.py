@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gitops_bg.sandbox.controllers.commands import Ending, ending_of
+from gitops_bg.sandbox.controllers.behaviours import Ending, ending_of
 
 
 @pytest.mark.parametrize(

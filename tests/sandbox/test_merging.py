@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.sandbox.controllers.label_index import LabelIndex, SelectorIndex
+from gitops_bg.sandbox.controllers.loop import LabelIndex, SelectorIndex
 from gitops_bg.sandbox.http.errors import ApiError
 from gitops_bg.sandbox.http.tables import lookup
 from gitops_bg.sandbox.objects import fields, selectors
-from gitops_bg.sandbox.objects.shapes import BUILTIN_ROOT
+from gitops_bg.sandbox.objects.fields import BUILTIN_ROOT
 from gitops_bg.sandbox.verbs.managers import Manager, apply, track_update
-from gitops_bg.sandbox.verbs.patches import PatchError, json_patch, merge_patch
-from gitops_bg.sandbox.verbs.strategic import strategic_merge
+from gitops_bg.sandbox.verbs.patches import PatchError, json_patch, merge_patch, strategic_merge
 
 Json = dict[str, Any]
 

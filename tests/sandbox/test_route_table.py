@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.sandbox.traffic.gateway import _rewritten, _seconds, is_taken, refers_to, refusal
-from gitops_bg.sandbox.traffic.route_table import Asked, RouteTable, hosts_of
+from gitops_bg.sandbox.traffic.gateway import (
+    Asked,
+    RouteTable,
+    _rewritten,
+    _seconds,
+    hosts_of,
+    is_taken,
+    refers_to,
+    refusal,
+)
 
 Json = dict[str, object]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.sandbox.controllers.scheduling import HOSTNAME, Placement, host_ports, node_manifest, place
+from gitops_bg.sandbox.controllers.kubelet import HOSTNAME, Placement, host_ports, node_manifest, place
 
 ONE, TWO = node_manifest("one"), node_manifest("two")
 CORDONED = {**ONE, "spec": {"unschedulable": True}}

@@ -26,8 +26,7 @@ from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
-from gitops_bg.spec.codec import from_json, to_json
-from gitops_bg.spec.codec_schema import encoded_schema
+from gitops_bg.spec.codec import encoded_schema, from_json, to_json
 
 st.register_type_strategy(datetime, st.datetimes(datetime(1900, 1, 1), datetime(9000, 12, 31), timezones=st.just(UTC)))
 

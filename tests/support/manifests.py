@@ -98,7 +98,7 @@ def custom_resource_definition(kind: str, group: str, version: str = "v1") -> Js
 
 
 def job(namespace: str, name: str = "check", command: tuple[str, ...] = ("true",), **spec: object) -> Json:
-    """A Job of one pod that is tried once; `command` decides how it ends (`gitops_bg.sandbox.controllers.commands`)."""
+    """A Job of one pod that is tried once; `command` decides how it ends (`sandbox.controllers.behaviours`)."""
     container: Json = {"name": "check", "image": "registry.example/check:v1", "command": list(command)}
     pod: Json = {"restartPolicy": "Never", "containers": [container]}
     return {

@@ -26,7 +26,7 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
-from gitops_bg.repo.ledger.places import path_of
+from gitops_bg.repo.ledger.ledger_entries import path_of
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references

@@ -18,7 +18,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.read.index.hidden import Hidden
-from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import File, GroupConfig, load_group
 

@@ -15,9 +15,9 @@ from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, P
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import AskedMerge
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.forge.approvals import Approvals, approvals_of
-from gitops_bg.forge.heard import Heard
+from gitops_bg.forge.asking import Heard
 from gitops_bg.forge.port import Pull, Review, User
+from gitops_bg.forge.views import Approvals, approvals_of
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import PEOPLE_FILE
 from gitops_bg.spec.policies.people import (

@@ -11,7 +11,7 @@ from gitops_bg.agent.runtime.cpu_limit import LONGEST, cpu_limited
 from gitops_bg.core.errors import TookTooLong
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.template_index import Library, load_templates
+from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import alerting_of

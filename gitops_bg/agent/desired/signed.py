@@ -17,7 +17,7 @@ from gitops_bg.core.model.policies.facts import CommitFacts, Policing, SignedBy
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.models import PersonEntry
-from gitops_bg.spec.policies.signers import Trusted, nobody, trusted
+from gitops_bg.spec.policies.people import Trusted, nobody, trusted
 
 _REMEMBERED = 64
 _NO_FILE = f"main has no {SIGNERS_FILE}"

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from gitops_bg.agent.forge.thread import Connect, Connection
 from gitops_bg.agent.settings import ForgeAccess
-from gitops_bg.forge.connect import ForgeSettings, connect
-from gitops_bg.forge.credentials import AppSettings
+from gitops_bg.forge.connect import AppSettings, ForgeSettings, connect
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.spec.app import models
 

@@ -27,7 +27,7 @@ from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
-from gitops_bg.forge.heard import Asks
+from gitops_bg.forge.asking import Asks
 from gitops_bg.forge.offer import Content, DesiredPull, GroupOffer, Offer, Side
 from gitops_bg.spec.manifests.configuration import find
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes

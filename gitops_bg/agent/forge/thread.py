@@ -22,7 +22,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.git.looks import Awaited, awaited
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.forge.heard import Heard
+from gitops_bg.forge.asking import Heard
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
 from gitops_bg.forge.worker import PullRequests, Surroundings

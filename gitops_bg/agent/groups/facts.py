@@ -33,7 +33,7 @@ from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Labels, Others, Peer
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.forge.heard import NO_ASKS, Asks
+from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.notifications.alert_providers import alerts_of
 

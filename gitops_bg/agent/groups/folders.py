@@ -12,7 +12,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
 from gitops_bg.spec.groups.layout import group_folder
 from gitops_bg.spec.groups.load import GroupConfig, load_group

@@ -9,7 +9,7 @@ from gitops_bg.core.groups.observed import GroupBranch
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.heard import NO_ASKS, Asks
+from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import as_merged

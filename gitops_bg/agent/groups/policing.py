@@ -19,7 +19,7 @@ from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.policies.facts import Approval, Policing, VersionFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Source
-from gitops_bg.forge.heard import NO_ASKS, Asks
+from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.repo.repository import Repository
 
 _NOTHING_KNOWN = VersionFacts("")

@@ -12,7 +12,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey, Source
-from gitops_bg.forge.heard import Heard
+from gitops_bg.forge.asking import Heard
 from gitops_bg.repo.read.journal import differs, said_since
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by

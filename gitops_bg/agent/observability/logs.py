@@ -20,7 +20,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 
 ROOT = "gitops_bg"
 """The parent of every logger of ours: ``logging.getLogger(__name__)``."""

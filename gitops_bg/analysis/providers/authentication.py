@@ -5,9 +5,8 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from gitops_bg.analysis.provider import Context
-from gitops_bg.analysis.providers.aws_credentials import of_the_agent
-from gitops_bg.analysis.providers.aws_signing import Scope, signed
 from gitops_bg.analysis.providers.blocks import at
+from gitops_bg.analysis.providers.cloudwatch import Scope, of_the_agent, signed
 from gitops_bg.outbound.http import Request
 from gitops_bg.spec.analysis.providers import Authentication, OAuth2
 

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Trust
+from gitops_bg.outbound.http import MeasuringFailed, Trust
 from gitops_bg.spec.analysis.providers import Header, Http
 from gitops_bg.spec.app.fields import Model
 

@@ -1,21 +1,196 @@
 """Amazon CloudWatch: GetMetricData, in the JSON protocol of the AWS SDKs (service model of CloudWatch, awsJson1_0).
 
 A result without values is no data; a failed result is an error.
+
+The agent's own AWS credentials, from the places that AWS' own libraries use: keys, a pod's role on EKS, EKS Pod
+Identity.
+
+The variables are those of the AWS SDKs reference guide (shared settings: environment, web identity, container).
+
+Signs requests for AWS: Signature Version 4, by its specification. Pure.
+
+botocore would do it, but requires an older python-dateutil than the Kubernetes client.
 """
 
+import hashlib
+import hmac
 import json
+import os
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
-from gitops_bg.analysis.providers.aws_credentials import from_secret, of_the_agent, region
-from gitops_bg.analysis.providers.aws_signing import Scope, signed
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Answer, Request
+from gitops_bg.outbound.http import Answer, MeasuringFailed, Request, ask
 from gitops_bg.outbound.quoting import is_json
 from gitops_bg.spec.analysis import providers
-from gitops_bg.spec.app.durations import seconds_of
+from gitops_bg.spec.app.fields import seconds_of
+
+_ALGORITHM = "AWS4-HMAC-SHA256"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The identity of the caller. ``token`` is empty for a permanent key."""
+
+    access_key_id: str
+    secret_access_key: str
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The region, service and time of a signature."""
+
+    region: str
+    service: str
+    now: datetime
+
+    @property
+    def moment(self) -> str:
+        """The time in the form of ``X-Amz-Date``."""
+        return self.now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+    def __str__(self) -> str:
+        return f"{self.moment[:8]}/{self.region}/{self.service}/aws4_request"
+
+
+def signed(
+    method: str, url: str, headers: Mapping[str, str], body: bytes, scope: Scope, credentials: Credentials
+) -> dict[str, str]:
+    """The headers of a request, including the signature."""
+    all_headers = {"Host": urlsplit(url).netloc, **headers, "X-Amz-Date": scope.moment}
+    if credentials.token:
+        all_headers["X-Amz-Security-Token"] = credentials.token
+    names, canonical = _canonical(method, url, all_headers, body)
+    to_sign = "\n".join((_ALGORITHM, scope.moment, str(scope), _sha256(canonical.encode())))
+    signature = hmac.digest(_key(credentials.secret_access_key, scope), to_sign.encode(), "sha256").hex()
+    authorization = (
+        f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
+    )
+    return {**all_headers, "Authorization": authorization}
+
+
+def _canonical(method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
+    parts = urlsplit(url)
+    query = sorted((_quoted(key), _quoted(value)) for key, value in parse_qsl(parts.query, keep_blank_values=True))
+    lines = sorted((name.lower(), " ".join(value.split())) for name, value in headers.items())
+    names = ";".join(name for name, _ in lines)
+    request = (
+        method,
+        quote(parts.path or "/", safe="/-_.~"),
+        "&".join(f"{key}={value}" for key, value in query),
+        "".join(f"{name}:{value}\n" for name, value in lines),
+        names,
+        _sha256(body),
+    )
+    return names, "\n".join(request)
+
+
+def _key(secret: str, scope: Scope) -> bytes:
+    key = f"AWS4{secret}".encode()
+    for part in str(scope).split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="-_.~")
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+_TIMEOUT = 5.0
+_SESSION = "gitops-bg"
+
+
+def region(asked: str | None) -> str:
+    """The requested region, or else the agent's own."""
+    found = asked or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if not found:
+        raise MeasuringFailed("no AWS region: write region into the template, or set AWS_REGION for the agent")
+    return found
+
+
+def from_secret(name: str, context: Context) -> Credentials:
+    """The credentials in a Secret with the names of the environment variables as keys."""
+    value, token = context.secrets.value, context.secrets.setting(name, "AWS_SESSION_TOKEN")
+    if token:
+        context.secrets.hide(token)
+    return Credentials(value(name, "AWS_ACCESS_KEY_ID"), value(name, "AWS_SECRET_ACCESS_KEY"), token or "")
+
+
+def of_the_agent(region_name: str, context: Context) -> Credentials:
+    """The credentials of the agent's process, hidden from the measurement's texts."""
+    found = _found(os.environ, region_name)
+    for secret in filter(None, (found.secret_access_key, found.token)):
+        context.secrets.hide(secret)
+    return found
+
+
+def _found(environment: Mapping[str, str], region_name: str) -> Credentials:
+    if key := environment.get("AWS_ACCESS_KEY_ID"):
+        secret = environment.get("AWS_SECRET_ACCESS_KEY", "")
+        return Credentials(key, secret, environment.get("AWS_SESSION_TOKEN", ""))
+    if file := environment.get("AWS_WEB_IDENTITY_TOKEN_FILE"):
+        return _from_web_identity(environment, _token(file), region_name)
+    if address := environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI"):
+        return _from_container(address, _token(environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "")))
+    raise MeasuringFailed(
+        "the agent has no AWS credentials: give its ServiceAccount a role, set AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY, or name a Secret of the app in secretRef"
+    )
+
+
+def _token(file: str) -> str:
+    try:
+        return Path(file).read_text().strip() if file else ""
+    except OSError as error:
+        raise MeasuringFailed(f"the agent's AWS token cannot be read: {error.strerror}") from error
+
+
+def _from_web_identity(environment: Mapping[str, str], token: str, region_name: str) -> Credentials:
+    """AssumeRoleWithWebIdentity of STS, whose documented response is XML."""
+    address = environment.get("AWS_ENDPOINT_URL_STS", f"https://sts.{region_name}.amazonaws.com")
+    form = {
+        "Action": "AssumeRoleWithWebIdentity",
+        "Version": "2011-06-15",
+        "RoleArn": environment.get("AWS_ROLE_ARN", ""),
+        "RoleSessionName": environment.get("AWS_ROLE_SESSION_NAME", _SESSION),
+        "WebIdentityToken": token,
+    }
+    content = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = ask(Request(address, "POST", content, urlencode(form).encode(), _TIMEOUT))
+    text = answer.body.decode("utf-8", "replace")
+    _require_success(answer, text)
+    names = ("AccessKeyId", "SecretAccessKey", "SessionToken")
+    values = [found[1].strip() for name in names if (found := re.search(f"<{name}>(.*?)</{name}>", text, re.DOTALL))]
+    if len(values) != len(names):
+        raise MeasuringFailed(f"{answer.place} gave no credentials")
+    return Credentials(*values)
+
+
+def _require_success(answer: Answer, text: str) -> None:
+    """As the answer's own, with the words of XML: the operator names the address, and nobody else."""
+    try:
+        answer.require_success()
+    except MeasuringFailed as error:
+        told = re.search("<Message>(.*?)</Message>", text, re.DOTALL)
+        raise MeasuringFailed(error.args[0], error.words or (told[1] if told else "")) from None
+
+
+def _from_container(address: str, token: str) -> Credentials:
+    """EKS Pod Identity, or ECS."""
+    data = ask(Request(address, headers={"Authorization": token} if token else {}, timeout=_TIMEOUT)).json()
+    return Credentials(*(str(at(data, name)) for name in ("AccessKeyId", "SecretAccessKey", "Token")))
+
 
 _SERVICE = "monitoring"
 _HEADERS = {

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, present, read, rows, trust
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request
+from gitops_bg.outbound.http import MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 
 

@@ -14,8 +14,7 @@ from urllib.parse import urlencode
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import number, read, trust
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Request
+from gitops_bg.outbound.http import MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 
 _DIALECT = {"header": True, "delimiter": ",", "annotations": ["datatype"]}

@@ -10,8 +10,7 @@ from typing import Any
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import read, rows, trust
-from gitops_bg.outbound.errors import MeasuringFailed
-from gitops_bg.outbound.http import Answer, Request
+from gitops_bg.outbound.http import Answer, MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 
 ADDRESSES = {"us": "https://api.newrelic.com/graphql", "eu": "https://api.eu.newrelic.com/graphql"}

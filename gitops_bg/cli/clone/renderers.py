@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.spec.app.render import HelmChart, Render
 
 PATIENCE = 120

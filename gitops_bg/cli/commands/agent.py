@@ -28,9 +28,8 @@ from gitops_bg.core.errors import Transient
 from gitops_bg.outbound.addresses import AddressRules, Network, networks
 from gitops_bg.repo.git.address import repository_name
 from gitops_bg.repo.settings import MAIN
-from gitops_bg.web.address import parse_address
 from gitops_bg.web.app import application, application_of_probes
-from gitops_bg.web.server import WebServer
+from gitops_bg.web.server import WebServer, parse_address
 
 
 def agent(git: GitOptions, verify: VerifyOptions, kube: ClusterOptions, options: AgentOptions) -> int:

@@ -10,7 +10,7 @@ import typer
 from gitops_bg.cli.clone.new_files import write_new_files
 from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.options.app_names import namespace_name
+from gitops_bg.cli.options.names import namespace_name
 from gitops_bg.cli.options.options import OUTPUT, OutputOptions
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.views.output import Output

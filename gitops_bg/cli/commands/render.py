@@ -9,7 +9,7 @@ from gitops_bg.cli.clone.inputs import files_below, rendered_apps, target_file_o
 from gitops_bg.cli.clone.renderers import render_with
 from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
-from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import NAME, OUTPUT, OutputOptions
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.views.output import Output
@@ -18,8 +18,15 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.rendering.inputs import digest_of, inputs_of, missing
-from gitops_bg.spec.rendering.rendered import BESIDE_FILE, Rendered, rendered, was_rendered
+from gitops_bg.spec.rendering.rendered import (
+    BESIDE_FILE,
+    Rendered,
+    digest_of,
+    inputs_of,
+    missing,
+    rendered,
+    was_rendered,
+)
 from gitops_bg.spec.yaml.reader import Document
 
 if TYPE_CHECKING:

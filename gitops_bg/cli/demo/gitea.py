@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.core.text.foreign_json import NotJson, read_json
-from gitops_bg.outbound.errors import NoAnswer
+from gitops_bg.outbound.http import NoAnswer
 from gitops_bg.outbound.rest import RestClient, RestSettings
 
 ADMIN = "ada"

@@ -1,4 +1,7 @@
-"""Commits of edits that verbs make on main, and the message shown where main refuses. No verb's rules."""
+"""Commits of edits that verbs make on main, and the message shown where main refuses. No verb's rules.
+
+What `check` would report on an app after a commit, asked before it is pushed. Reads main; changes nothing.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,13 +10,43 @@ from difflib import unified_diff
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
+from gitops_bg.cluster.lint import lint
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.printable import one_line
+from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
-from gitops_bg.spec.app.layout import APP_FILE, POLICIES_FOLDER, SETTINGS_FILE, Places, member_of
+from gitops_bg.spec.app.check import check_repository
+from gitops_bg.spec.app.layout import (
+    ALERTS_FOLDER,
+    ANALYSIS_FOLDER,
+    APP_FILE,
+    POLICIES_FOLDER,
+    SETTINGS_FILE,
+    Places,
+    member_of,
+)
 from gitops_bg.spec.groups.layout import GROUP_FILE
 from gitops_bg.spec.manifests.members import implied_app
+
+
+def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, bytes]) -> None:
+    """Check that an app's folder has no error once some of its files, by name, have this content.
+
+    Raises `InvalidInput`.
+    """
+    files = {SETTINGS_FILE: repository.settings_file() or b""}
+    for shared in (ANALYSIS_FOLDER, ALERTS_FOLDER):
+        files |= {path: file.content for path, file in repository.files_below(shared).items()}
+    folder = {**repository.files(app), **changed}
+    path = repository.places.folder(app)
+    files |= {f"{path}/{name}": content for name, content in folder.items()}
+    problems = check_repository(files.items(), lint).problems
+    ours = [problem for problem in problems if problem.file.startswith(f"{path}/")]
+    if ours:
+        raise InvalidInput(*ours)
+
 
 _SHOWN = (APP_FILE, SETTINGS_FILE, GROUP_FILE)
 """The files whose changes a dry run shows: they hold no values of pods."""

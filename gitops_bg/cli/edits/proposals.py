@@ -1,23 +1,31 @@
 """A person's promotion or rollback through Git: one change of primary.yaml, to main or, if main refuses, on a branch.
 
 The core decides which version it is; the agent moves the traffic.
+
+The version of an app that a person names: from its record, or from main's past if the record has forgotten it.
+
+The next ``spec.retry`` of an app: lifts a hold, or restarts a failed rollout; the core carries it out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cli.edits.configuration_content import side_of
+from gitops_bg.cli.edits.restore_version import side_of, version_in
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import OK, REFUSED
+from gitops_bg.cli.options.names import Known, named, number_of, the_one
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
+from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.checks.ports import services_of
-from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import AppKey, Snapshot, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import PushRefused
@@ -26,6 +34,63 @@ from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
+
+
+def known_as(number: int | None, snapshot: Snapshot) -> Known:
+    """Return a version with its images, as far as its template is known."""
+    return Known(number, snapshot.digest, (described_by(snapshot.text)[0] or ()) if snapshot.text else ())
+
+
+def number_named(text: str, world: World, session: Session | None) -> int | None:
+    """Return the number of the version that ``text`` means; None where it is empty.
+
+    Without a session the record alone is asked. A number that nobody knows comes back as it is: the caller says what it
+    is missing. Raises `ObjectNotFound`, `UsageError`.
+    """
+    if not text:
+        return None
+    app = world.spec.app
+    here = [known_as(each.number, world.snapshot(each)) for each in world.record.versions]
+    number = number_of(text)
+    if named(text, here) or number is None:
+        past = [] if session is None or named(text, here) else list(_in_the_past(session, app))
+        return the_one(text, [*past, *here], app).number
+    return number
+
+
+def with_template(session: Session, world: World, number: int) -> Version:
+    """Return the version of a number with the text of its template. Raises `ObjectNotFound` where nobody has that."""
+    app, version = world.spec.app, world.record.numbered(number)
+    if version is not None and world.snapshot(version).text:
+        return replace(version, snapshot=world.snapshot(version))
+    content = session.repository.find_primary(app, version=number)
+    if content is None:
+        raise ObjectNotFound(f"{app}: neither the record nor main's history has a template of version {number}")
+    return version_in(content, app, session.repository.places.folder(app))
+
+
+def _in_the_past(session: Session, app: AppKey) -> Iterator[Known]:
+    """Yield every version that main's primary.yaml ever named; one that nobody can read any more is none."""
+    folder = session.repository.places.folder(app)
+    for content in session.repository.primaries(app):
+        try:
+            version = version_in(content, app, folder)
+        except InvalidInput:
+            continue
+        yield known_as(version.number, version.snapshot)
+
+
+def one_name(to: str, old: str, option: str) -> str:
+    """Return the version that was named by ``--to`` or by the option's former name. Raises `UsageError` for both."""
+    if to and old:
+        raise UsageError(f"--to and {option} are the same: give one of them")
+    return to or old
+
+
+def next_retry(facts: Facts, digest: str, by: str) -> Retry:
+    """Return the request for a new rollout of ``digest``, with an unused number."""
+    last = max(facts.record.operator.retry, facts.spec.retry.number if facts.spec.retry else 0)
+    return Retry(digest, last + 1, by, facts.record.sequence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,29 +2,124 @@
 
 If the commit that brought the version is at hand, its text is taken over with its comments; otherwise the files are
 written anew from the version. Nothing is committed here.
+
+Which file of an app's folder is its target: the one that app.yaml names. Reads only.
+
+Reads a former primary.yaml of main as a version, for a rollback to a version that the record has forgotten.
+
+The content of a version's ConfigMaps and Secrets, from wherever it still exists. Reads only; shows nothing.
+
+Main's files have it for the target and the primary; for other versions the sources are the commit that brought the
+version, every primary.yaml that main ever had, and the copies that its pods read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial, reduce
 from typing import Any
 
+from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.configuration_differences import Side
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
-from gitops_bg.core.model.version import AppKey, ConfigurationRef, Source, Version
+from gitops_bg.core.model.version import AppKey, Color, ConfigurationRef, Snapshot, Source, Stage, Version
 from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest
 from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, configuration_of, find, is_tracked
+from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
 from gitops_bg.spec.manifests.references import Named
 from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.documents import Piece, piece_of, with_document
 from gitops_bg.spec.yaml.edit import set_template
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import read_one
+
+
+def target_file(repository: Repository, app: AppKey) -> str:
+    """Return the name of the target's file in the folder."""
+    folder = repository.places.folder(app)
+    return load_app(app, repository.files(app), lambda *_names: Source(""), folder=folder).target_file
+
+
+def version_in(content: bytes, app: AppKey, folder: str) -> Version:
+    """Return the version in the text. ``folder`` is the app's, named in errors.
+
+    Its color and times mean nothing: the agent sets new ones. Raises `InvalidInput`.
+    """
+    document, problems = read_one(f"{folder}/{PRIMARY_FILE}", content)
+    primary = None
+    if document is not None:
+        primary, problems = read_primary(document, app)
+    if primary is None:
+        raise InvalidInput(*problems)
+    began = primary.source.date or datetime.fromtimestamp(0, UTC)
+    return Version(primary.version, primary.snapshot, Color.BLUE, Stage.ARCHIVED, primary.source, 0, began)
+
+
+def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = "") -> Side:
+    """Return what a version refers to and its content; ``commit`` is the one that brought it, if that is known."""
+    found: list[Configuration] = []
+    places = _places(session, facts, snapshot, commit)
+    while len(found) < len(snapshot.configuration) and (place := next(places, None)) is not None:
+        lost = [ref for ref in snapshot.configuration if not find(found, ref)]
+        found += [each for ref in lost if (each := place(ref))]
+    return Side(snapshot.configuration, tuple(found))
+
+
+def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> Side:
+    """Return the side of a version from its pods' copies alone, for callers without a repository."""
+    copies = (live_copy(cluster, app, ref) for ref in snapshot.configuration)
+    return Side(snapshot.configuration, tuple(each for each in copies if each))
+
+
+def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
+    """Return the content of the copy; None where there is no copy, or where we may not read it."""
+    try:
+        return cluster.held(app, ref)
+    except Refused:
+        return None
+
+
+def changes_to(before: Side, after: Side) -> tuple[ConfigurationChange, ...]:
+    """Return the differences by object and key; by object alone if the content of one is lost."""
+    lost = {(ref.kind, ref.name) for side in (before, after) for ref in side.refs if not find(side.contents, ref)}
+    known = ([each for each in side.contents if _named(each.ref) not in lost] for side in (before, after))
+    blurred = (
+        ConfigurationChange(*named, whole="changed" if old and new else "added" if new else "removed")
+        for named in lost
+        if (old := before.of(*named)[0]) != (new := after.of(*named)[0])
+    )
+    return tuple(sorted((*configuration_changes(*known), *blurred), key=lambda each: (each.kind, each.name)))
+
+
+def _named(ref: ConfigurationRef) -> tuple[str, str]:
+    return ref.kind, ref.name
+
+
+_Place = Callable[[ConfigurationRef], Configuration | None]
+
+
+def _places(session: Session, facts: Facts, snapshot: Snapshot, commit: str) -> Iterator[_Place]:
+    """Yield the places to look in, the cheapest first; each is opened only when it is reached."""
+    yield partial(find, facts.config.configuration)
+    if commit and session.repository.contains(commit):
+        files = session.repository.files(facts.app, commit)
+        folder = session.repository.places.folder(facts.app)
+        yield partial(find, load_app(facts.app, files, lambda *_names: Source(""), folder=folder).configuration)
+    content = session.repository.find_primary(facts.app, digest=snapshot.digest)
+    yield partial(find, configuration_in(content or b"", facts.app))
+    yield partial(live_copy, session.cluster, facts.app)
+
 
 _HELD = ("data", "binaryData", "stringData", "type")
 

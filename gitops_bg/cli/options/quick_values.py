@@ -2,13 +2,88 @@
 
 typer builds a validator of pydantic for every option of a command, whether it is given or not. Texts, paths, words of a
 list and what a parser of ours reads need none; all else, and every value that is wrong, is left to typer.
+
+Durations as people write them, parsed to seconds and formatted. Pure.
+
+Whether a program reads what a command says: known before the command is, so that every error can be an object.
 """
 
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperArgument, TyperOption
+
+from gitops_bg.spec.app.fields import seconds_of
+
+
+def seconds(text: str | float) -> float:
+    """Return the seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises `typer.BadParameter`.
+
+    >>> seconds("1h30m"), seconds("250ms"), seconds("10")
+    (5400.0, 0.25, 10.0)
+    """
+    if isinstance(text, int | float):
+        return float(text)
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def positive_seconds(text: str | float) -> float:
+    """Return the seconds of a duration that must be greater than zero. Raises `typer.BadParameter`."""
+    duration = seconds(text)
+    if duration <= 0:
+        raise typer.BadParameter(f"{text!r} is no time at all; write it as 30s, 5m or 1h30m")
+    return duration
+
+
+def spoken(duration: float) -> str:
+    """Format a duration in its two largest units.
+
+    >>> spoken(42), spoken(3661), spoken(90000), spoken(0.4)
+    ('42s', '1h1m', '1d1h', '0s')
+    """
+    left = max(0, int(duration))
+    if left < 60:
+        return f"{left}s"
+    sizes = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+    first = next(index for index, (_, size) in enumerate(sizes) if left >= size)
+    text = ""
+    for unit, size in sizes[first : first + 2]:
+        count, left = divmod(left, size)
+        text += f"{count}{unit}" if count else ""
+    return text
+
+
+_OF_PROGRAMS = frozenset(("json", "yaml"))
+_LONG, _SHORT = "--output", "-o"
+
+
+def wants_programs(arguments: Sequence[str]) -> bool:
+    """Return whether the arguments of a command ask for JSON or YAML; the last ``-o`` decides, as it does later.
+
+    >>> [wants_programs(["get", *each]) for each in (["-o", "json"], ["--output=yaml"], ["-oyaml"])]
+    [True, True, True]
+    >>> wants_programs(["get", "-o", "json", "-o", "text"]), wants_programs(["get", "json", "-o"]), wants_programs([])
+    (False, False, False)
+    >>> wants_programs(["get", "--", "-o", "json"])
+    False
+    """
+    own = list(arguments[: arguments.index("--")]) if "--" in arguments else list(arguments)
+    wanted = ""
+    for place, each in enumerate(own):
+        if each in (_LONG, _SHORT):
+            wanted = own[place + 1] if place + 1 < len(own) else ""
+        elif each.startswith(f"{_LONG}="):
+            wanted = each.partition("=")[2]
+        elif each.startswith(_SHORT) and not each.startswith("--"):
+            wanted = each.removeprefix(_SHORT)
+    return wanted in _OF_PROGRAMS
+
 
 _NOT_PLAIN = object()
 

@@ -18,7 +18,7 @@ from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import Color, ConfigurationRef, Stage
 from gitops_bg.core.status.meanings import Meaning
-from gitops_bg.repo.ledger.policy_file import PolicyChange
+from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
 from gitops_bg.spec.status import Gate
 

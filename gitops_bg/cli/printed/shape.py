@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from gitops_bg.spec.codec_schema import encoded_schema
+from gitops_bg.spec.codec import encoded_schema
 
 CLOSED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 """Of a TypedDict: it has no further keys, and the text below a key describes it."""

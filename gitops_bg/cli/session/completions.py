@@ -14,7 +14,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 
 Offers = list[tuple[str, str]]
 """What may be typed, each with a word about it."""

@@ -6,7 +6,7 @@ from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.facts import gather
 from gitops_bg.agent.reconcile.peer_facts import note_peers
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.api.remedies import no_namespace

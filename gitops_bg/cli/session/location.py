@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.cli.clone.user_git import asked, repository_url
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound

@@ -50,7 +50,7 @@ class PullComment:
     def keep(self, name: str, body: str) -> None:
         """Have one comment called ``name`` with this body: create it, or edit the last one.
 
-        Raises the errors of `forge.errors`.
+        Raises the errors of `forge.port`.
         """
         forge = connect(self.settings, lambda: datetime.now(UTC))
         try:

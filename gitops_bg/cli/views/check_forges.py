@@ -10,7 +10,7 @@ from gitops_bg.cli.views.check_report import Report
 from gitops_bg.cli.views.output import clean
 from gitops_bg.cli.views.sarif import Log, SarifResult, SarifRule, log_of
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.finding import Finding, Severity
+from gitops_bg.spec.lint.app_folder import Finding, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.NOTE: "notice"}
 _SEVERITIES = {Severity.ERROR: "major", Severity.NOTE: "info"}

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from gitops_bg.cli import exit_codes
 from gitops_bg.cli.views.output import clean
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.spec.lint.finding import PROBLEM, Finding, Severity
+from gitops_bg.spec.lint.app_folder import PROBLEM, Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import ConfigurationRef
-from gitops_bg.core.text.masking import hidden
+from gitops_bg.core.text.foreign_text import hidden
 from gitops_bg.spec.manifests.configuration import Configuration, find
 from gitops_bg.spec.manifests.configuration_changes import TYPE, entries_of
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret

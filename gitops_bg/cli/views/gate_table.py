@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.decision import GateResult

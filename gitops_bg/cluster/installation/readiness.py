@@ -13,7 +13,7 @@ from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, PODS, RELEASE_GROUPS,
 from gitops_bg.cluster.installation.manifests import AGENTS, NAME, SETTINGS_DIGEST
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.core.text.lines import lines_of
+from gitops_bg.core.text.foreign_text import lines_of
 
 _SEVERE = ("warning", "error", "critical")
 _LOG_LINES = 50

@@ -13,7 +13,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.version import WorkloadKind
-from gitops_bg.core.text.packed_json import PackedJson
+from gitops_bg.core.text.foreign_json import PackedJson
 
 Pairs = tuple[tuple[str, str], ...]
 """A map of strings, sorted by key."""

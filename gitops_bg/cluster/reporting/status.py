@@ -22,7 +22,7 @@ from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnre
 from gitops_bg.core.status.kstatus import READY
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import reread_json
-from gitops_bg.core.text.moments import read_moment
+from gitops_bg.core.text.foreign_text import read_moment
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.status import moment_of

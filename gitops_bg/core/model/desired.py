@@ -12,7 +12,7 @@ from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.stored import NOT_STORED
 from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 
 
 class Missing(Enum):

@@ -7,10 +7,18 @@ that contain objects of many authors: what is nested too deep in one becomes nul
 Python's own decoder returns infinities and lone surrogates (which fail later, where they are encoded), and raises
 RecursionError for twenty thousand brackets. msgspec refuses all of these, and takes two thirds of the time
 (docs/decisions/0003). A server written in Go sends none of them, but brackets.
+
+JSON that readers of JSON and readers of YAML understand alike.
+
+YAML forbids some characters, takes some for ends of lines, and knows no escapes of half a character, of which JSON may
+put two for one beyond the basic plane. The API server reads the body of an apply as YAML.
+
+JSON that is kept for long and read now and then: compressed, which is a fifth where most of it is words of ours.
 """
 
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,3 +150,45 @@ def _pruned(text: str) -> str:
                 copied = token.end()
             level -= 1
     return "".join([*kept, text[copied:]]) if level <= DEEPEST else "".join(kept)
+
+
+UNPRINTABLE = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""The opposite of what YAML takes as it is, and for no end of a line but `\\n` (YAML 1.1 has five)."""
+
+
+def json_for_yaml(value: Any) -> str:
+    """Write a value: each character as it is, or as the escape that both have; half a character becomes U+FFFD.
+
+    >>> print(json_for_yaml({"🚀": "a\\u2028b\\n"}))
+    {"🚀": "a\\u2028b\\n"}
+    """
+    return UNPRINTABLE.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
+
+
+_LEVEL = 1
+"""Of zlib: higher ones save hardly more here, and take longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedJson:
+    """A value of JSON. Two are equal where their texts are."""
+
+    packed: bytes
+
+    @classmethod
+    def of(cls, value: Any) -> "PackedJson":
+        """Pack a value.
+
+        >>> PackedJson.of({"a": [1, "ü"]}).read()
+        {'a': [1, 'ü']}
+        """
+        return cls(zlib.compress(msgspec.json.encode(value), _LEVEL))
+
+    def read(self) -> Any:
+        """The value, made anew: whoever gets it may change it."""
+        return reread_json(zlib.decompress(self.packed))

@@ -1,4 +1,4 @@
-"""The API of one forge: each answer becomes a `Shape` or one of `forge.errors`, which names the failed operation.
+"""The API of one forge: each answer becomes a `Shape` or one of `forge.port`, which names the failed operation.
 
 This module decides once for all forges what a status means; an adapter names the few exceptions of its forge.
 """
@@ -10,13 +10,11 @@ from typing import Any, Protocol
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.errors import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
-from gitops_bg.outbound.errors import NoAnswer
-from gitops_bg.outbound.http import Answer
-from gitops_bg.outbound.limits import LONGEST_WAIT, Rate, rate_of
-from gitops_bg.outbound.rest import RestClient
+from gitops_bg.forge.port import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
+from gitops_bg.outbound.http import Answer, NoAnswer
+from gitops_bg.outbound.rest import LONGEST_WAIT, Rate, RestClient, rate_of
 
 Now = Callable[[], datetime]
 """The time, with its zone."""

@@ -6,8 +6,19 @@ from typing import ClassVar
 from gitops_bg.forge.adapters.issue_forge import IssueForge, PullDialect, pull_in
 from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words, missing
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.errors import HeadMoved, MergeRefused, StillChecking
-from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.port import (
+    CheckState,
+    CheckStatus,
+    HeadMoved,
+    Limits,
+    MergeRefused,
+    Pull,
+    PullState,
+    Review,
+    StillChecking,
+    User,
+    Verdict,
+)
 
 HEADERS = (("Accept", "application/json"),)
 _COLOR = "#0e8a16"

@@ -7,8 +7,18 @@ from typing import ClassVar
 from gitops_bg.forge.adapters.issue_forge import IssueForge, PullDialect, pull_in
 from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.errors import HeadMoved, MergeRefused
-from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.port import (
+    CheckState,
+    CheckStatus,
+    HeadMoved,
+    Limits,
+    MergeRefused,
+    Pull,
+    PullState,
+    Review,
+    User,
+    Verdict,
+)
 
 HEADERS = (("Accept", "application/vnd.github+json"), ("X-GitHub-Api-Version", "2022-11-28"))
 _METHODS = (("merge", "allow_merge_commit"), ("squash", "allow_squash_merge"), ("rebase", "allow_rebase_merge"))

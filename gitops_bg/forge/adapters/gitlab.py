@@ -8,8 +8,20 @@ from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.gitlab_reviews import Reviews, person
 from gitops_bg.forge.adapters.rest_forge import RestForge, check_status, described, missing, people_and_teams
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.errors import HeadMoved, MergeRefused, NotAccepted, StillChecking
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Prefix, Pull, PullState, Review
+from gitops_bg.forge.port import (
+    CheckState,
+    CheckStatus,
+    Draft,
+    HeadMoved,
+    Limits,
+    MergeRefused,
+    NotAccepted,
+    Prefix,
+    Pull,
+    PullState,
+    Review,
+    StillChecking,
+)
 
 HEADERS = (("Accept", "application/json"),)
 _PAGE = {"per_page": "100"}

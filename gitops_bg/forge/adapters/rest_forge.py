@@ -9,9 +9,21 @@ from typing import TypeVar
 
 from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.errors import ForgeDown, Nonsense, NotAccepted
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Prefix, Pull, PullState, Review, User
-from gitops_bg.outbound.limits import Rate
+from gitops_bg.forge.port import (
+    CheckState,
+    CheckStatus,
+    Draft,
+    ForgeDown,
+    Limits,
+    Nonsense,
+    NotAccepted,
+    Prefix,
+    Pull,
+    PullState,
+    Review,
+    User,
+)
+from gitops_bg.outbound.rest import Rate
 
 TEAM = "team:"
 _MOST_ASKED = 10_000

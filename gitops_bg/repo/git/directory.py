@@ -1,16 +1,165 @@
-"""The mirror's directory: one owner, no leftovers of a killed git, deleted and recreated where it is damaged."""
+"""The mirror's directory: one owner, no leftovers of a killed git, deleted and recreated where it is damaged.
+
+Joins the many small packs that fetches leave, and the loose objects of the agent's own commits.
+
+Every fetch makes a pack, and git looks through all of them for each object. They are joined by their count, which costs
+what the small ones hold: a pack is joined only with smaller ones that together have grown to half its size, a large one
+never. Nothing is dropped. Mostly that takes milliseconds, where `gc` takes minutes.
+"""
 
 import fcntl
 import os
 import shutil
+import struct
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
 from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
-from gitops_bg.repo.git.limits import Limits
-from gitops_bg.repo.git.runner import GitFailed, initialise
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.runner import Git, GitFailed, Limits, initialise
 from gitops_bg.repo.git.transport import ASKPASS
 from gitops_bg.repo.settings import MIRROR
+
+MOST_PACKS, MOST_LOOSE = 50, 1000
+"""How many small packs, and loose objects, are left as they are; of so many packs some can always be joined."""
+_LARGEST = 32 * 1024 * 1024
+"""Bytes of a pack that is never joined again."""
+_COMPARED = 4 * 1024 * 1024
+"""Bytes of packs up to which objects are compared whose paths nobody knows. Of more, the deltas that were found before
+are copied.
+"""
+BY_PATH = ("--quiet", "--window=10", "--stdin-packs", "--unpacked")
+"""Packs by name, with all loose objects; git walks through their commits for the paths."""
+_ENDINGS = (".promisor", ".rev", ".pack", ".idx")
+"""The files of a pack; with the last one it begins to exist, and without it it ends to."""
+_IDX = b"\377tOc\0\0\0\2"
+_FAN_OUT = 8 + 256 * 4
+"""Where the ids begin in an index. https://git-scm.com/docs/gitformat-pack#_version_2_pack_idx_files_support"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pack:
+    index: Path
+    size: int
+    promised: bool
+    """Whether it came from the remote: it may lack what it refers to, where the remote has that."""
+
+
+class Tidying:
+    """The packs and loose objects of one mirror. Nothing else may write to it meanwhile."""
+
+    def __init__(self, mirror: Path, git: Git) -> None:
+        self._objects = mirror / "objects"
+        self._packs = self._objects / "pack"
+        self._stage = self._objects / "tidy"
+        self._git = git
+
+    def due(self, times: int = 1) -> bool:
+        """Whether there are so many small packs, or loose objects, or that many times more."""
+        if sum(1 for _ in self._small()) > MOST_PACKS * times:
+            return True
+        return sum(1 for _ in self._loose()) > MOST_LOOSE * times
+
+    def tidy(self) -> None:
+        """Join them. Raises ``GitFailed``, ``OSError``."""
+        small = list(self._small())
+        promised = _growing([pack for pack in small if pack.promised])
+        if len(promised) > 1:
+            self._joined({one for pack in promised for one in _ids_in(pack.index)}, promised, ".promisor")
+        own = _growing([pack for pack in small if not pack.promised])
+        loose = dict(self._loose())
+        if loose or len(own) > 1:
+            self._joined({*loose, *(one for pack in own for one in _ids_in(pack.index))}, own, "", own=True)
+        for file in loose.values():
+            file.unlink(missing_ok=True)
+
+    def _joined(self, ids: Collection[str], packs: Sequence[_Pack], mark: str, *, own: bool = False) -> None:
+        """Put objects into one pack, then remove the packs that had them. A machine may die between any two steps.
+
+        Of the agent's ``own`` packs git finds out which path an object has: versions of one file, such as the table of
+        the ledger, are compared with each other then, and not with whatever is as large.
+        """
+        name = self._packed_by_path(ids, packs) if own else ""
+        name = name or self._packed(ids, 10 if sum(pack.size for pack in packs) <= _COMPARED else 0)
+        if mark:
+            (self._stage / f"{name}{mark}").touch()
+        for ending in _ENDINGS:
+            file = self._stage / f"{name}{ending}"
+            if file.exists():
+                file.replace(self._packs / file.name)
+        for pack in packs:
+            for ending in reversed(_ENDINGS if pack.index.stem != name else ()):
+                pack.index.with_suffix(ending).unlink(missing_ok=True)
+        shutil.rmtree(self._stage, ignore_errors=True)
+
+    def _packed(self, ids: Iterable[str], window: int) -> str:
+        """Make a pack of these objects in the stage, and return its name."""
+        self._begin_stage()
+        asked = "".join(f"{one}\n" for one in sorted(ids)).encode()
+        printed = self._git.run("pack-objects", "--quiet", f"--window={window}", str(self._stage / "pack"), stdin=asked)
+        return f"pack-{text(printed.strip())}"
+
+    def _packed_by_path(self, ids: Collection[str], packs: Sequence[_Pack]) -> str:
+        """As `_packed`, of packs and all loose objects; empty where git cannot, or where an object would be missing.
+
+        https://git-scm.com/docs/git-pack-objects#Documentation/git-pack-objects.txt---stdin-packs
+        """
+        self._begin_stage()
+        asked = "".join(f"{pack.index.stem}.pack\n" for pack in packs).encode()
+        finished = self._git.attempt("pack-objects", *BY_PATH, str(self._stage / "pack"), stdin=asked)
+        name = f"pack-{text(finished.output.strip())}"
+        index = self._stage / f"{name}.idx"
+        if finished.status != 0 or not index.exists():
+            return ""
+        return name if set(ids) <= set(_ids_in(index)) else ""
+
+    def _begin_stage(self) -> None:
+        shutil.rmtree(self._stage, ignore_errors=True)
+        self._stage.mkdir()
+
+    def _small(self) -> Iterator[_Pack]:
+        for index in self._packs.glob("*.idx"):
+            try:
+                size = index.with_suffix(".pack").stat().st_size
+            except OSError:
+                continue
+            if size <= _LARGEST and not index.with_suffix(".keep").exists():
+                yield _Pack(index, size, index.with_suffix(".promisor").exists())
+
+    def _loose(self) -> Iterator[tuple[str, Path]]:
+        """The loose objects by id."""
+        for folder in self._objects.glob("[0-9a-f][0-9a-f]"):
+            try:
+                names = [file.name for file in folder.iterdir()]
+            except OSError:
+                continue
+            yield from ((folder.name + name, folder / name) for name in names if len(name) in (38, 62))
+
+
+def _growing(packs: list[_Pack]) -> list[_Pack]:
+    """The packs, from the smallest on, of which the next one is not at least as large as twice all of them."""
+    ordered = sorted(packs, key=lambda pack: pack.size)
+    below = accumulate((pack.size for pack in ordered), initial=0)
+    last = max(
+        (at for at, (pack, sum_) in enumerate(zip(ordered, below, strict=False)) if pack.size < 2 * sum_), default=-1
+    )
+    return ordered[: last + 1]
+
+
+def _ids_in(index: Path) -> Iterator[str]:
+    """The ids of the objects of a pack. Raises ``ValueError`` for anything but an index of git's present form."""
+    content = index.read_bytes()
+    if not content.startswith(_IDX) or len(content) < _FAN_OUT:
+        raise ValueError(f"{index} is no index of a pack")
+    (count,) = struct.unpack(">I", content[_FAN_OUT - 4 : _FAN_OUT])
+    size = next((size for size in (20, 32) if len(content) == _FAN_OUT + count * (size + 8) + 2 * size), 0)
+    if not size:
+        raise ValueError(f"{index} has another length than its {count} objects need")
+    return (content[at : at + size].hex() for at in range(_FAN_OUT, _FAN_OUT + count * size, size))
+
 
 LEAST_FREE_BYTES = 16 * 1024 * 1024
 

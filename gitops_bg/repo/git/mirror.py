@@ -12,18 +12,15 @@ from cachetools import LRUCache
 
 from gitops_bg.core.model.git.verification import Doubt
 from gitops_bg.core.names import PROMOTION_PREFIXES
-from gitops_bg.core.text.printable import one_line
+from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
-from gitops_bg.repo.git.directory import MirrorDirectory
+from gitops_bg.repo.git.directory import MirrorDirectory, Tidying
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.git_config import configuration
-from gitops_bg.repo.git.limits import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
-from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
-from gitops_bg.repo.git.tidying import Tidying
-from gitops_bg.repo.git.transport import transport_for
+from gitops_bg.repo.git.runner import LONGEST_PART, MEBIBYTE, Finished, Git, GitFailed, Limits, memory_for_git
+from gitops_bg.repo.git.transport import configuration, transport_for
 from gitops_bg.repo.layout import (
     SEEN_REF,
     STATE_PREFIX,

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import AuthenticationFailed, MirrorBroken, RemoteTimedOut, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.git_config import PARTIAL
-from gitops_bg.repo.git.limits import MEBIBYTE, Limits
-from gitops_bg.repo.git.runner import LARGEST_OUTPUT, Finished, Git
-from gitops_bg.repo.git.transport import Transport
+from gitops_bg.repo.git.runner import LARGEST_OUTPUT, MEBIBYTE, Finished, Git, Limits
+from gitops_bg.repo.git.transport import PARTIAL, Transport
 
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
 # git has one exit status for all of these; the words only choose which of two errors of a *read* is shown.

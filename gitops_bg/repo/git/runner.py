@@ -2,22 +2,159 @@
 
 Nothing of the machine's git configuration applies, no prompt ever waits, and data goes through stdin, never through
 options (pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
+
+What a git process may use: a remote, or one commit, can make git ask for any amount of memory, CPU and disk.
+
+The limits are the kernel's, set by the shell that becomes git, so that they hold for all processes that git starts:
+`index-pack`, `ssh`, the helper for https.
+
+One process of git until its end: what it prints is read as it comes, and neither its time nor its output is endless.
+
+It is ended together with all processes that it started: git leaves its helpers behind where only git is killed.
 """
 
+import os
+import re
+import selectors
 import signal
+import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import IO, BinaryIO, cast
 
-from gitops_bg.repo.git.environment import LOCKED_DOWN, no_git_variables, without_the_machine
-from gitops_bg.repo.git.limits import MEBIBYTE, Limits
 from gitops_bg.repo.git.output import parts_of, text
-from gitops_bg.repo.git.process import OWN_GROUP, running
-from gitops_bg.repo.git.transport import Transport
+from gitops_bg.repo.git.transport import LOCKED_DOWN, Transport, no_git_variables, without_the_machine
+
+MEBIBYTE = 1024 * 1024
+_LEAST, _MOST = 128 * MEBIBYTE, 2048 * MEBIBYTE
+_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_OVER_MEMORY = re.compile(r"[Oo]ut of memory|Cannot allocate memory|unable to create thread", re.ASCII)
+_OVER_DISK = re.compile(rf"File too large|died of signal {signal.SIGXFSZ.value}\b", re.ASCII)
+_OVER_CPU = re.compile(rf"died of signal {signal.SIGXCPU.value}\b", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one command, for each of its processes."""
+
+    memory: int
+    """Bytes of its own data. Packs and indexes that git maps to read them do not count."""
+    cpu_seconds: int | None = None
+    file: int | None = None
+    """Bytes of a file that it may write: of a pack that it fetches."""
+
+    @property
+    def script(self) -> str:
+        """The commands of a shell that set them, for itself and what it becomes. A lower limit of the machine stays."""
+        wanted = ["-c 0", f"-S -d {self.memory // 1024}"]
+        wanted += [f"-S -t {self.cpu_seconds}"] if self.cpu_seconds is not None else []
+        wanted += [f"-S -f {self.file // 512}"] if self.file is not None else []
+        return "".join(f"ulimit {one} 2>/dev/null; " for one in wanted)
+
+    def exceeded(self, status: int, complaint: str) -> str:
+        """Which limit ended a command, in words; empty where none did. ``complaint`` is what it wrote to stderr."""
+        if _OVER_CPU.search(complaint) or status == -signal.SIGXCPU:
+            return f"more than {self.cpu_seconds} s of CPU time"
+        if _OVER_DISK.search(complaint) or status == -signal.SIGXFSZ:
+            return f"more than {(self.file or 0) // MEBIBYTE} MiB packed"
+        if _OVER_MEMORY.search(complaint):
+            return f"more than {self.memory // MEBIBYTE} MiB of memory"
+        return ""
+
+
+def memory_for_git() -> int:
+    """Half of what this process's container may have, or the machine has, within bounds: the agent needs the rest."""
+    limits = (_limit_in(Path(name)) for name in _CGROUPS)
+    whole = min((limit for limit in limits if limit), default=0) or _of_the_machine()
+    return max(_LEAST, min(_MOST, whole // 2))
+
+
+def _limit_in(file: Path) -> int:
+    """The limit of a container; 0 without one."""
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0
+
+
+def _of_the_machine() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+_CHUNK = 65536
+LONGEST_COMPLAINT = 64 * 1024
+"""Bytes of stderr that are kept, the first ones: a remote may send as many as it likes."""
+OWN_GROUP = {"start_new_session": True}
+"""The options of `Popen` that `Running` needs. Without a terminal, no helper can ask anybody anything either."""
+
+
+class Running:
+    """A process whose stdout and stderr are pipes, started with `OWN_GROUP`."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", seconds: float) -> None:
+        self._process = process
+        self._until = time.monotonic() + seconds
+        self.complaint = b""
+        self.timed_out = False
+
+    def chunks(self) -> Iterator[bytes]:
+        """What it prints, as it comes, until it closes its output or the time is over."""
+        out, err = self._process.stdout, self._process.stderr
+        assert out is not None
+        assert err is not None
+        with selectors.DefaultSelector() as selector:
+            for stream in (out, err):
+                selector.register(stream, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(left) if (left := self._until - time.monotonic()) > 0 else []
+                if not ready:
+                    self.timed_out = True
+                    return
+                for key, _ in ready:
+                    data = os.read(key.fd, _CHUNK)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is err:
+                        self.complaint += data[: LONGEST_COMPLAINT - len(self.complaint)]
+                    else:
+                        yield data
+
+    def end(self) -> int:
+        """Wait for its end, or end it once the time is over; return its status."""
+        try:
+            status = self._process.wait(max(0.0, self._until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.timed_out = True
+            self.kill()
+            status = self._process.wait()
+        return -signal.SIGKILL if self.timed_out else status
+
+    def kill(self) -> None:
+        """Kill it and all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def running(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Running]:
+    """A process within a time; what is still running of it afterwards is killed."""
+    made = Running(process, seconds)
+    try:
+        yield made
+    finally:
+        if process.returncode is None:
+            made.kill()
+            process.wait()
+        for stream in (process.stdout, process.stderr, process.stdin):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
 
 with no_git_variables():
     from git.cmd import Git as GitCommand

@@ -1,20 +1,158 @@
 """How git may talk to the remote: one allowed protocol, credentials that never reach a URL, argument or log.
 
 Everything but file, https and ssh is refused: `ext::` and friends run commands (pitfalls.md §2.1).
+
+The variables of the machine's environment that may reach git: a short list of names, each with its reason.
+
+GitPython passes its own process's environment on and reads variables of its own, so every other variable is removed by
+name before each command: a value may be a secret, and arguments are visible to everybody.
+
+The mirror's git configuration: written whole at every start, so that no other setting survives in it.
 """
 
+import os
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.masking import MASK, hidden
+from gitops_bg.core.names import PROMOTION_PREFIXES
+from gitops_bg.core.text.foreign_text import MASK, hidden
+from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
+
+_PROXIES = {f"{scheme}_PROXY": "how to get out" for scheme in ("HTTP", "HTTPS", "ALL", "NO")}
+LET_THROUGH: Mapping[str, str] = {
+    "PATH": "where git and ssh are",
+    "LD_LIBRARY_PATH": "where their libraries are",
+    "TMPDIR": "where temporary files may be",
+    "HOME": "ssh's helpers (ProxyCommand) and curl's .netrc; git's own files in it are shut off one by one",
+    "SSH_AUTH_SOCK": "the keys of a user's ssh agent",
+    "KRB5CCNAME": "single sign-on of ssh and https",
+    "KRB5_CONFIG": "single sign-on of ssh and https",
+    "SSL_CERT_FILE": "the certificates this machine trusts",
+    "SSL_CERT_DIR": "the certificates this machine trusts",
+    "NIX_SSL_CERT_FILE": "the certificates this machine trusts",
+    **_PROXIES,
+    **{name.lower(): why for name, why in _PROXIES.items()},
+}
+"""No ``GIT_…`` and no ``XDG_…``: only the agent's own settings control its git."""
+
+LOCKED_DOWN: Mapping[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ASKPASS": "true",
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+}
+"""The environment of every git command: no configuration of the machine, no prompt, one language."""
+
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_READ_ONLY = frozenset(("PPID", "UID", "EUID", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"))
+"""What some shells refuse to unset, and end for."""
+
+
+def without_the_machine(ours: Mapping[str, str], first: str) -> list[str]:
+    """The words before a command that remove variables that are neither ours nor let through (pitfalls.md §2.1).
+
+    A shell does so, after ``first``, and then becomes the command: a process of ``env`` in between costs as much as a
+    third of git. It is left what a shell cannot remove.
+    """
+    foreign = [name for name in os.environ if name not in ours and name not in LET_THROUGH]
+    plain = [name for name in foreign if _PLAIN.fullmatch(name) and name not in _READ_ONLY]
+    odd = [f"-u{name}" for name in foreign if name not in plain]
+    unset = f"unset {' '.join(plain)}; " if plain else ""
+    return ["sh", "-c", f'{first}{unset}exec "$@"', "sh", *(["env", *odd] if odd else [])]
+
+
+@contextmanager
+def no_git_variables() -> Iterator[None]:
+    """Hide git's variables while GitPython is imported: it then reads ``GIT_PYTHON_…`` and runs git."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_")}
+    for name in kept:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
+
+
+PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")
+"""For commands that may deal with a partial clone: fetch, fsck.
+
+The file leaves it out, so that every other command reports a missing blob instead of fetching blobs from the remote one
+by one (gitops.md §1.1).
+"""
+
+
+def configuration(settings: RepositorySettings, url: str) -> str:
+    """The text of the mirror's ``config``."""
+    sections = {
+        "core": {
+            "repositoryformatversion": "0",
+            "bare": "true",
+            "hooksPath": "/dev/null",
+            "fsmonitor": "false",
+            "attributesFile": "/dev/null",
+            "quotePath": "false",
+            "logAllRefUpdates": "false",
+            # Larger files are never read here: git is to pass them through instead of holding them.
+            "bigFileThreshold": "1m",
+            "deltaBaseCacheLimit": "16m",
+        },
+        "gc": {"auto": "0"},
+        # What the remote has is marked by folder, not by path: there may be any number of paths (`trees`).
+        "pack": {"useSparse": "false", "threads": "2", "windowMemory": "32m", "deltaCacheSize": "16m"},
+        "maintenance": {"auto": "false"},
+        # Walks over the history read parents and folders from the graph: a commit's message may have any length.
+        "fetch": {"writeCommitGraph": "true", "recurseSubmodules": "false"},
+        "push": {"default": "nothing", "recurseSubmodules": "no", "followTags": "false", "gpgSign": "false"},
+        "protocol": {"version": "2"},
+        "credential": {"helper": ""},
+        "http": _http(settings),
+        'remote "origin"': {"url": url, "tagOpt": "--no-tags"},
+    }
+    if settings.signing_key is not None:
+        sections["gpg"] = {"format": "ssh"}
+        sections["user"] = {"signingKey": str(settings.signing_key)}
+    return "".join(_section(name, values) for name, values in sections.items()) + _refspecs(settings)
+
+
+def _http(settings: RepositorySettings) -> dict[str, str]:
+    # A redirect to another host would send the token there.
+    options = {"sslVerify": "true", "followRedirects": "false", "lowSpeedLimit": "1000", "lowSpeedTime": "30"}
+    if settings.ca_file is not None:
+        options["sslCAInfo"] = str(settings.ca_file)
+    return options
+
+
+def _refspecs(settings: RepositorySettings) -> str:
+    """The refspecs of the tracked branches; a push of the agent moves these refs as well."""
+    branches = (settings.branch, settings.state_branch, *(f"{prefix}*" for prefix in PROMOTION_PREFIXES))
+    lines = (f"\tfetch = +refs/heads/{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
+    return '[remote "origin"]\n' + "".join(lines)
+
+
+def _section(name: str, values: dict[str, str]) -> str:
+    lines = (f'\t{key} = "{_quoted(value)}"\n' for key, value in values.items())
+    return f"[{name}]\n" + "".join(lines)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"')
+
 
 _HOST = r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]"
 _USER = r"[A-Za-z0-9_][\w.-]*"

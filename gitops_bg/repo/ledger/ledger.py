@@ -5,22 +5,78 @@ Others may be able to push this branch. A file counts as the agent itself wrote 
 
 Traffic never waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until ``publish``
 says that Git has them.
+
+All ledger entries of an app or a group, as far back as the state branch goes. Reads page by page.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
+from gitops_bg.core.model.subject import Subject
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.repo.git.blobs import Blobs
-from gitops_bg.repo.ledger import state_readme
-from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.ledger import state_branch
+from gitops_bg.repo.ledger.ledger_entries import (
+    README,
+    Position,
+    PublishedEntry,
+    Revision,
+    each_once,
+    in_order,
+    path_of,
+    subject_at,
+)
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, parse, render
-from gitops_bg.repo.ledger.places import README, in_order, path_of, subject_at
 from gitops_bg.repo.ledger.state_branch import ORDINARY, StateBranch, View, Written
+from gitops_bg.repo.read.provenance import revisions_of
 from gitops_bg.repo.read.trees import Node
 from gitops_bg.repo.write.messages import ledger_message, of_entry
+
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A ledger entry with its epoch and the commit of the state branch that brought it."""
+
+    commit: str
+    epoch: str
+    entry: LedgerEntry
+
+
+class LedgerHistory:
+    """Walks the history of one file at a time."""
+
+    def __init__(self, mirror: Mirror, blobs: Blobs, branch: StateBranch) -> None:
+        self._mirror = mirror
+        self._blobs = blobs
+        self._branch = branch
+
+    def of(self, subject: Subject) -> Iterator[Committed]:
+        """Every ledger entry of an app or a group, newest first."""
+        own = self._branch.seen().own
+        revisions = revisions_of(self._mirror, path_of(subject), own) if own else []
+        for commit, published in each_once(self._published(revisions)):
+            yield Committed(commit, published.epoch, published.entry)
+
+    def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision]:
+        """Each revision with its entries, read a page at a time; a damaged one has none."""
+        for start in range(0, len(revisions), _PAGE):
+            page = revisions[start : start + _PAGE]
+            contents = self._blobs.read(blob for _, blob in page)
+            for commit, blob in page:
+                yield commit, _entries(contents[blob])
+
+
+def _entries(content: bytes | None) -> tuple[PublishedEntry, ...]:
+    try:
+        return parse(content or b"").history
+    except ValueError:
+        return ()
+
 
 REMEDY = "the agent writes it anew with its next commit; only the agent may write this branch"
 _MOST_SAID = 50
@@ -45,7 +101,7 @@ class _Files:
     commit: str = ""
     blobs: dict[AppOrGroup, str] = field(default_factory=dict)
     positions: dict[AppOrGroup, Position] = field(default_factory=dict)
-    rows: dict[AppOrGroup, state_readme.Row] = field(default_factory=dict)
+    rows: dict[AppOrGroup, state_branch.Row] = field(default_factory=dict)
     damaged: dict[AppOrGroup, Problem] = field(default_factory=dict)
 
     def copy(self, commit: str) -> "_Files":
@@ -136,7 +192,7 @@ class Ledger:
                 if isinstance(found, Document):
                     files.blobs[subject] = node.id
                     files.positions[subject] = found.position
-                    files.rows[subject] = state_readme.row_of(found)
+                    files.rows[subject] = state_branch.row_of(found)
                 elif found is not None:
                     files.damaged[subject] = found
             self._files = files
@@ -193,8 +249,8 @@ class Ledger:
         self, written: Mapping[AppOrGroup, bytes], documents: Mapping[AppOrGroup, Document], view: View
     ) -> dict[str, bytes | None]:
         """The files to write, with the table."""
-        rows = self._at(view).rows | {subject: state_readme.row_of(documents[subject]) for subject in written}
-        page = state_readme.render(rows, self._branch.cluster)
+        rows = self._at(view).rows | {subject: state_branch.row_of(documents[subject]) for subject in written}
+        page = state_branch.render(rows, self._branch.cluster)
         return {README: page, **{path_of(subject): text for subject, text in written.items()}}
 
     def _message(self, fresh: list[tuple[AppOrGroup, LedgerEntry]], anew: Sequence[Problem]) -> str:

@@ -1,6 +1,8 @@
 """Whose commits the state branch has, and how that is known. Believes a name only where nothing better is to be had.
 
 Writes nothing but a commit of no branch, to try the signing key.
+
+The error of a ledger whose commits nobody can check at present.
 """
 
 import time
@@ -10,16 +12,27 @@ from enum import IntEnum
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.verification import Doubt
-from gitops_bg.core.text.printable import one_line
+from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.verification.answers import Answers
 from gitops_bg.repo.verification.main_verifier import MainVerifier
 from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
-from gitops_bg.repo.write.commits import Committer
+from gitops_bg.repo.write.commits import Committer, KeyNotTried, OwnKey
 from gitops_bg.repo.write.messages import MARK
-from gitops_bg.repo.write.own_signature import KeyNotTried, OwnKey
+
+
+class LedgerNotChecked(Transient):
+    """It is not known which commits of the state branch are the agent's own: nothing new of it counts."""
+
+    reason = "LedgerNotChecked"
+
+    def __init__(self, why: str, *, later: bool = False) -> None:
+        self.later = later
+        """Whether nothing failed: there are only too many."""
+        said = "nobody can tell yet which commits of the ledger are the agent's own"
+        super().__init__(f"{said}: {why}; it is tried again")
+
 
 _FORMAT = f"--format=%H%x00%P%x00%an <%ae>%x00%cn <%ce>%x00%(trailers:key={MARK},valueonly,separator=%x2C)%x00"
 _PARTS = 6  # of one commit: what the format names, and an empty one, for -z ends a commit, too

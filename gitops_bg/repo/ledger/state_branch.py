@@ -3,23 +3,90 @@
 What counts is the tree of the agent's newest commit, for every file that is read back: of apps, of groups, of policies,
 and the overview. So each commit of the agent has to be all its own: with whatever it writes, it writes back every file
 of the ledger that somebody else has changed since. Other files of others stay as they are.
+
+README.md of the state branch: the overview of a cluster that a forge shows; its size is limited.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
-from gitops_bg.repo.ledger.errors import LedgerNotChecked
-from gitops_bg.repo.ledger.ledger_file import adopted
-from gitops_bg.repo.ledger.own_commits import Found, OwnCommits, Proof, Told
-from gitops_bg.repo.ledger.places import GROUPS, POLICIES, README, subject_at
+from gitops_bg.repo.ledger.ledger_entries import GROUPS, POLICIES, README, in_order, path_of, subject_at
+from gitops_bg.repo.ledger.ledger_file import Document, VersionState, adopted
+from gitops_bg.repo.ledger.own_commits import Found, LedgerNotChecked, OwnCommits, Proof, Told
 from gitops_bg.repo.read.trees import NOTHING, Change, Node, Pair, Trees
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.write.commits import Committer, Draft
+
+_MOST_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One app, or one release group, in its table."""
+
+    active: str
+    candidate: str
+    holds: int
+    last: str
+
+
+def row_of(document: Document) -> Row:
+    """The row of an app or a group."""
+    state = document.state
+    last = document.history[-1].entry if document.history else None
+    return Row(
+        _version(state.active),
+        _version(state.candidate),
+        len(state.holds),
+        f"{last.event} {last.at:%Y-%m-%d %H:%M} UTC" if last else "",
+    )
+
+
+def render(rows: Mapping[AppOrGroup, Row], cluster: str) -> bytes:
+    """The page: a row for each app, or, where there are many, for each namespace; and below them those of groups."""
+    apps, groups = ([each for each in sorted(rows, key=in_order) if each.kind is kind] for kind in SubjectKind)
+    parts = [
+        f"# {one_line(cluster)}\n\nWritten by gitops-bg; what happened is the log of this branch.\n",
+        _table("App", apps, rows) if len(apps) <= _MOST_ROWS else _namespaces(apps),
+        f"## Release groups\n\n{_table('Group', groups[:_MOST_ROWS], rows)}" if groups else "",
+    ]
+    return "\n".join(filter(None, parts)).encode(errors="replace")
+
+
+def _table(what: str, subjects: Iterable[AppOrGroup], rows: Mapping[AppOrGroup, Row]) -> str:
+    lines = [f"| {what} | Active | Candidate | Holds | Last event |", "|---|---|---|---|---|"]
+    for subject in subjects:
+        row = rows[subject]
+        link = f"[{subject}]({path_of(subject)})"
+        cells = (link, row.active, row.candidate, str(row.holds or ""), row.last)
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _namespaces(apps: Iterable[AppOrGroup]) -> str:
+    counts = Counter(app.namespace for app in apps)
+    lines = ["| Namespace | Apps |", "|---|---|"]
+    lines += [f"| [{namespace}]({namespace}) | {counts[namespace]} |" for namespace in sorted(counts)[:_MOST_ROWS]]
+    return "\n".join(lines) + "\n"
+
+
+def _version(version: VersionState | None) -> str:
+    return label(version.version, version.digest) if version else ""
+
+
+def _cell(text: str) -> str:
+    return one_line(text).replace("|", "\\|")
+
 
 ORDINARY = "100644"
 

@@ -10,9 +10,8 @@ from itertools import groupby
 
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.read.changes import WalkedMain, is_watched
 from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.read.index.touched import is_watched
-from gitops_bg.repo.read.index.walked_main import WalkedMain
 from gitops_bg.repo.read.mainline import Mainline, Step
 from gitops_bg.repo.read.provenance import Details, changes
 from gitops_bg.repo.read.trees import Trees

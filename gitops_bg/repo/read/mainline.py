@@ -3,13 +3,139 @@
 Dates do not tell it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the parents:
 then the second one is the former main. What main was is known of the heads that it had; only where they do not tell,
 the subject of the merge decides. It knows ids only, and reads no files.
+
+Where branches leave main: the first commit of their own line, by first parents, that main contains.
+
+Thousands of promotion branches stay where they are while main moves on. Of those only what main took in is looked at.
+
+The head of main as the base of the agent's commits, and what a refused push means for it.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import subject_of, text
+from gitops_bg.repo.git.output import lines, subject_of, text
+
+Line = tuple[str, ...]
+"""The commits of a branch, newest first, and last the one where it leaves main: empty where they share no history."""
+
+
+class BranchPoints:
+    """The answer for the heads that were asked for last, kept up to date."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._main = ""
+        self._lines: Mapping[str, Line] = {}
+
+    def of(self, heads: Iterable[str], main: str) -> dict[str, Line]:
+        """For every head its line down to main."""
+        wanted = list(dict.fromkeys(heads))
+        found = self._kept(wanted, main)
+        found |= self._near(wanted, found, main)
+        rest = [head for head in wanted if head not in found]
+        self._main, self._lines = main, found | (self._asked(rest, main) if rest else {})
+        return {head: self._lines[head] for head in wanted}
+
+    def _kept(self, wanted: list[str], main: str) -> dict[str, Line]:
+        """What was known before, as far as main took nothing of it in since. A main with another history may have lost
+        what a branch stands on.
+        """
+        goes_on = bool(self._main and main) and self._mirror.is_ancestor(self._main, main)
+        taken_in = self._mirror.near(self._main, main) if goes_on else None
+        if taken_in is None:
+            return {}
+        return {head: _up_to(self._lines[head], taken_in) for head in wanted if head in self._lines}
+
+    def _near(self, wanted: list[str], known: Container[str], main: str) -> dict[str, Line]:
+        """The lines of branches that a few steps lead to main as it is: main cannot contain what comes after it."""
+        found = {head: self._mirror.first_parents(head, {main}) for head in wanted if head not in known}
+        return {head: (*(one for one, _ in line), main) for head, line in found.items() if line is not None}
+
+    def _asked(self, heads: list[str], main: str) -> dict[str, Line]:
+        asked = "".join(f"{head}\n" for head in heads) + (f"^{main}\n" if main else "")
+        output = self._mirror.local("rev-list", "--parents", "--stdin", stdin=asked.encode())
+        own = {commit: parents[:1] for commit, *parents in (text(line).split(" ") for line in lines(output))}
+        return {head: _line(head, own) for head in heads}
+
+
+def _up_to(line: Line, taken_in: Container[str]) -> Line:
+    at = next((place for place, commit in enumerate(line) if commit in taken_in), len(line) - 1)
+    return line[: at + 1]
+
+
+def _line(head: str, own: Mapping[str, list[str]]) -> Line:
+    """The line of first parents down to the first commit that is not the branch's own."""
+    line = [head]
+    while line[-1] in own:
+        line += own[line[-1]] or [""]
+    return tuple(line)
+
+
+_OF_THE_KEY = (Doubt.UNKNOWN_KEY, Doubt.KEY_NOT_VALID, Doubt.NOT_SIGNED)
+"""The doubts that the list of keys explains."""
+
+
+class MainBranch:
+    """Main, for code that commits to it."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+
+    def base(self) -> str:
+        """Main's head as last fetched; fetched now where it never was."""
+        branch = self._mirror.settings.branch
+        tracked = self._mirror.tracked()
+        if branch not in tracked:
+            tracked = self._mirror.follow(self._mirror.remote_branches())
+        if branch not in tracked:
+            raise self._mirror.explain_missing()
+        return self._verified(tracked[branch])
+
+    def again(self, base: str) -> str:
+        """The new base after a refused push; raises where another attempt is useless."""
+        branch = self._mirror.settings.branch
+        now = self._mirror.follow(self._mirror.remote_branches()).get(branch)
+        if now is None:
+            raise self._mirror.explain_missing()
+        if not self._mirror.is_ancestor(base, now):
+            raise RemoteMoved(f"the history of {branch} was rewritten while committing to it")
+        return self._verified(now)
+
+    def demand_vouched(self, commit: str) -> None:
+        """Refuse to push a commit of ours that would not be verified: nothing after it would be read any more.
+
+        A program that fails may say that a signature is bad, and a list has either the key or not. So only what is
+        said of the key twice is about the key; anything else is a failure of this machine: ``OwnCommitNotChecked``.
+        """
+        branch = self._mirror.settings.branch
+        doubt = self._doubt_of(commit) and self._doubt_of(commit)
+        if doubt in _OF_THE_KEY:
+            raise PushRefused(
+                f"the agent's own commit on {branch} would not be verified; "
+                "list the public key of --signing-key by --verify-signers"
+            )
+        if doubt is not None:
+            raise OwnCommitNotChecked(
+                f"the agent's own commit for {branch} is not pushed: its signature cannot be checked ({doubt}), "
+                "because ssh-keygen fails; it is tried again"
+            )
+
+    def _doubt_of(self, commit: str) -> Doubt | None:
+        """As the mirror says, which checks only so many commits at once: those of one push are all the agent's own."""
+        while (doubt := self._mirror.doubt_of(commit)) is Doubt.PENDING:
+            pass  # what was checked stays so
+        return doubt
+
+    def _verified(self, head: str) -> str:
+        """A commit on top of one that is not verified would have to be rewritten with it."""
+        if self._mirror.doubt_of(head) is not None:
+            raise RemoteMoved(f"{self._mirror.settings.branch} has commits that are not verified: see SourceVerified")
+        return head
+
 
 _WALK = ("log", "-z", "--format=%H%x00%P%x00%s%x00")
 _LONGEST = 4096

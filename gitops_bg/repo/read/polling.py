@@ -13,10 +13,9 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.read.changes import Step, WalkedMain, promoted, walked
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.hidden import Hidden
-from gitops_bg.repo.read.index.touched import promoted, walked
-from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Sources
 from gitops_bg.repo.read.trees import Trees

@@ -15,7 +15,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.settings import VerificationSettings
 from gitops_bg.repo.verification.openpgp import PROGRAM, make_keyring
 from gitops_bg.repo.verification.signatures import LARGEST_SIGNERS, Keys
-from gitops_bg.spec.policies.signers import check_keys
+from gitops_bg.spec.policies.people import check_keys
 
 SIGNERS, GPG_KEYS = "--verify-signers", "--verify-gpg-keys"
 _LARGEST_GPG = 1024 * 1024

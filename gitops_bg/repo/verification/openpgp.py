@@ -9,11 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_bg.core.text.lines import lines_of
-from gitops_bg.core.text.printable import one_line
-from gitops_bg.repo.git.limits import MEBIBYTE, Limits
+from gitops_bg.core.text.foreign_text import lines_of, one_line
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.git.process import OWN_GROUP, running
+from gitops_bg.repo.git.runner import MEBIBYTE, OWN_GROUP, Limits, running
 
 PROGRAM = "gpg"
 _PUBLIC = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"

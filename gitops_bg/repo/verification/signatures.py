@@ -21,11 +21,9 @@ from pathlib import Path
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.verification import Doubt
-from gitops_bg.core.text.lines import lines_of
-from gitops_bg.core.text.printable import one_line
-from gitops_bg.repo.git.commit_form import signature_in
+from gitops_bg.core.text.foreign_text import lines_of, one_line
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.output import signature_in, text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.verification import openpgp
 from gitops_bg.repo.verification.answers import Answers

@@ -1,15 +1,24 @@
 """The branches for people: what they are asked to merge. Each is written only from the head that was decided from,
 because people share it.
+
+The branch of a group: what main does not take from the agent, for people to merge. One for each group, updated in
+place, gone once main says the same.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.read.mainline import MainBranch
+from gitops_bg.repo.read.trees import NOTHING, Trees
+from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
+from gitops_bg.spec.groups.layout import group_file, group_folder
 
 Who = TypeVar("Who", bound=AppOrGroup)
 Heads = Mapping[str, str | None]
@@ -70,3 +79,92 @@ class SharedBranches:
         """Delete the branches of these apps and groups, where they exist (`seen`). Raises as ``write``."""
         seen = self.seen(heads)
         self.write(seen, lambda: dict.fromkeys(sorted(seen.keys() & self._mirror.standing().keys())))
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFolder:
+    """The head of the branch of a group."""
+
+    commit: str
+    parent: str
+    """The main that it was made on; empty where it has no parent."""
+    folder: str
+    """The object id of the group's folder there: equal ids are equal wishes."""
+    is_merged: bool
+    """Whether it asks for nothing that main does not say, however it was merged."""
+    is_outdated: bool = False
+    """Whether main has changed ``group.yaml`` since it was made, or dropped what it stands on."""
+
+
+class GroupBranches:
+    """The branches of all groups. Not thread-safe."""
+
+    def __init__(
+        self, mirror: Mirror, trees: Trees, edits: Edits, committer: Committer, branches: SharedBranches
+    ) -> None:
+        self._mirror = mirror
+        self._trees = trees
+        self._edits = edits
+        self._committer = committer
+        self._branches = branches
+        self._trunk = MainBranch(mirror)
+
+    def head(self, group: GroupKey) -> str:
+        """The head of the branch of a group, as last fetched; empty where there is none."""
+        return self._mirror.tracked().get(promotion_branch(group), "")
+
+    def offer(
+        self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
+    ) -> Edited:
+        """Put the edits of main on the branch of a group, as one commit. Raises as ``Edits.commit``.
+
+        A branch whose folder of the group says so already stays as it is, as long as it can be merged; none is made
+        where main says so. ``seen`` is
+        the head that this was decided from, empty for no branch (None: the one that was fetched last): raises
+        `BranchMoved` where the branch has another one.
+        """
+        name, offered = promotion_branch(group), Edited("", changed=False)
+
+        def wanted() -> Heads:
+            nonlocal offered
+            base, standing = self._trunk.base(), self._mirror.tracked().get(name)
+            changed = self._edits.changed(edits, base)
+            offered = Edited(base, changed=False)
+            if not changed:
+                return {}
+            [commit] = self._committer.build([Draft(base, changed, message)])
+            is_there = standing is not None and self._folder(group, standing) == self._folder(group, commit)
+            is_there = is_there and self._fits(group, self._parent(standing or ""), base)
+            head = standing if standing is not None and is_there else commit
+            offered = Edited(head, changed=not is_there, paths=frozenset(changed))
+            return {} if is_there else {name: commit}
+
+        self._branches.write(self._branches.seen({group: seen}), wanted)
+        return offered
+
+    def offered(self, group: GroupKey) -> OfferedFolder | None:
+        """What the branch of a group asks for; None where there is none."""
+        tracked = self._mirror.tracked()
+        standing, main = tracked.get(promotion_branch(group)), tracked.get(self._mirror.settings.branch)
+        if standing is None:
+            return None
+        parent, folder = self._parent(standing), self._folder(group, standing)
+        is_same = main is not None and folder == self._folder(group, main)
+        is_merged = is_same or (main is not None and self._mirror.is_ancestor(standing, main))
+        is_outdated = main is not None and not is_merged and not self._fits(group, parent, main)
+        return OfferedFolder(standing, parent, folder, is_merged, is_outdated)
+
+    def _parent(self, commit: str) -> str:
+        """What a commit stands on; empty where it has no parent."""
+        found = self._mirror.commits([commit]).get(commit)
+        return found.parents[0] if found is not None and found.parents else ""
+
+    def _fits(self, group: GroupKey, parent: str, main: str) -> bool:
+        """Whether main has what a branch stands on, and says the same in ``group.yaml`` still."""
+        path = group_file(group)
+        is_there = bool(parent) and self._mirror.is_ancestor(parent, main)
+        return is_there and self._trees.at(parent, [path]) == self._trees.at(main, [path])
+
+    def _folder(self, group: GroupKey, commit: str) -> str:
+        path = group_folder(group)
+        return self._trees.at(commit, [path]).get(path, NOTHING).folder

@@ -1,10 +1,104 @@
-"""How a container image behaves in the sandbox: a table to read and to replace. It must do nothing itself."""
+"""How a container image behaves in the sandbox: a table to read and to replace. It must do nothing itself.
+
+How the command of a container ends: a very small shell, enough for the Jobs of demos and tests. It runs nothing.
+
+It knows `true`, `false`, `exit`, `sleep`, `echo` and `:`, alone or in `sh -c`, joined by `;`, `&&`, `||` or lines.
+Any other program is not there and ends with 127, what cannot be read with 2: as a shell says.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
+from gitops_bg.sandbox.objects.objects import Manifest
+
+_SHELLS = ("sh", "bash", "ash", "dash")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_JOINTS = (";", "&&", "||")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """After how many seconds (infinite: never) a container ends, and with which exit code."""
+
+    after: float = 0.0
+    exit_code: int = 0
+
+
+def endings_of(pod: Manifest, exit_code: int) -> dict[str, Ending]:
+    """Return how each container of a pod ends: as its command does, at once with `exit_code` where it has none."""
+    found = {}
+    for container in pod["spec"]["containers"]:
+        command = container.get("command") or []
+        words = [*command, *(container.get("args") or ())]
+        found[container["name"]] = ending_of(words) if command else Ending(exit_code=exit_code)
+    return found
+
+
+def ending_of(words: Sequence[str]) -> Ending:
+    """Return how a command with its arguments ends.
+
+    >>> ending_of(["sh", "-c", "sleep 2 && exit 3; echo never said"])
+    Ending(after=2.0, exit_code=3)
+    """
+    program, *arguments = words
+    name = program.rpartition("/")[2]
+    try:
+        if name not in _SHELLS:
+            return _simple(name, arguments)
+        return _script(next((word for word in arguments if not word.startswith(("-", "+"))), ""))
+    except ValueError:  # an unclosed quote, or an invalid number
+        return Ending(exit_code=2)
+
+
+def _script(script: str) -> Ending:
+    after, code = 0.0, 0
+    for joint, words in _commands(script):
+        if (joint == "&&" and code) or (joint == "||" and not code):
+            continue
+        ending = _simple(words[0], words[1:])
+        after, code = after + ending.after, ending.exit_code
+        if words[0] == "exit" or math.isinf(after):
+            break
+    return Ending(after, code)
+
+
+def _commands(script: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield simple commands, each with what joins it to the one before."""
+    joint, words = ";", list[str]()
+    lexer = shlex.shlex(script.replace("\n", " ; "), posix=True, punctuation_chars=";&|")
+    lexer.whitespace_split = True
+    for token in [*lexer, ";"]:
+        if token in _JOINTS:
+            if words:
+                yield joint, words
+            joint, words = token, []
+        else:
+            words.append(token)
+
+
+def _simple(name: str, arguments: Sequence[str]) -> Ending:
+    match name:
+        case "true" | "echo" | ":":
+            return Ending()
+        case "false":
+            return Ending(exit_code=1)
+        case "exit":
+            return Ending(exit_code=int(arguments[0]) & 255 if arguments else 0)
+        case "sleep":
+            return Ending(after=sum(map(_seconds, arguments)))
+        case _:
+            return Ending(exit_code=127)
+
+
+def _seconds(text: str) -> float:
+    unit = _UNITS.get(text[-1:], 0)
+    return float(text[:-1]) * unit if unit else float(text)
+
 
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REFERENCE = re.compile(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable
 
+from gitops_bg.sandbox.controllers.kubelet import asks_for_node, is_chosen, wanted_node
 from gitops_bg.sandbox.controllers.pod_controller import PodController
-from gitops_bg.sandbox.controllers.scheduling import asks_for_node, is_chosen, wanted_node
 from gitops_bg.sandbox.http.watches import Change
 from gitops_bg.sandbox.objects.kinds import DAEMON_SETS, NODES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, dig, is_pod_ready, labels_of, to_json

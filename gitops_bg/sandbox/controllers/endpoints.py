@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from gitops_bg.sandbox.controllers.label_index import LabelIndex, SelectorIndex
-from gitops_bg.sandbox.controllers.loop import Loop
+from gitops_bg.sandbox.controllers.loop import LabelIndex, Loop, SelectorIndex
 from gitops_bg.sandbox.http.watches import DELETED, Change
 from gitops_bg.sandbox.objects.kinds import ENDPOINTS, PODS, SERVICES, SLICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, dig, is_pod_ready, key_of, labels_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from gitops_bg.sandbox.http import bodies, protobuf
+from gitops_bg.sandbox.http import decoding, protobuf
 from gitops_bg.sandbox.http.errors import bad_request, unsupported_media_type
 from gitops_bg.sandbox.http.wire import Request
 
@@ -58,10 +58,10 @@ class Call:
                 return protobuf.read(self.body)
             if not self.body:
                 return {}
-            return bodies.read_yaml(self.body) if self.content_type == APPLY_YAML else bodies.read_json(self.body)
+            return decoding.read_yaml(self.body) if self.content_type == APPLY_YAML else decoding.read_json(self.body)
         except protobuf.Unreadable as error:
             raise unsupported_media_type(f"{self.content_type}: {error}", ["application/json"]) from error
-        except bodies.Unreadable as error:
+        except decoding.Unreadable as error:
             raise bad_request(str(error)) from error
 
 

@@ -31,9 +31,9 @@ from gitops_bg.sandbox.http.wire import Connection, Request, Response
 from gitops_bg.sandbox.objects.kinds import Kind, Kinds
 from gitops_bg.sandbox.objects.objects import Manifest, to_json
 from gitops_bg.sandbox.objects.store import Store, Stored
-from gitops_bg.sandbox.verbs import deleting, patches, reading, subresources
+from gitops_bg.sandbox.verbs import deleting, patches, reading
 from gitops_bg.sandbox.verbs.eviction import evict
-from gitops_bg.sandbox.verbs.strategic import strategic_merge
+from gitops_bg.sandbox.verbs.patches import strategic_merge
 from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _APPLY = (APPLY_YAML, "application/apply-patch+cbor")
@@ -85,7 +85,7 @@ class ApiServer:
         if not self.kinds.has_version(call.group, call.version):
             return Response(404, b"404 page not found\n", "text/plain; charset=utf-8")
         kind = self.kinds.at(call.group, call.version, call.plural)
-        if kind is None or (call.subresource and not subresources.served(kind, call.subresource)):
+        if kind is None or (call.subresource and not reading.served(kind, call.subresource)):
             raise no_such_path()
         if kind.namespaced and not call.namespace and call.verb not in ("list", "watch"):
             raise method_not_allowed()
@@ -103,7 +103,7 @@ class ApiServer:
     def _get(self, kind: Kind, call: Call) -> Response:
         stored = reading.get(self.store, kind, call.namespace, call.name)
         if call.subresource == "scale":
-            return Response(200, to_json(subresources.scale_of(kind, stored.obj)))
+            return Response(200, to_json(reading.scale_of(kind, stored.obj)))
         if call.subresource == "log":
             return Response(200, b"the sandbox keeps no logs\n", "text/plain")
         return self._object(kind, call, stored)
@@ -137,7 +137,7 @@ class ApiServer:
     def _create_subresource(self, kind: Kind, call: Call, body: Manifest) -> Response:
         if call.subresource == "binding":
             self.writer.modify(
-                kind, call.namespace, call.name, lambda pod: subresources.bound(pod, body), self._options(call)
+                kind, call.namespace, call.name, lambda pod: reading.bound(pod, body), self._options(call)
             )
         elif call.subresource == "eviction":
             evict(self.writer, kind, call.namespace, call.name, body)
@@ -157,10 +157,10 @@ class ApiServer:
     def _scale(self, kind: Kind, call: Call, edit: Callable[[Manifest], Manifest]) -> Response:
         stored = self.writer.modify(
             kind, call.namespace, call.name,
-            lambda obj: subresources.scaled(kind, obj, edit(subresources.scale_of(kind, obj))),
+            lambda obj: reading.scaled(kind, obj, edit(reading.scale_of(kind, obj))),
             self._options(call),
         )  # fmt: skip
-        return Response(200, to_json(subresources.scale_of(kind, stored.obj)))
+        return Response(200, to_json(reading.scale_of(kind, stored.obj)))
 
     def _patch(self, kind: Kind, call: Call) -> Response:
         patch, options = call.document(), self._options(call)

@@ -13,9 +13,9 @@ from uuid import uuid4
 from gitops_bg.sandbox.http import decoding
 from gitops_bg.sandbox.http.errors import ApiError, bad_request, conflict, invalid, required
 from gitops_bg.sandbox.objects import defaults, schema, validation
+from gitops_bg.sandbox.objects.fields import BUILTIN_ROOT, SchemaShape, Shape
 from gitops_bg.sandbox.objects.kinds import DAEMON_SETS, DEFINITIONS, JOBS, PODS, REPLICASETS, SERVICES, Kind
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, timestamp
-from gitops_bg.sandbox.objects.shapes import BUILTIN_ROOT, SchemaShape, Shape
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _FROM_SERVER = ("uid", "creationTimestamp", "resourceVersion", "generation", "deletionTimestamp")

@@ -11,9 +11,8 @@ from typing import Any
 
 from gitops_bg.sandbox.http.errors import apply_conflict, cause
 from gitops_bg.sandbox.objects import fields
-from gitops_bg.sandbox.objects.fields import Fields, Path
+from gitops_bg.sandbox.objects.fields import Fields, Path, Shape, item_key
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, timestamp
-from gitops_bg.sandbox.objects.shapes import Shape, item_key
 
 _UNTRACKED = (
     "name", "namespace", "uid", "creationTimestamp", "resourceVersion", "generation", "managedFields",

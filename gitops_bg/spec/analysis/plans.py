@@ -11,15 +11,9 @@ from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, Plan
 from gitops_bg.core.model.analysis.metrics import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis import flagger
-from gitops_bg.spec.analysis.block import (
-    Analysis,
-    FlaggerAnalysis,
-    RunMetadata,
-)
-from gitops_bg.spec.analysis.flatten import Flat, Use, flatten
-from gitops_bg.spec.analysis.resolve_args import Given, metrics_of
-from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis, RunMetadata, as_it_says, variables
+from gitops_bg.spec.analysis.flatten import Flat, Given, Use, flatten, metrics_of
+from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
@@ -114,14 +108,14 @@ class PlanReader:
                 message = f"there are two metrics called {asked.name}"
                 whole.problems.append(self.document.problem((*path, "name"), message, "rename one of them"))
             given = Given(
-                flagger.variables(asked, app, service),
+                variables(asked, app, service),
                 self.document,
                 (*path, "templateVariables"),
                 'add {}: "…"',
                 self.hashes,
             )
             found = self._one_metric(whole, Use(asked.template_ref.name, self.document, (*path, "templateRef")), given)
-            metrics.extend(flagger.as_it_says(block, asked, each) for each in found)
+            metrics.extend(as_it_says(block, asked, each) for each in found)
         return self._plan(metrics, whole, FLAGGER, None)
 
     def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:

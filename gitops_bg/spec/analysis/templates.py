@@ -3,6 +3,8 @@
 Every metric must end, as blue-green demands. A text with ``{{…}}`` is validated only when its args are known, by the
 same schema (`plans`). The rules are those of argo-rollouts.md §3; the templates of Argo Rollouts itself are read as
 they are, except for conditions that CEL would read otherwise.
+
+The AnalysisTemplates of a repository by name, from the files of ``analysis/``. Fetches nothing.
 """
 
 import math
@@ -12,12 +14,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis import expressions
 from gitops_bg.spec.analysis.block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
 from gitops_bg.spec.analysis.expr_conditions import misread
 from gitops_bg.spec.analysis.providers import Provider
 from gitops_bg.spec.app.fields import DnsLabel, Limit, Model, OpenPeriod, Text, is_open, whole_seconds
-from gitops_bg.spec.app.shared_documents import SharedMetadata
+from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
+from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMetadata, load_shared_documents
 from gitops_bg.spec.app.validation import Conflict
 
 VARIABLES = ("result",)
@@ -197,3 +201,12 @@ TEMPLATES: Mapping[str, type[AnalysisTemplate | ClusterAnalysisTemplate]] = {
     "ClusterAnalysisTemplate": ClusterAnalysisTemplate,
 }
 """The model of each kind of a document of ``analysis/``."""
+
+
+Template = Item[TemplateSpec]
+Library = SharedDocuments[TemplateSpec]
+
+
+def load_templates(files: Mapping[str, bytes | Problem]) -> Library:
+    """The templates in the files of ``analysis/``, by path. A Problem stands for a file that Git found unusable."""
+    return load_shared_documents(files, ANALYSIS_FOLDER, TEMPLATES)

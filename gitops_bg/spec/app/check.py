@@ -8,7 +8,7 @@ from datetime import datetime
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey, Source
-from gitops_bg.spec.analysis.template_index import Library, load_templates
+from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
@@ -33,15 +33,22 @@ from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_set
 from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, ROUTES_FILE, group_of
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.groups.notes import notes_of_group, services_of
-from gitops_bg.spec.lint.app_folder import AppFolder
-from gitops_bg.spec.lint.finding import FIELD, NO_EFFECT, PROBLEM, REFUSED_ADDRESS, Finding, Rule, Severity
+from gitops_bg.spec.lint.app_folder import (
+    FIELD,
+    NO_EFFECT,
+    PROBLEM,
+    REFUSED_ADDRESS,
+    AppFolder,
+    Finding,
+    Rule,
+    Severity,
+)
 from gitops_bg.spec.lint.rules import findings as folder_findings
 from gitops_bg.spec.manifests.members import implied_app
-from gitops_bg.spec.manifests.service_fields import service_fields
+from gitops_bg.spec.manifests.service_ports import service_fields
 from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
-from gitops_bg.spec.policies.check import check_policies
-from gitops_bg.spec.policies.load import load_policies
-from gitops_bg.spec.policies.signers import check_signers
+from gitops_bg.spec.policies.load import check_policies, load_policies
+from gitops_bg.spec.policies.people import check_signers
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS
 from gitops_bg.spec.yaml.reader import Document, more_like, read, read_one
 

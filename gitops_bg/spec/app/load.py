@@ -13,7 +13,7 @@ from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Source, WorkloadKind
 from gitops_bg.spec.analysis.plans import Plans, plans_of
-from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.daemon_set import check_app, check_beside
 from gitops_bg.spec.app.layout import (

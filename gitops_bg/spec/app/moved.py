@@ -24,7 +24,7 @@ from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.yaml.edit import set_field, set_text
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read, read_one
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 _ENDS = {
     "release": "its live traffic goes back to what it was adopted from: remove the field, or delete the folder",

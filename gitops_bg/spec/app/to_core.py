@@ -1,6 +1,8 @@
 """From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is unreachable.
 
 Applies the defaults that depend on more than one field. Validates nothing: `models` has done that.
+
+What an app.yaml says of a suspension, whatever else is wrong with the file. Edits nothing.
 """
 
 import copy
@@ -34,11 +36,29 @@ from gitops_bg.spec.analysis.plans import Plans, unknown_plans
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.fields import NEVER, whole_seconds
 from gitops_bg.spec.app.layout import folder_of
+from gitops_bg.spec.app.models import Suspend
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests import pod_metadata
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
 from gitops_bg.spec.notifications.webhooks import to_hook
 from gitops_bg.spec.yaml.reader import Document, read_one
+from gitops_bg.spec.yaml.scalars import as_map
+
+
+def suspension_in(data: bytes, file: str) -> Suspension | None:
+    """Return the suspension of an app.yaml, over or not; None where there is none, or no YAML.
+
+    One that cannot be read is one without an end: unknown is not absent.
+    """
+    document, _ = read_one(file, data)
+    written = as_map(as_map(document.value).get("spec")).get("suspend") if document else None
+    if written is None:
+        return None
+    try:
+        return suspension(Suspend.model_validate(written))
+    except ValidationError:
+        return Suspension(f"spec.suspend of {file} cannot be read")
+
 
 NO_ALERTING = Alerting()
 TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"

@@ -18,10 +18,9 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.forms import remedy_for
-from gitops_bg.spec.yaml.file_modes import mode_remedy
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
-from gitops_bg.spec.yaml.scalars import unquoted
+from gitops_bg.spec.yaml.scalars import mode_remedy, unquoted
 
 Models = Mapping[str, type[BaseModel]]
 

@@ -13,7 +13,7 @@ from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.configuration import TRACKING, is_tracked
 from gitops_bg.spec.manifests.members import live_name
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET
-from gitops_bg.spec.manifests.service_fields import service_fields
+from gitops_bg.spec.manifests.service_ports import service_fields
 from gitops_bg.spec.yaml.reader import Document
 
 

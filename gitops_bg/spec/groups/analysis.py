@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from gitops_bg.core.model.analysis.metrics import LATEST, STABLE
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.analysis.plans import PlanReader, Plans, unknown_plan
-from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.groups.models import GroupSpec
 from gitops_bg.spec.yaml.reader import Document
 

@@ -17,7 +17,7 @@ from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, PathKi
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.spec.analysis.plans import Plans
-from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import parents_of
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_manifest

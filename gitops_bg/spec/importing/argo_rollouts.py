@@ -9,7 +9,7 @@ from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools,
 from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
 from gitops_bg.spec.importing.tool_marks import without_marks
-from gitops_bg.spec.yaml.values import as_map, as_maps
+from gitops_bg.spec.yaml.scalars import as_map, as_maps
 
 API = "argoproj.io/"
 _SCALE_DOWN = 30

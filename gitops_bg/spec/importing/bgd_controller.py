@@ -6,7 +6,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools
 from gitops_bg.spec.importing.fields import Table, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 APIS = ("controller.google.com/v1alpha1", "demo.google.com/v1")
 SERVICE = "bgd-svc"

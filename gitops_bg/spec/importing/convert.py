@@ -12,15 +12,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import fit
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
 from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.importing import (
-    argo_rollouts,
-    bgd_controller,
-    deployments,
-    flagger,
-    flagger_copies,
-    oam,
-    shared_documents,
-)
+from gitops_bg.spec.importing import argo_rollouts, beside, bgd_controller, deployments, flagger, flagger_copies, oam
 from gitops_bg.spec.importing.beside import Beside
 from gitops_bg.spec.importing.draft import Draft, Piece
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
@@ -30,7 +22,7 @@ from gitops_bg.spec.importing.manifest import text_of as as_written
 from gitops_bg.spec.importing.outcome import problems_of, text_of
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import first_of_each, read
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 Content = bytes | Problem
 
@@ -75,7 +67,7 @@ class _Import:
         self.manifests = list(self._usable(self._opened(manifests)))
         self.beside = Beside(self._of(*_BESIDE))
         self.consumed: set[int] = set()
-        known = set(shared_documents.templates_of(repository))
+        known = set(beside.templates_of(repository))
         self.metrics = Metrics(
             server,
             {(each.namespace, each.name): each for each in self._of("MetricTemplate")},
@@ -102,7 +94,7 @@ class _Import:
         self.problems.extend(self._clashes(pieces))
         self.problems.extend(self._outcome(pieces))
         if self.drafts:
-            self.listed.extend(map(shared_documents.left_out, self.unused))
+            self.listed.extend(map(beside.left_out, self.unused))
         else:
             self.problems.extend(self.unused)
         listed = [*self.listed, *(each for draft in self.drafts for each in draft.listed)]
@@ -299,13 +291,13 @@ class _Import:
         for name, (comment, value, origin) in self.metrics.templates.items():
             files[f"{ANALYSIS_FOLDER}/{name}.yaml"] = [Piece(f"# {comment}\n{to_yaml(value)}", origin)]
         shared = {"AnalysisTemplate": ANALYSIS_FOLDER, "ClusterAnalysisTemplate": ANALYSIS_FOLDER}
-        used = shared_documents.used_by(self.drafts, self._of(*shared))
+        used = beside.used_by(self.drafts, self._of(*shared))
         for each in self._of(*shared, "AlertProvider"):
-            wrong = shared_documents.wrong_with(each)
+            wrong = beside.wrong_with(each)
             if wrong and (each.kind in shared, each.name) not in used:
                 self.unused.extend(wrong)
                 continue
-            if shared_documents.is_as_written(each):
+            if beside.is_as_written(each):
                 self.problems.extend(wrong)
             path = f"{shared.get(each.kind, ALERTS_FOLDER)}/{each.name}.yaml"
             if path in files:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.fields import Table, left, taken
 from gitops_bg.spec.importing.manifest import Manifest
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 _NOWHERE_OF_FLAGGER = "flagger.app/scale-to-zero"
 _SELECTOR = ("spec", "template", "spec", "nodeSelector")

@@ -14,7 +14,7 @@ from gitops_bg.spec.manifests.references import references
 from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.emit import to_yaml
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 FILES = {
     "Service": "services.yaml",

@@ -11,7 +11,7 @@ from gitops_bg.spec.importing.deployments import TABLE as DEPLOYMENT
 from gitops_bg.spec.importing.draft import Draft, of_other_tools, target_of
 from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest
-from gitops_bg.spec.yaml.values import as_map, as_maps
+from gitops_bg.spec.yaml.scalars import as_map, as_maps
 
 API = "flagger.app/"
 _WEIGHTS = "shares live traffic between versions, and here all of it is on one"

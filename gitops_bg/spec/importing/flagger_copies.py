@@ -12,7 +12,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.manifests.autoscaling import PAUSED_AT, SCALED_OBJECT
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.values import as_map, maps, texts
+from gitops_bg.spec.yaml.scalars import as_map, maps, texts
 
 
 class Copies:

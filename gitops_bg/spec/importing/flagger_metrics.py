@@ -13,7 +13,7 @@ from gitops_bg.spec.importing.draft import Draft
 from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 METRICS_SERVER = "http://prometheus:9090"
 """Flagger's default of its flag -metrics-server."""

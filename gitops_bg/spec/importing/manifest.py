@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.printable import printable
+from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET
 from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
@@ -13,7 +13,7 @@ from gitops_bg.spec.yaml.documents import pieces
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, Reading, kind_of, read
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 SERVER_METADATA = (
     "uid",

@@ -15,7 +15,7 @@ from gitops_bg.spec.importing.draft import Draft, of_other_tools, target_of
 from gitops_bg.spec.importing.fields import Table, left_fields, taken
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.manifests.target import POD_SPEC_WORKLOAD
-from gitops_bg.spec.yaml.values import as_map, as_maps
+from gitops_bg.spec.yaml.scalars import as_map, as_maps
 
 HELD = (POD_SPEC_WORKLOAD, "ContainerizedWorkload", "Deployment")
 """The kinds of workloads that are imported out of a Component."""

@@ -15,7 +15,7 @@ from gitops_bg.spec.importing.fields import Table, left, taken
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
 from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.values import Body, as_map, as_maps
+from gitops_bg.spec.yaml.scalars import Body, as_map, as_maps
 
 _PROBES = ("livenessProbe", "readinessProbe")
 _HANDLERS = ("exec", "httpGet", "tcpSocket")

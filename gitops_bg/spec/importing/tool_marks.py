@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.core.names import MANAGED_BY, MANAGER
-from gitops_bg.spec.yaml.values import as_map, as_maps
+from gitops_bg.spec.yaml.scalars import as_map, as_maps
 
 Metadata = Mapping[str, Any]
 

@@ -1,20 +1,54 @@
 """One app's folder as the rules of `check` look at it: whatever its values are, reading them raises nothing.
 
 Wrong types are the findings of others (`cluster.lint`); a rule passes over them.
+
+A finding of `check`: a problem, the rule that found it, and how bad that is. Knows no rule in particular.
+
+Names that differ by a slip of the finger. Pure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import WorkloadKind
 from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.manifests.service_fields import service_fields
+from gitops_bg.spec.manifests.service_ports import service_fields
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
-from gitops_bg.spec.yaml.values import Body, as_map, maps
+from gitops_bg.spec.yaml.scalars import Body, as_map, maps
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to ``name`` that a slip or two lie between; empty where there is none.
+
+    >>> near("wbe", ["web", "api"]), near("web-preveiw", ["web-preview"]), near("web", ["web-preview", "db"])
+    ('web', 'web-preview', '')
+    """
+    ranked = sorted((distance(name, each), each) for each in known if each != name)
+    return ranked[0][1] if ranked and ranked[0][0] <= (1 if len(name) < 6 else 2) else ""
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters are missing, too many, wrong, or swapped with their neighbour (optimal string alignment).
+
+    >>> distance("web", "web"), distance("wbe", "web"), distance("settings", "setings"), distance("a", "xyz")
+    (0, 1, 1, 3)
+    """
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for y, letter in enumerate(one, 1):
+        older, before, row = before, row, [y]
+        for x, its in enumerate(other, 1):
+            cost = min(before[x] + 1, row[x - 1] + 1, before[x - 1] + (letter != its))
+            if y > 1 and x > 1 and letter == other[x - 2] and one[y - 2] == its:
+                cost = min(cost, older[x - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
 
 INIT, MAIN = "initContainers", "containers"
 
@@ -106,3 +140,52 @@ class AppFolder:
 def name_of(document: Document) -> str:
     """The name of an object; empty where it has none."""
     return str(as_map(document.value.get("metadata")).get("name", ""))
+
+
+class Severity(StrEnum):
+    """An error is refused, or can never work; a note is true, and probably not what its author meant."""
+
+    ERROR = "error"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of finding. ``name`` never changes: people filter by it, and forges remember what was dismissed."""
+
+    name: str
+    severity: Severity
+    says: str
+    """One sentence about all its findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `check` says."""
+
+    rule: Rule
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRule(Rule):
+    """A rule about one app's folder, with the function that looks for it."""
+
+    find: Callable[[AppFolder], Iterable[Problem]]
+
+
+PROBLEM = Rule("problem", Severity.ERROR, "A file cannot be used as it is written; the last good state keeps serving.")
+FIELD = Rule("field", Severity.ERROR, "Kubernetes has no such field, or the field is missing or of another type.")
+STALE = Rule("stale-render", Severity.ERROR, "A rendered file is not what it would be rendered to now.")
+REFUSED_ADDRESS = Rule("refused-address", Severity.NOTE, "An address that the agent refuses to call by default.")
+NO_EFFECT = Rule("no-effect", Severity.NOTE, "Something written has no effect here, or comes from outside the folder.")
+
+
+def error(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
+    """A rule whose findings Kubernetes refuses, or can never run."""
+    return FolderRule(name, Severity.ERROR, says, find)
+
+
+def note(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
+    """A rule whose findings are valid."""
+    return FolderRule(name, Severity.NOTE, says, find)

@@ -2,16 +2,22 @@
 
 What is an error here the API server refuses as well (k8s.io/kubernetes/pkg/apis/core/validation), or, of entries that
 are there twice, server-side apply, which finds list items by their key.
+
+Rules about probes of a target's containers, and about what happens when a pod starts and stops. For `check` only.
+
+https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
 """
 
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
+from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.app_folder import AppFolder, Container
-from gitops_bg.spec.lint.finding import error, note
-from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
-from gitops_bg.spec.manifests.quantities import amount
-from gitops_bg.spec.yaml.values import Body, as_map, maps
+from gitops_bg.spec.app.validation import nearest
+from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container, error, note
+from gitops_bg.spec.manifests.image import EXAMPLE, amount, trouble_with
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.scalars import Body, as_map, maps
 
 
 def _image_reference(folder: AppFolder) -> Iterator[Problem]:
@@ -151,4 +157,176 @@ CONTAINER_RULES = (
     error("mount-twice", "Two volumes are mounted at the same path of a container.", _mount_twice),
     error("quantity", "A request or limit that is no quantity.", _quantity),
     error("request-above-limit", "A container requests more than its limit allows.", _request_above_limit),
+)
+
+
+PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
+_GRACE_SECONDS = 30
+"""Kubernetes' default of terminationGracePeriodSeconds."""
+
+
+def _probe_port(folder: AppFolder) -> Iterator[Problem]:
+    for each in folder.containers():
+        known = [str(port["name"]) for _, port in maps(each.body.get("ports")) if port.get("name")]
+        for path, handler in _handlers(each):
+            for kind in ("httpGet", "tcpSocket"):
+                port = as_map(handler.get(kind)).get("port")
+                if isinstance(port, str) and port not in known:
+                    yield each.problem((*path, kind, "port"), *_unknown_port(each, port, known))
+
+
+def _unknown_port(each: Container, port: str, known: list[str]) -> tuple[str, str]:
+    """Message and remedy for a named port that the container does not declare."""
+    if port.isdecimal():
+        return f"{port} is a name because of its quotes, and a name has a letter", "remove the quotes"
+    guess = nearest(port, known) or (known[0] if len(known) == 1 else "")
+    remedy = f"write {guess}, or a number" if guess else f"name a containerPort {port}, or write a number"
+    return f"container {each.name} has no port named {port}, so nothing would ever be reached", remedy
+
+
+def _handlers(each: Container) -> Iterator[tuple[Path, Body]]:
+    """The probes and lifecycle hooks of a container, each with its place in it."""
+    for probe in PROBES:
+        if each.body.get(probe) is not None:
+            yield (probe,), as_map(each.body[probe])
+    lifecycle = as_map(each.body.get("lifecycle"))
+    for hook in ("postStart", "preStop"):
+        if lifecycle.get(hook) is not None:
+            yield ("lifecycle", hook), as_map(lifecycle[hook])
+
+
+def _probe_handler(folder: AppFolder) -> Iterator[Problem]:
+    for each, probe, body in _probes(folder):
+        found = [kind for kind in _HANDLERS if body.get(kind) is not None]
+        if len(found) != 1:
+            said = " and ".join(found) or f"none of {', '.join(_HANDLERS)}"
+            yield each.problem((probe,), f"has {said}", "write exactly one", at_key=True)
+
+
+def _probe_threshold(folder: AppFolder) -> Iterator[Problem]:
+    for each, probe, body in _probes(folder):
+        threshold = body.get("successThreshold", 1)
+        if probe != "readinessProbe" and isinstance(threshold, int) and threshold > 1:
+            message = f"{threshold} is possible for a readinessProbe only"
+            yield each.problem((probe, "successThreshold"), message, "write 1, or remove it")
+
+
+def _probe_of_init_container(folder: AppFolder) -> Iterator[Problem]:
+    for each in folder.containers():
+        for probe in PROBES if each.ends else ():
+            if each.body.get(probe) is not None:
+                message = "is possible for no init container that ends before the others start"
+                remedy = "remove it, or write restartPolicy: Always for a sidecar"
+                yield each.problem((probe,), message, remedy, at_key=True)
+
+
+def _probes(folder: AppFolder) -> Iterator[tuple[Container, str, Body]]:
+    for each in folder.containers():
+        for probe in PROBES:
+            if isinstance(each.body.get(probe), dict):
+                yield each, probe, each.body[probe]
+
+
+def _no_readiness_probe(folder: AppFolder) -> Iterator[Problem]:
+    if folder.pod.get("readinessGates"):
+        return
+    for each in _reached(folder):
+        if each.body.get("readinessProbe") is None:
+            message = (
+                f"container {each.name} gets requests and has no readinessProbe: it counts as ready once it has started"
+            )
+            yield each.problem(
+                (), message, "add a readinessProbe, so that traffic waits until it can answer", at_key=True
+            )
+
+
+def _readiness_gate(folder: AppFolder) -> Iterator[Problem]:
+    preview, switch = folder.blue_green.get("previewService"), folder.blue_green.get("previewSwitch", "onReady")
+    gates = maps(folder.pod.get("readinessGates"))
+    if folder.target is None or (preview and switch == "immediate"):
+        return
+    for place, gate in gates:
+        message = f"{gate.get('conditionType')} may be set only once a Service selects the pods, as load balancers do; "
+        if preview:
+            message += (
+                "the preview Service selects those of a candidate once they are ready: each would wait for the other"
+            )
+            remedy = "write previewSwitch: immediate in strategy.blueGreen of app.yaml"
+        else:
+            message += "without a previewService none selects those of a candidate"
+            remedy = "write previewService and previewSwitch: immediate in strategy.blueGreen of app.yaml"
+        yield folder.target.problem((*folder.pod_path, "readinessGates", place), message, remedy)
+
+
+def _reached(folder: AppFolder) -> Iterator[Container]:
+    """The containers that Services reach: by the ports that they declare; where none declares any, the only one."""
+    running = [each for each in folder.containers() if each.group == MAIN]
+    if not any(each.body.get("ports") for each in running):
+        yield from running if len(running) == 1 else ()
+        return
+    wanted = _targets(folder)
+    for each in running:
+        declared = container_ports(_as_template(each))
+        if declared & wanted if wanted else declared:
+            yield each
+
+
+def _targets(folder: AppFolder) -> set[tuple[str | int, str]]:
+    """The targetPorts of the Services in Git; empty where a Service is made of all ports that the pods declare."""
+    listed = [as_map(each.value.get("spec")).get("ports") for each in folder.services()]
+    if not listed or not all(isinstance(ports, list) and ports for ports in listed):
+        return set()
+    return {target for ports in listed for target in targets(written(port for _, port in maps(ports)))}
+
+
+def _as_template(each: Container) -> str:
+    import json
+
+    return json.dumps({"spec": {"containers": [{"ports": each.body.get("ports")}]}})
+
+
+def _ready_too_late(folder: AppFolder) -> Iterator[Problem]:
+    spec = folder.config.spec
+    for each in folder.containers() if spec else ():
+        if each.group != MAIN or spec is None:
+            continue
+        for probe in ("startupProbe", "readinessProbe"):
+            delay = _number(as_map(each.body.get(probe)).get("initialDelaySeconds"))
+            total = delay + spec.min_ready_seconds
+            if delay and total >= spec.progress_deadline_seconds:
+                also = f" and minReadySeconds {spec.min_ready_seconds}" if spec.min_ready_seconds else ""
+                message = (
+                    f"{delay}{also} are not less than progressDeadlineSeconds ({spec.progress_deadline_seconds}): "
+                )
+                remedy = "lower it, or raise progressDeadlineSeconds in app.yaml"
+                yield each.problem((probe, "initialDelaySeconds"), f"{message}every rollout would fail", remedy)
+
+
+def _sleeps_too_long(folder: AppFolder) -> Iterator[Problem]:
+    grace = folder.pod.get("terminationGracePeriodSeconds", _GRACE_SECONDS)
+    for each in folder.containers():
+        sleep = as_map(as_map(as_map(each.body.get("lifecycle")).get("preStop")).get("sleep"))
+        seconds = sleep.get("seconds")
+        if isinstance(seconds, int) and isinstance(grace, int) and seconds > grace:
+            message = f"{seconds} is more than terminationGracePeriodSeconds ({grace}), after which the pod is killed"
+            remedy = f"write at most {grace}, or raise terminationGracePeriodSeconds"
+            yield each.problem(("lifecycle", "preStop", "sleep", "seconds"), message, remedy)
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+PROBE_RULES = (
+    error("probe-port", "A probe or hook asks a named port that its container does not declare.", _probe_port),
+    error("probe-handler", "A probe says not how to ask, or says it twice.", _probe_handler),
+    error("probe-threshold", "A liveness or startup probe wants several successes.", _probe_threshold),
+    error("init-probe", "An init container has a probe.", _probe_of_init_container),
+    note(
+        "readiness-probe", "A container gets requests before anybody asked whether it can answer.", _no_readiness_probe
+    ),
+    note("readiness-gate", "A candidate may wait for ever for what a load balancer says of its pods.", _readiness_gate),
+    note("ready-too-late", "No pod can be ready before the rollout has failed.", _ready_too_late),
+    error("prestop-sleep", "A pod would be killed while it still waits for its last requests.", _sleeps_too_long),
 )

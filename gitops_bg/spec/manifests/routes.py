@@ -1,11 +1,40 @@
 """The specs of HTTPRoutes and GRPCRoutes of the Gateway API. Pure; `cluster.groups.routes` reads HTTPRoutes back.
 
 https://gateway-api.sigs.k8s.io/reference/spec/#httproute and #grpcroute
+
+The route in front of an app's Services, as `spec.strategy.blueGreen.routes` of app.yaml asks for it
+(docs/decisions/0038).
+
+Requests without the version header go to the live Service, those that say ``candidate`` to the preview Service. The
+digest that names the candidate as well is filled in when the route is applied.
 """
 
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind
+from gitops_bg.core.checks.ports import derived_ports, service_ports, written
+from gitops_bg.core.model.auxiliary import CANDIDATE, AppRoute, AuxiliaryObject
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.http_routes import (
+    Backend,
+    Deny,
+    HttpMatch,
+    HttpRoute,
+    HttpRule,
+    ParentRef,
+    PathKind,
+    claim_of,
+)
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import fit
+from gitops_bg.spec.app import models
+from gitops_bg.spec.app.gateway import Routes, parents_of
+from gitops_bg.spec.app.layout import member_of
+from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
 
 Object = dict[str, Any]
 
@@ -78,3 +107,101 @@ def _match(match: HttpMatch) -> Object:
 
 def _headers(match: HttpMatch) -> list[Object]:
     return [{"type": "Exact", "name": name, "value": value} for name, value in match.headers]
+
+
+API_VERSION = "gateway.networking.k8s.io/v1"
+_FIELD: Path = ("spec", "strategy", "blueGreen", "routes")
+
+
+def port_of(
+    app: Document, blue_green: models.BlueGreen, manifests: Mapping[Named, Document], template: Any
+) -> tuple[int | None, tuple[Problem, ...]]:
+    """Return the port of the Services that the route leads to; None and the problems where there is none, or several.
+
+    Without a Service in the folder its ports are those of the target's containers, as everywhere.
+    """
+    routes = blue_green.routes
+    assert routes is not None
+    problems = [*_of_member(app)]
+    ports = {
+        name: _ports(_copied_by(name, blue_green, manifests), manifests, template) for name in _services(blue_green)
+    }
+    if None in ports.values():
+        return None, tuple(problems)  # A broken target is a problem of its own.
+    chosen = routes.port
+    common = frozenset.intersection(*(frozenset(each or ()) for each in ports.values()))
+    if chosen is None and len(common) == 1:
+        (chosen,) = common
+    for name, its in ports.items():
+        if chosen is None:
+            message = f"the Services have {len(common) or 'no'} ports in common, so port is needed"
+            problems.append(
+                app.problem(_FIELD, message, f"write port: {min(common)}" if common else "add a port to them")
+            )
+            break
+        if chosen not in (its or ()):
+            known = " or ".join(map(str, sorted(its or ()))) or "a port of the Service"
+            problems.append(
+                app.problem((*_FIELD, "port"), f"the Service {name} has no port {chosen}", f"write {known}")
+            )
+    return (None, tuple(problems)) if problems else (chosen, ())
+
+
+def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppRoute, dict[str, Any]]:
+    """Return the core's view of the route, and its manifest."""
+    routes = blue_green.routes
+    assert routes is not None
+    route = HttpRoute(
+        app.name, tuple(routes.hosts or ()), parents_of(routes.parent_refs), tuple(_rules(routes, blue_green, port))
+    )
+    kind, spec = (
+        ("GRPCRoute", grpc_route_spec(route)) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec(route))
+    )
+    manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": app.name}, "spec": spec}
+    live, beside = AuxiliaryObject(kind, app.name), AuxiliaryObject(kind, _beside(route))
+    return AppRoute(live, port, beside, claim_of(route)), manifest
+
+
+def _beside(route: HttpRoute) -> str:
+    """The name of a route that is attached like this one, while the live one is attached otherwise."""
+    identity = repr((sorted(map(repr, route.parents)), sorted(route.hosts)))
+    return fit(f"{route.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")
+
+
+def _rules(routes: Routes, blue_green: models.BlueGreen, port: int) -> Iterator[HttpRule]:
+    """The rule with the header comes first: of rules that are equally specific, the first one wins."""
+    if blue_green.preview_service:
+        match = HttpMatch(headers=((routes.version_header, CANDIDATE),))
+        yield HttpRule((match,), Backend(blue_green.preview_service, port))
+    yield HttpRule((HttpMatch(),), Backend(blue_green.live_services[0], port))
+
+
+def _services(blue_green: models.BlueGreen) -> Iterator[str]:
+    yield blue_green.live_services[0]
+    if blue_green.preview_service:
+        yield blue_green.preview_service
+
+
+def _copied_by(name: str, blue_green: models.BlueGreen, manifests: Mapping[Named, Document]) -> tuple[str, ...]:
+    """The Services whose manifests may say the ports of a Service: its own; of a preview without one, the active ones
+    (`spec.manifests.service_ports`).
+    """
+    copies = name == blue_green.preview_service and ("Service", name) not in manifests
+    return tuple(blue_green.live_services) if copies else (name,)
+
+
+def _ports(names: Iterable[str], manifests: Mapping[Named, Document], template: Any) -> frozenset[int] | None:
+    """The ports of the first of these Services that Git says any of, else those of the target; None where that cannot
+    be read.
+    """
+    for document in filter(None, (manifests.get(("Service", name)) for name in names)):
+        spec = document.value.get("spec")
+        if isinstance(spec, Mapping) and spec.get("ports"):
+            return service_ports(written(spec["ports"]))
+    return service_ports(derived_ports(json.dumps(template))) if template is not None else None
+
+
+def _of_member(app: Document) -> Iterator[Problem]:
+    if member_of(app.folder):
+        message = "a service of a release group has its routes in routes.yaml: the group decides where they lead"
+        yield app.problem(_FIELD, message, "remove it")

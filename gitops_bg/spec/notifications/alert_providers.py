@@ -2,6 +2,8 @@
 
 Only the schemas (https://docs.flagger.app/usage/alerting) and their conversion to the core. Secrets stay references
 until an alert is sent.
+
+One alert in app.yaml or gitops-bg.yaml: Flagger's ``analysis.alerts``. Knows no provider.
 """
 
 import json
@@ -14,14 +16,42 @@ from pydantic import AfterValidator, Field, model_validator
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.fields import Model, Text
+from gitops_bg.spec.app.fields import DnsLabel, Model, SecretName, Text, Title
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, SETTINGS_FILE
-from gitops_bg.spec.app.secret_ref import SecretName
 from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMetadata, load_shared_documents
 from gitops_bg.spec.app.validation import Conflict
-from gitops_bg.spec.notifications.alert import Alert
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+
+
+class ProviderRef(Model):
+    """The provider that sends it."""
+
+    name: Text = Field(description="The name of an AlertProvider in alerts/.")
+    namespace: DnsLabel | None = Field(None, description="The namespace of the provider, where that is not the app's.")
+
+
+class Alert(Model):
+    """An alert about the app."""
+
+    name: Title = Field(description="What it is called; no two alerts of an app may share a name.")
+    severity: Literal["info", "warn", "error"] = Field(
+        "info",
+        description="What is told: info everything, warn what waits for somebody and what fails, error what fails. "
+        "Default info.",
+    )
+    provider_ref: ProviderRef
+
+
+def check_alert_names(alerts: Sequence[Alert]) -> None:
+    """Raise ``Conflict`` where two alerts share a name: their deliveries could not be told apart."""
+    seen: set[str] = set()
+    for number, alert in enumerate(alerts):
+        if alert.name in seen:
+            message = f"there are two alerts called {alert.name}"
+            raise Conflict(f"alerts.{number}.name", message, "rename one of them")
+        seen.add(alert.name)
+
 
 PATIENCE = 3600
 """How many seconds a provider may be down; its messages are dropped then, and the ledger says so."""

@@ -13,9 +13,18 @@ from pydantic import Field, model_validator
 
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.spec.analysis.providers import LONGEST_TIMEOUT, WebAddress
-from gitops_bg.spec.app.durations import seconds_of
-from gitops_bg.spec.app.fields import Count, Model, Period, Positive, Text, Title, Word, whole_seconds
-from gitops_bg.spec.app.secret_ref import SecretKeyRef
+from gitops_bg.spec.app.fields import (
+    Count,
+    Model,
+    Period,
+    Positive,
+    SecretKeyRef,
+    Text,
+    Title,
+    Word,
+    seconds_of,
+    whole_seconds,
+)
 from gitops_bg.spec.app.validation import Conflict
 
 TIMEOUT = "10s"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from gitops_bg.core.checks.policies.values import VARIABLES
 from gitops_bg.core.model.policies.rules import NoAnswer
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.analysis.expr_conditions import without_texts
 from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, loops_in, value_of
 from gitops_bg.spec.analysis.expressions import NoAnswer as CelHasNone
-from gitops_bg.spec.analysis.texts import without_texts
 
 MOST_COMMAS = 50
 """How many things an expression with a loop may list; a loop has one comma itself."""

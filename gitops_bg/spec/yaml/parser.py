@@ -27,9 +27,8 @@ from ruamel.yaml.events import (
 )
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.yaml.file_modes import mode_remedy
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
-from gitops_bg.spec.yaml.scalars import Doubt, quoted, resolve
+from gitops_bg.spec.yaml.scalars import Doubt, mode_remedy, quoted, resolve
 
 MAX_DEPTH = 64
 """Levels of nesting; a Deployment has about 12."""

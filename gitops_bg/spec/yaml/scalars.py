@@ -2,10 +2,69 @@
 
 kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused (DESIGN
 §7, pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
+
+Reads values of which nobody has checked the type yet. Knows no kind.
+
+The modes of mounted files: people write them in octal; JSON, which Kubernetes takes, has decimal numbers only.
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+Body = Mapping[str, Any]
+"""A mapping as written, to be read only."""
+
+
+def as_map(value: Any) -> Body:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_maps(value: Any) -> list[Body]:
+    """The mappings of a list; none where it is no list."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def maps(value: Any) -> Iterator[tuple[int, Body]]:
+    """The mappings of a list that say something, each with its place."""
+    return ((place, each) for place, each in enumerate(value if isinstance(value, list) else ()) if as_map(each))
+
+
+def texts(value: Any) -> Iterator[tuple[str, str]]:
+    """The entries of a mapping whose key and value are text."""
+    return ((key, each) for key, each in as_map(value).items() if isinstance(key, str) and isinstance(each, str))
+
+
+LARGEST_MODE = 0o777
+MODE_FIELDS = ("defaultMode", "mode")
+"""The fields of volumes that hold one; the second also of a single item."""
+
+_OCTAL = re.compile(r"0o?([0-7]{3,4})")
+
+
+def mode_remedy(path: Sequence[str | int], text: str) -> str:
+    """What to write for a mode in octal at a path; empty where it is none.
+
+    >>> mode_remedy(["volumes", 0, "secret", "defaultMode"], "0400")
+    'write 256, which is 0400 in octal'
+    """
+    found = _OCTAL.fullmatch(text) if path and path[-1] in MODE_FIELDS else None
+    return f"write {int(found[1], 8)}, which is 0{found[1].lstrip('0')} in octal" if found else ""
+
+
+def meant_in_octal(mode: int) -> int | None:
+    """The mode that the digits of a number say in octal; None where they say none.
+
+    >>> meant_in_octal(644), meant_in_octal(420), meant_in_octal(888)
+    (420, 272, None)
+    """
+    digits = str(mode)
+    if len(digits) != 3 or not set(digits) <= set("01234567"):
+        return None
+    return int(digits, 8)
+
 
 Scalar = None | bool | int | float | str
 

@@ -17,7 +17,7 @@ from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Proof, Role, Separation
 from gitops_bg.core.model.record import AskedMerge, Record, Routing
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage, Version
-from gitops_bg.forge.heard import Heard, Merged
+from gitops_bg.forge.asking import Heard, Merged
 from gitops_bg.forge.port import Pull, PullState, Review, User, Verdict
 from gitops_bg.spec.policies.load import load_people
 from gitops_bg.spec.policies.people import Directory

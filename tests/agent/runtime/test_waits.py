@@ -27,8 +27,8 @@ SURE_TO_END = {
     "gitops_bg/cli/demo/gitea.py: server.wait()": "a process that was killed",
     "gitops_bg/cli/demo/traffic.py: client.join()": "a client ends after one request, which has a time limit",
     "gitops_bg/repo/git/objects.py: process.wait()": "a process that was killed",
-    "gitops_bg/repo/git/process.py: process.wait()": "a process that was killed",
-    "gitops_bg/repo/git/process.py: self._process.wait()": "a process that was killed",
+    "gitops_bg/repo/git/runner.py: process.wait()": "a process that was killed",
+    "gitops_bg/repo/git/runner.py: self._process.wait()": "a process that was killed",
     "gitops_bg/sandbox/controllers/loop.py: self._thread.join()": "a thread that ends after its step",
     "gitops_bg/sandbox/http/wire.py: self._thread.join()": "a thread that was woken to end",
 }

@@ -24,8 +24,8 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.repo.ledger.history import Committed
-from gitops_bg.repo.ledger.policy_file import PolicyChange
+from gitops_bg.repo.ledger.ledger import Committed
+from gitops_bg.repo.ledger.policy_log import PolicyChange
 from tests.cli.test_tree_view import SIGHT
 
 FOLDER = Path(__file__).parent

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gitops_bg.repo.git.commit_form import signature_in
+from gitops_bg.repo.git.output import signature_in
 
 TREE = b"tree " + b"4b" * 20 + b"\n"
 PARENT = b"parent " + b"1f" * 20 + b"\n"

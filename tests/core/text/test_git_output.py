@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.repo import repository
 from gitops_bg.repo.git.output import lines, parts, parts_of
 from gitops_bg.repo.read import provenance
-from gitops_bg.repo.read.markers import markers_in, requests_of
+from gitops_bg.repo.read.reverts import markers_in, requests_of
 
 REPO = Path(repository.__file__).parent
 THE_ONE_PLACE = REPO / "git" / "output.py"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.forge.errors import StillChecking
+from gitops_bg.forge.port import StillChecking
 from tests.support.forges import worlds
 from tests.support.forges.gitea import Gitea
 from tests.support.forges.worlds import World, draft

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.forge.errors import ForgeDown, HeadMoved, MergeRefused, NoRight
-from gitops_bg.forge.port import CheckState, CheckStatus, PullState, User, Verdict
+from gitops_bg.forge.port import (
+    CheckState,
+    CheckStatus,
+    ForgeDown,
+    HeadMoved,
+    MergeRefused,
+    NoRight,
+    PullState,
+    User,
+    Verdict,
+)
 from tests.support.forges import worlds
 from tests.support.forges.state import Review
 from tests.support.forges.worlds import BRANCH, PREFIX, GitHubWorld, draft

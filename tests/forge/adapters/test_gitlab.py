@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import Refused, Transient
-from gitops_bg.forge.errors import MergeRefused, NotAccepted, StillChecking
-from gitops_bg.forge.port import CheckState, CheckStatus, Verdict
+from gitops_bg.forge.port import CheckState, CheckStatus, MergeRefused, NotAccepted, StillChecking, Verdict
 from tests.support.forges import worlds
 from tests.support.forges.worlds import PREFIX, GitLabWorld, draft
 

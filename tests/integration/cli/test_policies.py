@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.heard import Heard, Merged
+from gitops_bg.forge.asking import Heard, Merged
 from gitops_bg.forge.port import Draft, Review, User, Verdict
 from gitops_bg.web.metrics import render
 from tests.documentation.commands.shown import demand_as_shown

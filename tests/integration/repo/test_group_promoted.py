@@ -16,7 +16,7 @@ from gitops_bg.core.model.policies.facts import Facts, Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.heard import Heard, Merged
+from gitops_bg.forge.asking import Heard, Merged
 from gitops_bg.forge.port import Pull, PullState, Review, User, Verdict
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.policies.load import load_people

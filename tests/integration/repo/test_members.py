@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.read.index import moved
+from gitops_bg.repo.read import changes
 from gitops_bg.repo.read.index.app_index import UNKNOWN
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
@@ -107,7 +107,7 @@ def link(remote: GitRemote, path: str, to: str = "elsewhere") -> None:
 @pytest.fixture
 def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most four places of one level are followed."""
-    monkeypatch.setattr(moved, "MOST_PLACES", 4)
+    monkeypatch.setattr(changes, "MOST_PLACES", 4)
 
 
 ABOVE = ["groups", "groups/shop", "groups/shop/store", "groups/shop/store/v1"]

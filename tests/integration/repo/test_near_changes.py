@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.read.branch_points import BranchPoints
+from gitops_bg.repo.read.mainline import BranchPoints
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings

@@ -12,10 +12,9 @@ import pytest
 
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read.changes import Step, WalkedMain
+from gitops_bg.repo.read.changes import walked as way
 from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.read.index import walked_main
-from gitops_bg.repo.read.index.touched import walked as way
-from gitops_bg.repo.read.index.walked_main import Step, WalkedMain
 from gitops_bg.repo.read.journal import MainJournal
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.provenance import Details
@@ -86,8 +85,8 @@ def test_after_main_went_another_way_nothing_is_known() -> None:
 def test_so_many_steps_and_changes_are_known_and_the_oldest_go_first(
     monkeypatch: pytest.MonkeyPatch, steps: int, changes: int, since: str
 ) -> None:
-    monkeypatch.setattr(walked_main, "_MOST_STEPS", steps)
-    monkeypatch.setattr(walked_main, "_MOST_CHANGES", changes)
+    monkeypatch.setattr(changes, "_MOST_STEPS", steps)
+    monkeypatch.setattr(changes, "_MOST_CHANGES", changes)
     assert walked(AB, BC, AB, BC, CD).changes(WEB, "d")[1] == since
 
 

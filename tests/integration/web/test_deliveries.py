@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_bg.web.deliveries import Coalescer, Deliveries
+from gitops_bg.web.receiver import Coalescer, Deliveries
 from tests.integration.web.conftest import FakeTimer
 
 

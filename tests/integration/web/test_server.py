@@ -11,9 +11,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.web.address import CannotListen, listen, parse_address
 from gitops_bg.web.app import application
-from gitops_bg.web.server import WebServer
+from gitops_bg.web.server import CannotListen, WebServer, listen, parse_address
 from tests.integration.web.conftest import FakeAgent, client_of, connect, until_closed
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.analysis.metrics import Plan
-from gitops_bg.spec.analysis.template_index import Library, load_templates
+from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.yaml.reader import read_one
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of

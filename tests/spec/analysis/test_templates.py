@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.analysis.template_index import Library, load_templates
+from gitops_bg.spec.analysis.templates import Library, load_templates
 
 HEAD = """\
 apiVersion: gitops-bg.dev/v1alpha1

@@ -10,7 +10,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import app_of
 from gitops_bg.spec.app.load import load_app

@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, Metric, Plan
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.groups.load import load_group
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.spec.lint.finding import Severity
+from gitops_bg.spec.lint.app_folder import Severity
 from gitops_bg.spec.lint.rules import FOLDER_RULES
 from gitops_bg.spec.yaml.reader import read
 from tests.spec.lint.folder import changed

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.policies.load import load_people
-from gitops_bg.spec.policies.signers import check_signers
+from gitops_bg.spec.policies.people import check_signers
 from tests.support.signers import PEOPLE
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJgV"

@@ -24,12 +24,10 @@ from typing import Self
 import urllib3
 
 from gitops_bg.sandbox.controllers import pod_status
-from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, behaviour_of
-from gitops_bg.sandbox.controllers.commands import endings_of
-from gitops_bg.sandbox.controllers.configuring import event
-from gitops_bg.sandbox.controllers.environment import Setup, set_up
+from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, behaviour_of, endings_of
+from gitops_bg.sandbox.controllers.configuring import Setup, event, set_up
+from gitops_bg.sandbox.controllers.kubelet import Placement, is_choosy, node_manifest, place
 from gitops_bg.sandbox.controllers.pod_status import State
-from gitops_bg.sandbox.controllers.scheduling import Placement, is_choosy, node_manifest, place
 from tests.support.cluster.paths import events, path_in, pods
 from tests.support.cluster.pod_servers import PodServers
 from tests.support.cluster.rawapi import APPLY, JSON, MERGE, STRATEGIC, ApiError, Json, RawApi, Watch

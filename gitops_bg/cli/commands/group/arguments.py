@@ -6,7 +6,7 @@ import typer
 
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.spec.groups.layout import is_version
 
 

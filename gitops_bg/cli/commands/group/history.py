@@ -6,7 +6,7 @@ import typer
 
 from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.commands.inspect.history import reading, show
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.group_session import group_in_git
 from gitops_bg.cli.session.location import group_named

@@ -1,7 +1,7 @@
 """The live ReleaseGroups that a person means, with their names. Only reads."""
 
 from gitops_bg.cli.errors import NameNotFound, UsageError
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
 from gitops_bg.core.model.version import GroupKey

@@ -35,7 +35,7 @@ from gitops_bg.spec.app.layout import (
 )
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER
-from gitops_bg.spec.lint.finding import PROBLEM, STALE, Finding, Severity
+from gitops_bg.spec.lint.app_folder import PROBLEM, STALE, Finding, Severity
 from gitops_bg.spec.lint.rules import RULES
 
 Content = bytes | Problem

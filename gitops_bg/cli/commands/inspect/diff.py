@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Annotated
 
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cli.edits.configuration_content import side_of
-from gitops_bg.cli.edits.named_version import number_named, with_template
+from gitops_bg.cli.edits.proposals import number_named, with_template
+from gitops_bg.cli.edits.restore_version import side_of
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option

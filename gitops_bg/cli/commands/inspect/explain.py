@@ -9,10 +9,10 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
-from gitops_bg.cli.edits.configuration_content import changes_to, side_of
+from gitops_bg.cli.edits.restore_version import changes_to, side_of
 from gitops_bg.cli.exit_codes import NOT_SO, OK, code_of
-from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
+from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads

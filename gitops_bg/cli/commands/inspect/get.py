@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.app_names import an_app_or_none
+from gitops_bg.cli.options.names import an_app_or_none
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.output import Output

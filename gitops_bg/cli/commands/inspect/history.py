@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
 from gitops_bg.cli.session.location import ALL, About, apps_named
@@ -21,8 +21,8 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES, goal_of, origin_of
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.repo.ledger.history import Committed
-from gitops_bg.repo.ledger.policy_file import PolicyChange
+from gitops_bg.repo.ledger.ledger import Committed
+from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration import Configuration

@@ -13,7 +13,7 @@ import typer
 
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.planning import observed_file
 from gitops_bg.cli.planning.plan_markdown import markdown

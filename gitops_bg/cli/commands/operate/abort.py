@@ -20,7 +20,7 @@ from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.commands.operate.gate import Reason
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
 from gitops_bg.cli.session.for_each_app import each_of
 from gitops_bg.cli.session.live_session import access

@@ -19,7 +19,7 @@ from gitops_bg.cli.adoption.soundness import problems_of
 from gitops_bg.cli.clone.new_folder import write_new_folder
 from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.output import Output

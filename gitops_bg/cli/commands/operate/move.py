@@ -14,14 +14,14 @@ import typer
 
 from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
-from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import OutputOptions
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
-from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import APP_FILE, folder_of
 from gitops_bg.spec.app.load import AppConfig, load_app

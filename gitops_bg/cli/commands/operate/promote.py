@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.clone.user_git import author, signing_key
-from gitops_bg.cli.edits.named_version import number_named
-from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
+from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, CommitOptions, WaitOptions, version_option

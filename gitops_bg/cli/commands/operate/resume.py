@@ -3,7 +3,7 @@
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
-from gitops_bg.cli.edits.retrying import next_retry
+from gitops_bg.cli.edits.proposals import next_retry
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session

@@ -13,9 +13,8 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.clone.user_git import author, who
-from gitops_bg.cli.edits.named_version import number_named
-from gitops_bg.cli.edits.old_primary import version_in
-from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
+from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
+from gitops_bg.cli.edits.restore_version import version_in
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import (
     AppOptions,

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.clone.user_git import author
-from gitops_bg.cli.edits.commits import commit_change, in_app
-from gitops_bg.cli.edits.soundness import demand_sound
-from gitops_bg.cli.edits.target_file import target_file
+from gitops_bg.cli.edits.commits import commit_change, demand_sound, in_app
+from gitops_bg.cli.edits.restore_version import target_file
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
 from gitops_bg.cli.session.location import apps_named

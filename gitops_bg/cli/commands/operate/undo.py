@@ -10,12 +10,11 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import Change, commit_change
-from gitops_bg.cli.edits.configuration_content import side_of
-from gitops_bg.cli.edits.named_version import number_named, one_name, with_template
-from gitops_bg.cli.edits.restore_version import Folder, edits_back
+from gitops_bg.cli.edits.proposals import number_named, one_name, with_template
+from gitops_bg.cli.edits.restore_version import Folder, edits_back, side_of
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.options.names import a_version_name
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
-from gitops_bg.cli.options.version_names import a_version_name
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output

@@ -13,7 +13,7 @@ from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, app_of, is_manifes
 from gitops_bg.spec.manifests.target import value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read, read_one
-from gitops_bg.spec.yaml.values import as_map
+from gitops_bg.spec.yaml.scalars import as_map
 
 _ROUTES: Path = ("spec", "strategy", "blueGreen", "routes")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table

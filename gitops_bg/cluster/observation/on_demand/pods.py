@@ -12,7 +12,7 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.printable import one_line
+from gitops_bg.core.text.foreign_text import one_line
 
 _EVICTION = "pods/eviction"
 _ENDED = ("Succeeded", "Failed")

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.read.changes import MOST_PLACES, Moved, leads_on, moved_between
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.index.misplaced import misplaced, not_followed
-from gitops_bg.repo.read.index.moved import MOST_PLACES, Moved, leads_on, moved_between
 from gitops_bg.repo.read.trees import FOLDER, LINK, SUBMODULE, Trees
 from gitops_bg.spec.app.layout import APPS_FOLDER, Places
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER

@@ -10,8 +10,7 @@ import pytest
 
 from gitops_bg.agent.forge.thread import Connection
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.forge.errors import ForgeDown
-from gitops_bg.forge.port import CheckState, Prefix, Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.port import CheckState, ForgeDown, Prefix, Pull, PullState, Review, User, Verdict
 from tests.forge.fake import FakeForge
 from tests.support.command_line import Cli
 from tests.support.git.remote import GitRemote

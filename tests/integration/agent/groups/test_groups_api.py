@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.web.answers import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow
+from gitops_bg.web.agent_port import AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
 from tests.support.groups import Store

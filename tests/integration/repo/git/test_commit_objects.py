@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.repo.git.commit_objects import CommitObjects
-from gitops_bg.repo.git.limits import Limits, memory_for_git
 from gitops_bg.repo.git.objects import Objects
 from gitops_bg.repo.git.output import Commit, subject_of
-from gitops_bg.repo.git.runner import Git, initialise
+from gitops_bg.repo.git.runner import Git, Limits, initialise, memory_for_git
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.settings import RepositorySettings
 

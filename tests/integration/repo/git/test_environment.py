@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.repo.git.environment import LET_THROUGH
+from gitops_bg.repo.git.transport import LET_THROUGH
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.support.git.remote import GitRemote, locked_down_env

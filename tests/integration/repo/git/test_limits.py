@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.repo.git import limits
+from gitops_bg.repo.git import runner
 from gitops_bg.repo.git.errors import RemoteTimedOut, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.limits import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.runner import MEBIBYTE, Limits, memory_for_git
 from gitops_bg.repo.settings import RepositorySettings
 from tests.attacks.conftest import memory_stays
 from tests.integration.repo.conftest import Opener
@@ -87,7 +87,7 @@ def test_limits_hold_for_what_git_starts(mirror: Mirror) -> None:
 
 @pytest.mark.parametrize("name", ["memory.max", "limit_in_bytes"])
 def test_git_has_half_of_the_containers_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_CGROUPS", (str(tmp_path / name),))
+    monkeypatch.setattr(runner, "_CGROUPS", (str(tmp_path / name),))
     for written, expected in (("536870912\n", 256), ("1000\n", 128), ("9223372036854771712\n", 2048)):
         (tmp_path / name).write_text(written)
         assert memory_for_git() == expected * MEBIBYTE

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git import tidying
+from gitops_bg.repo.git import directory
+from gitops_bg.repo.git.directory import _growing, _ids_in, _Pack
 from gitops_bg.repo.git.errors import MirrorBroken
-from gitops_bg.repo.git.git_config import PARTIAL
 from gitops_bg.repo.git.runner import Git
-from gitops_bg.repo.git.tidying import _growing, _ids_in, _Pack
+from gitops_bg.repo.git.transport import PARTIAL
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
 from tests.integration.repo.ledger.test_ledger import batch, entry
@@ -39,8 +39,8 @@ def is_whole(repository: Repository) -> bool:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tidying, "MOST_PACKS", 6)
-    monkeypatch.setattr(tidying, "MOST_LOOSE", 20)
+    monkeypatch.setattr(directory, "MOST_PACKS", 6)
+    monkeypatch.setattr(directory, "MOST_LOOSE", 20)
 
 
 @pytest.mark.usefixtures("few")
@@ -152,7 +152,7 @@ def test_the_ids_in_a_pack_are_those_that_git_lists(form: str, tmp_path: Path, r
 def test_dozens_of_packs_are_joined_while_nobody_notices(
     repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tidying, "MOST_PACKS", 15)
+    monkeypatch.setattr(directory, "MOST_PACKS", 15)
     git, commits = repository._mirror.git, 60
     for number in range(commits):
         remote.run("commit", "--quiet", "--allow-empty", "-m", str(number))
@@ -185,7 +185,7 @@ def test_versions_of_one_file_are_kept_as_their_differences_however_much_there_i
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table of the ledger changes by a line at a time."""
-    monkeypatch.setattr(tidying, "_COMPARED", -1)
+    monkeypatch.setattr(directory, "_COMPARED", -1)
     repository.poll()
     apps = [AppKey(f"team-{number % 20}", f"app-{number}") for number in range(400)]
     repository.publish({app: batch(entry(1)) for app in apps})
@@ -196,8 +196,8 @@ def test_versions_of_one_file_are_kept_as_their_differences_however_much_there_i
         copy = tmp_path / way.replace(" ", "-")
         shutil.copytree(repository.settings.mirror, copy)
         if way == "by id":
-            monkeypatch.setattr(tidying.Tidying, "_packed_by_path", lambda *_: "")
-        tidying.Tidying(copy, Git(copy, before._transport, before._timeout, before._limits)).tidy()
+            monkeypatch.setattr(directory.Tidying, "_packed_by_path", lambda *_: "")
+        directory.Tidying(copy, Git(copy, before._transport, before._timeout, before._limits)).tidy()
         sizes[way] = sum(file.stat().st_size for file in (copy / "objects" / "pack").glob("*.pack"))
     assert sizes["by path"] < 0.7 * sizes["by id"], sizes
 
@@ -209,9 +209,9 @@ def test_where_git_does_not_pack_by_path_objects_are_joined_by_their_ids(
 ) -> None:
     if trouble == "git is older":
         options = ("--quiet", "--window=10", "--no-such-option", "--unpacked")
-        monkeypatch.setattr(tidying, "BY_PATH", options)
+        monkeypatch.setattr(directory, "BY_PATH", options)
     else:
-        monkeypatch.setattr(tidying, "BY_PATH", ("--quiet", "--window=10", "--stdin-packs"))  # without loose objects
+        monkeypatch.setattr(directory, "BY_PATH", ("--quiet", "--window=10", "--stdin-packs"))  # without loose objects
     for number in range(12):
         push(remote, number)
         repository.poll()

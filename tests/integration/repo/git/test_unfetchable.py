@@ -15,8 +15,7 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git import mirror as mirror_module
 from gitops_bg.repo.git import remote as remote_module
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.limits import MEBIBYTE
-from gitops_bg.repo.git.runner import Finished
+from gitops_bg.repo.git.runner import MEBIBYTE, Finished
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.ledger import policy_log
-from gitops_bg.repo.ledger.policy_file import KEPT, PolicyChange, PolicyDocument, parse, render
+from gitops_bg.repo.ledger.policy_log import KEPT, PolicyChange, PolicyDocument, parse, render
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos.texts import policy
 from tests.integration.repo.conftest import NOON, Opener, git_calls

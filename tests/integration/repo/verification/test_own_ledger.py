@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.statements import holds
-from gitops_bg.repo.ledger.errors import LedgerNotChecked
 from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.ledger.own_commits import LedgerNotChecked
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
 from gitops_bg.repo.verification.answers import FIRST_SECONDS

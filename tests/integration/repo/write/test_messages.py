@@ -11,9 +11,9 @@ import pytest
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
-from gitops_bg.core.text.printable import one_line
-from gitops_bg.repo.read.markers import markers_in
+from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.read.promotion_branches import cluster_in
+from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.commits import blob_id
 from gitops_bg.repo.write.messages import Movement, asking, ledger_message, trailers

@@ -1,4 +1,10 @@
-"""Hides secrets in texts, in every form in which they occur. Pure; it does not know where the texts go.
+"""The lines of a text that came from outside. Pure.
+
+Makes foreign text safe to show: no character of it forges a line, drives a terminal or reorders the text.
+
+Times from outside: with their zone, and of years in which any delay can be added and any zone be written.
+
+Hides secrets in texts, in every form in which they occur. Pure; it does not know where the texts go.
 
 Its time is linear in the length of the text, and in that of the secrets: who chooses them may choose them to be slow.
 A regular expression of the secrets is not linear, `str.find` is (since Python 3.10).
@@ -9,7 +15,70 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
+
+
+def lines_of(text: str) -> list[str]:
+    """The parts of a text between line feeds, at least one; a carriage return at the end of a line is part of it.
+
+    ``str.splitlines`` takes U+2028, U+0085 and six more for the end of a line, which people can write into anything.
+
+    >>> lines_of("a\\x85b\\r\\n\\nc")
+    ['a\\x85b\\r', '', 'c']
+    """
+    return text.split("\n")
+
+
+_LONGEST_LINE = 500
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with every invisible character escaped: control and bidi characters, line ends, lone surrogates.
+
+    >>> printable("a\\n\\u202eb")
+    'a\\\\n\\\\u202eb'
+    """
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one printable line of at most 500 characters.
+
+    >>> one_line("looks good\\n\\nBg-Approved-By: root")
+    'looks good Bg-Approved-By: root'
+    """
+    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return flat if len(flat) <= _LONGEST_LINE else flat[: _LONGEST_LINE - 1] + "…"
+
+
+YEARS = (1900, 9000)
+"""Python counts to the year 9999; beyond these, the sum with a delay, or another zone, would be an error far away."""
+
+
+def read_moment(text: object) -> datetime:
+    """The time that a text says, in UTC. Raises ``ValueError``, which says what would be right.
+
+    >>> read_moment("2026-03-01T13:00:00+01:00").isoformat()
+    '2026-03-01T12:00:00+00:00'
+    """
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise ValueError("expected a time such as 2026-03-01T12:00:00Z")
+    if moment.tzinfo is None:
+        raise ValueError("the time has no zone; write it with Z")
+    if not is_in_range(moment):
+        raise ValueError(f"the time is not of the years {YEARS[0]} to {YEARS[1]}")
+    return moment.astimezone(UTC)
+
+
+def is_in_range(moment: datetime) -> bool:
+    """Whether delays can be added to a time, and its zone be changed, whatever they are."""
+    return YEARS[0] <= moment.year <= YEARS[1]
+
 
 MASK = "***"
 _SHORTEST_PART = 4  # A shorter part at the end of a text reveals nothing, and may be anything.
