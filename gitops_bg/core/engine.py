@@ -48,8 +48,7 @@ from gitops_bg.core.plan.services import keep_active, keep_preview, mark_service
 from gitops_bg.core.plan.workloads import by_priority, grow, shrink
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.status.counts import counts_of
-from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.status.waits import waits_of
+from gitops_bg.core.status.deadlines import waits_of, wake_at
 from gitops_bg.core.transitions.git.decisions import note_divergence
 from gitops_bg.core.transitions.git.journal import answer_main, follow_main
 from gitops_bg.core.transitions.git.looks import resume_emergency

@@ -1,6 +1,6 @@
 """What is the matter with an app, or a release group, comes from a table of situations: the first that holds counts.
 
-The tables are `core.checks.situations` for apps, and `core.groups.reporting.situations` for groups.
+The tables are `core.checks.situations` for apps, and `core.status.group_situations` for groups.
 """
 
 from collections.abc import Callable, Iterable

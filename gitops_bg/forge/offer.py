@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.groups.inspect.proposal import Proposal
+from gitops_bg.core.inspect.proposal import Proposal
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, GroupKey, Source

@@ -11,8 +11,8 @@ from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import OutputOptions, PatienceOptions
 from gitops_bg.cli.session.operator_requests import carry_out
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.groups.operators.requests import Aborting, aborting
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import Aborting, aborting
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.core.groups.operators.test_holds import failed_before, judged, waiting
 from tests.core.groups.simulation import STORE, World

@@ -40,9 +40,16 @@ def _of_text(product: list[Source], tools: list[Source], tests: list[Source]) ->
     yield "product: lines of a function, 90th percentile", _number(lengths.ninetieth)
     yield f"product: longest function ({lengths.longest.place})", _number(lengths.longest.lines)
     yield "product: public names of classes in two files", _number(len(source.shared_names(product)))
-    groups = [each for each in product if each.path.startswith("gitops_bg/core/groups/")]
+    groups = [each for each in product if each.path.startswith(_OF_GROUPS)]
     others = [each for each in product if each.path.startswith("gitops_bg/core/") and each not in groups]
     yield "core: names of functions of apps and of groups", _number(len(source.shared_functions(groups, others)))
+
+
+_OF_GROUPS = tuple(
+    f"gitops_bg/core/{room}"
+    for room in ("groups/", "inspect/", "group_", "status/group_", "transitions/notifications/group_")
+)
+"""Where the core has what only groups have."""
 
 
 def _of_code() -> Iterator[Row]:

@@ -72,7 +72,7 @@ def _parts(hint: object) -> Iterator[object]:
 
 def steps() -> dict[str, int]:
     """Return how many steps each engine has."""
-    from gitops_bg.core.groups import engine as of_groups
+    from gitops_bg.core import group_engine as of_groups
 
     return {"apps": len(engine.STEPS), "release groups": len(of_groups.STEPS)}
 

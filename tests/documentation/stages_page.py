@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from gitops_bg.core import engine
-from gitops_bg.core.groups import engine as groups
+from gitops_bg.core import group_engine as groups
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.transitions.verdicts import triggers
@@ -36,7 +36,7 @@ test runs it through every world that exploration comes to, and fails where a st
 not have for it, or a row of it never happens. What is said against a version by time and pods is `TRIGGERS` of
 [`core/transitions/verdicts/triggers.py`](../../gitops_bg/core/transitions/verdicts/triggers.py); each cause of a hold
 has a row. The steps are `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py) and
-[`core/groups/engine.py`](../../gitops_bg/core/groups/engine.py), with their comments.
+[`core/group_engine.py`](../../gitops_bg/core/group_engine.py), with their comments.
 """
 
 

@@ -12,8 +12,7 @@ from gitops_bg.core.checks.gating import hooks, people, pods, policies, standing
 from gitops_bg.core.delivery import gates as alike
 from gitops_bg.core.delivery import policies as policies_alike
 from gitops_bg.core.groups import gates as of_groups
-from gitops_bg.core.groups.gating import hooks as hooks_of_groups
-from gitops_bg.core.groups.gating import members
+from gitops_bg.core.groups import members
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import SwitchKind
@@ -93,7 +92,7 @@ def test_every_gate_stands_in_a_chain() -> None:
     common = gates_of(alike, policies_alike)
     assert common | gates_of(hooks, people, pods, policies, standing) == OF_APPS
     of_the_groups_file = gates_of(of_groups) - {"gates_of", "gates_before_merge"}
-    assert of_the_groups_file | gates_of(hooks_of_groups, members) | common & OF_GROUPS == OF_GROUPS
+    assert of_the_groups_file | gates_of(members) | common & OF_GROUPS == OF_GROUPS
 
 
 def test_what_apps_and_groups_have_alike_stands_in_the_chains_of_both() -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from gitops_bg.core import engine
-from gitops_bg.core.groups import engine as groups
+from gitops_bg.core import group_engine as groups
 from tests.exploration.apps.passes import FOR_PEOPLE, light
 from tests.exploration.groups.passes import without_conditions
 from tests.exploration.seed import Event, Life, Seed, begin

@@ -6,7 +6,7 @@ from rich.console import Console, RenderableType
 
 from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan
-from gitops_bg.core.groups.inspect.forecast import forecast
+from gitops_bg.core.inspect.forecast import forecast
 from gitops_bg.core.model.desired import Problem
 from tests.core.groups.simulation import STORE, World
 

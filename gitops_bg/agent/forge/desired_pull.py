@@ -18,7 +18,7 @@ from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.inspect.proposal import proposal_of
+from gitops_bg.core.inspect.proposal import proposal_of
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.git.pulls import PullState, offer_of, offer_of_branch

@@ -18,9 +18,9 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.checks.rival_routes import with_formers
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGroup
 from gitops_bg.core.groups.peer import peer_of, peer_on_record

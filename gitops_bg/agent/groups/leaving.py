@@ -16,8 +16,8 @@ from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
+from gitops_bg.core.group_engine import LeftGroup, decide_left
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import members_of as serving_members
 from gitops_bg.core.groups.record import GroupRecord

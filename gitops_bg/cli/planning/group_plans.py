@@ -20,8 +20,8 @@ from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.inspect.forecast import Forecast, forecast
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.inspect.forecast import Forecast, forecast
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.kstatus import READY

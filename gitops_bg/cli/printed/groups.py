@@ -16,10 +16,10 @@ from gitops_bg.cli.printed.apps import (
 )
 from gitops_bg.cli.printed.changes import Done, GateJson
 from gitops_bg.cli.printed.shape import CLOSED, Encoded
-from gitops_bg.core.groups.inspect.answers import SampleRequest
-from gitops_bg.core.groups.inspect.forecast import Ahead, Changed
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import Transition
+from gitops_bg.core.inspect.answers import SampleRequest
+from gitops_bg.core.inspect.forecast import Ahead, Changed
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullState

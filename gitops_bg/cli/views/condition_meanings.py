@@ -85,7 +85,7 @@ def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
 def _table(of: "AppKey | GroupKey") -> "Meanings":
     if isinstance(of, AppKey):
         return MEANINGS
-    from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
+    from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 
     return GROUP_MEANINGS
 

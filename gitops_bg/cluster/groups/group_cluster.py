@@ -29,7 +29,6 @@ from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only, pull_in, with_condition
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
-from gitops_bg.core.groups.contests import object_of
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -42,6 +41,7 @@ from gitops_bg.core.groups.decision import (
     TakeOver,
 )
 from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.plan import object_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
 from gitops_bg.core.model.conditions import Condition

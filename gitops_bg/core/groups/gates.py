@@ -1,7 +1,9 @@
 """What a group waits for before its versions move: each gate open or shut, with its reason, as for an app."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.gates import (
     AlikeGate,
     Answer,
@@ -15,14 +17,15 @@ from gitops_bg.core.delivery.gates import (
     requests_ours,
     results,
 )
+from gitops_bg.core.delivery.hooks import CONFIRM_PROMOTION, PRE_ROLLOUT, ROLLBACK, ROLLOUT, says_no
 from gitops_bg.core.delivery.policies import policies
-from gitops_bg.core.groups.gating.hooks import hook_gates
-from gitops_bg.core.groups.gating.members import members_available, members_healthy
+from gitops_bg.core.groups.members import members_available, members_healthy
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
-from gitops_bg.core.groups.subject import round_of
+from gitops_bg.core.groups.subject import asked_anew, round_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.hooks import Hook, HookRun
 from gitops_bg.core.questions import answered_once
 
 Gate = Callable[[GroupWorld, str], Answer]
@@ -82,6 +85,27 @@ def routes_ours(world: GroupWorld, version: str) -> GateResult | None:
             reason = f"HTTPRoute {each.name}: {live.foreign}"
             return GateResult(GateKind.ENDPOINTS, open=False, reason=reason, remedy=remedy)
     return None
+
+
+STOPPING = (PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION, ROLLBACK)
+"""The types that may keep a version from its promotion."""
+
+
+def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
+    """One gate for each hook that leads forward, and for each rollback hook that has called for one."""
+    asked, gates = round_of(world), []
+    for hook, run in _stopping_hooks(world, version):
+        ends = run is not None and says_no(hook, run)
+        if ends or hook.type is not ROLLBACK:
+            is_over = ends or (run is not None and run.expired)
+            remedy = asked_anew(world, version) if is_over else ""
+            gates.append(replace(hooks.hook_gate(asked, hook, run), remedy=remedy))
+    return tuple(gates)
+
+
+def _stopping_hooks(world: GroupWorld, version: str) -> Iterator[tuple[Hook, HookRun | None]]:
+    asked, digest = round_of(world), world.digest_of(version)
+    return ((hook, hooks.run_of(asked, hook, digest)) for hook in hooks.hooks_of(asked, *STOPPING))
 
 
 def _of_group(gate: AlikeGate) -> Gate:

@@ -5,7 +5,10 @@ The group never touches a pod: it writes HTTPRoutes, and the Services with the s
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
+from itertools import takewhile
 
+from gitops_bg.core import names
 from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
 from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
@@ -13,12 +16,14 @@ from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
     CommitActive,
+    DeleteGroup,
     DeleteRoute,
     DeleteService,
     FollowMember,
     GroupAction,
     GroupGitAction,
     Move,
+    TakeOver,
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
@@ -26,7 +31,9 @@ from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.questions import answered_once
 
 
@@ -153,7 +160,7 @@ def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
         return repair
     routes = _apply_routes(world)
     gone = () if routes else _delete_routes(world)
-    return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))
+    return (*repair, *routes, *_led_services(world), *gone, *_delete_services(world))
 
 
 @answered_once
@@ -272,7 +279,7 @@ def _has_answered(world: GroupWorld, member: str) -> bool:
     return live is not None and not live.foreign
 
 
-def _follow(world: GroupWorld) -> Iterator[GroupAction]:
+def _led_services(world: GroupWorld) -> Iterator[GroupAction]:
     for service, member in sorted(wanted_services(world).items()):
         live = world.observed.services.get(service)
         moves = live is None or (live.member != member and not live.foreign)
@@ -298,3 +305,42 @@ def _delete_services(world: GroupWorld) -> Iterator[GroupAction]:
         for service, stable in sorted(world.observed.services.items()):
             if service not in services and not stable.foreign:
                 yield DeleteService(service)
+
+
+def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:
+    """The kind and the name of the object that an action writes."""
+    if isinstance(action, ApplyGroup):
+        return names.GROUP_KIND, group.name
+    if isinstance(action, ApplyRoute):
+        return "HTTPRoute", action.route.name
+    if isinstance(action, DeleteRoute):
+        return "HTTPRoute", action.name
+    if isinstance(action, TakeOver):
+        return action.kind, action.name
+    if isinstance(action, DeleteGroup):
+        return names.GROUP_KIND, action.name
+    return "Service", action.service
+
+
+def due_now(world: GroupWorld, actions: tuple[GroupAction, ...]) -> tuple[GroupAction, ...]:
+    """The actions to carry out now. Their order keeps every prefix safe, so that none passes one that waits, but for
+    the ReleaseGroup, which no traffic depends on.
+    """
+    traffic = (each for each in actions if not isinstance(each, ApplyGroup))
+    own = tuple(each for each in actions if isinstance(each, ApplyGroup) and not _is_paused(world, each))
+    return (*own, *takewhile(lambda each: not _is_paused(world, each), traffic))
+
+
+def contest_moments(world: GroupWorld) -> Iterator[datetime]:
+    """When each pause between two repairs is over."""
+    return (each.next_repair(live=_is_live(each)) for each in world.observed.contests)
+
+
+def _is_paused(world: GroupWorld, action: GroupAction) -> bool:
+    kind, name = object_of(world.key, action)
+    of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
+    return any(not each.is_due(world.now, live=_is_live(each)) for each in of_it)
+
+
+def _is_live(contest: Contest) -> bool:
+    return contest.kind != names.GROUP_KIND

@@ -106,7 +106,7 @@ class GroupRecord(Delivery):
     succeeds: str = ""
     """The name of the group that it takes over from, whose folder left main, until that one is gone."""
     alerted: tuple[str, ...] = ()
-    """What lasts, and alerts have told already (`core.groups.notifications.messages`)."""
+    """What lasts, and alerts have told already (`core.transitions.notifications.group_messages`)."""
     late: tuple[tuple[str, str], ...] = ()
     """The services that came into the folder of a version when that had passed, each with the version: a rollback does
     not take them in, as nobody has ever judged them.

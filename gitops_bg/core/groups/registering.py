@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gitops_bg.core.groups.desired import DesiredService, DesiredVersion
+from gitops_bg.core.groups.holds import lift_answered
 from gitops_bg.core.groups.lifecycle import add_service, delete, promote, remove_service
 from gitops_bg.core.groups.lost_record import (
     inherited,
@@ -23,9 +24,8 @@ from gitops_bg.core.groups.model import (
     VersionStage,
     version_number,
 )
-from gitops_bg.core.groups.operators.holds import lift_answered
-from gitops_bg.core.groups.operators.requests import answer_retries
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
+from gitops_bg.core.groups.requests import answer_retries
 from gitops_bg.core.groups.routes.taking import takes
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
 from gitops_bg.core.model.git.journal import GroupNamed

@@ -1,22 +1,28 @@
 """What a group answers the steps of `core.delivery`: a version is known by its name and what its folder says."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from gitops_bg.core.delivery.holds import was_lifted_since
-from gitops_bg.core.delivery.subject import Judged, Round
-from gitops_bg.core.groups.gating import policies
-from gitops_bg.core.groups.gating.members import members_healthy
+from gitops_bg.core.delivery.subject import Judged, Round, steps_for
+from gitops_bg.core.groups import policing
+from gitops_bg.core.groups.holds import hold_version, leave_version, may_go_back
+from gitops_bg.core.groups.members import members_healthy
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import abort
 from gitops_bg.core.groups.routes.rivals import requests_kept, requests_taken
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.hooks import HookRun, HookType
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.statements import Cause, Hold
 from gitops_bg.core.questions import answered_once
 
@@ -193,11 +199,11 @@ class GroupSubject:
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
         """What policies say about each service that moves with a version."""
-        return policies.judged(self.world, version_in(digest))
+        return policing.judged(self.world, version_in(digest))
 
     def place(self, digest: str) -> tuple[int, str]:
         """The place of a version in the queue."""
-        return policies.place(self.world, version_in(digest))
+        return policing.place(self.world, version_in(digest))
 
     def metadata(self, run: HookRun) -> tuple[tuple[str, str], ...]:
         """The version, and the one that serves, or served before: their names are not their digests."""
@@ -222,7 +228,7 @@ def round_of(world: GroupWorld) -> Round[GroupSubject]:
 
 
 def round_as(group: G, world: GroupWorld) -> Round[G]:
-    """The same for steps, which do more (`core.groups.asking`)."""
+    """The same for steps, which do more (`core.groups.subject`)."""
     record, spec = world.record, world.spec
     return Round(
         of=group,
@@ -246,3 +252,59 @@ def round_as(group: G, world: GroupWorld) -> Round[G]:
         calls=world.observed.calls,
         measurements=world.observed.measurements,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ActingGroup(GroupSubject):
+    """A group as the steps act on it (`core.delivery.subject.ActingSubject`)."""
+
+    def versions(self) -> Iterator[str]:
+        """Those of the record, with what their folders say now."""
+        return (self.world.digest_of(version.name) for version in self.world.record.state.versions)
+
+    def coming(self) -> str:
+        """The version that shall be active, and is not yet."""
+        wanted, state = self.world.wanted, self.world.record.state
+        return self.world.digest_of(wanted) if state.stage(wanted) is VersionStage.CANDIDATE else ""
+
+    def is_named(self, digest: str) -> bool:
+        """Whether group.yaml names it, as it does before anything is measured: so that answers no pause."""
+        return self.world.spec.active == version_in(digest)
+
+    def way_back(self, run: AnalysisRun) -> str:
+        """The version that requests left for this one, unless something speaks against that."""
+        return run.fallback if may_go_back(self.world, run.fallback) else ""
+
+    def with_part(self, part: HookState | Analyses | OperatorState) -> GroupWorld:
+        """The same world with that in its record. Each try has a number of its own."""
+        return self.world.with_part(part)
+
+    def noting(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
+        """An entry without a commit: main did not ask for it."""
+        return self.world.noting_of(event, digest, reason=reason, by=by)
+
+    def carry_out(self, request: Request) -> GroupWorld:
+        """Of what a group has is in its folders: what else somebody asks for is a commit."""
+        return abort(self.world, request) if request.verb is OperatorCommand.ABORT else self.world
+
+    def stop(self, digest: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
+        """Put it on hold; main stays as it is."""
+        return hold_version(self.world, version_in(digest), cause, reason, by)
+
+    def go_back(self, to: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:
+        """Begin the way back, and put what served on hold."""
+        active = self.world.record.state.only(VersionStage.ACTIVE)
+        return leave_version(self.world, active, version_in(to), cause, reason, by)
+
+    def release(self, _: AnalysisRun) -> GroupWorld:
+        """The legacy version keeps its pods until another promotion."""
+        return self.world
+
+
+@answered_once
+def acting_group(world: GroupWorld) -> Round[ActingGroup]:
+    """The hooks and analyses of a group, for steps."""
+    return round_as(ActingGroup(world), world)
+
+
+step_of_group = steps_for(acting_group)

@@ -13,10 +13,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery.analyses import await_verdict
-from gitops_bg.core.groups.asking import acting_group
 from gitops_bg.core.groups.gates import gates_of
+from gitops_bg.core.groups.holds import hold_version
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.operators.holds import hold_version
 from gitops_bg.core.groups.plan import (
     after_of,
     awaited_member,
@@ -30,6 +29,7 @@ from gitops_bg.core.groups.plan import (
 )
 from gitops_bg.core.groups.record import MOST_MOVES, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
+from gitops_bg.core.groups.subject import acting_group
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.journal import GroupNamed

@@ -108,7 +108,7 @@ class GroupWorld:
 
     @property
     def is_in_main(self) -> bool:
-        """Whether main has its folder: of one that left, another function decides (`core.groups.leaving`)."""
+        """Whether main has its folder: of one that left, another function decides (`core.group_engine`)."""
         return True
 
     @property

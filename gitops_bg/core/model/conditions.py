@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+INVALID_SPEC, PROMOTION_REJECTED, DIVERGED = "InvalidSpec", "PromotionRejected", "Diverged"
+FOLDER_MISSING = "FolderMissing"
+"""The types, and a reason, of conditions that people are alerted to."""
+
 
 class Phase(StrEnum):
     """One word for the state of an app; the first match wins, see ``core.status.conditions``."""

@@ -76,7 +76,7 @@ class GateResult:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One thing that one version waits for (``core.status.waits``)."""
+    """One thing that one version waits for (``core.status.deadlines``)."""
 
     gate: str
     """The kind of the gate; or ``git``, ``probation``, ``draining``, ``restart``, ``scaleDown``."""

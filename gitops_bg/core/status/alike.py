@@ -7,7 +7,7 @@ from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun, why
-from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.conditions import INVALID_SPEC, Condition
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification
@@ -15,7 +15,7 @@ from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.subject import SubjectKind
 
-INVALID_SPEC, SUSPENDED, ON_HOLD = "InvalidSpec", "Suspended", "OnHold"
+SUSPENDED, ON_HOLD = "Suspended", "OnHold"
 ANALYSIS_PASSED, LEDGER_TRUSTED = "AnalysisPassed", "LedgerTrusted"
 GIT_REACHABLE, HISTORY_REWRITTEN, SOURCE_VERIFIED = "GitReachable", "HistoryRewritten", "SourceVerified"
 

@@ -31,15 +31,16 @@ from gitops_bg.core.checks.situations import (
 )
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
+from gitops_bg.core.model.conditions import INVALID_SPEC
 from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.standing import Standing
 from gitops_bg.core.status import alike
 from gitops_bg.core.status.adoption import adopting
 from gitops_bg.core.status.alike import (
-    INVALID_SPEC,
     analysis_passed,
     git_reachable,
     history_rewritten,
@@ -51,7 +52,6 @@ from gitops_bg.core.status.alike import (
 from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import STUCK_REASONS, progress_conditions
-from gitops_bg.core.status.pull_requests import pull_request
 from gitops_bg.core.status.release import releasing
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.world import World
@@ -309,3 +309,23 @@ def _folder_in_main(world: World) -> Condition:
     if said := left(world):
         return Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else LEAVING, said)
     return Condition(FOLDER_IN_MAIN, True, "InMain", "main has the folder of the app, as far as it was read")
+
+
+PULL_REQUEST = "PullRequest"
+
+
+def pull_request(world: World) -> tuple[Condition, ...]:
+    """One condition, or none: without a forge, the status shows nothing new."""
+    git = world.observed.git
+    if git.pull_trouble:
+        return (Condition(PULL_REQUEST, None, "Trouble", git.pull_trouble),)
+    if git.pull_queued:
+        return (Condition(PULL_REQUEST, False, "Queued", git.pull_queued),)
+    if git.pull is None or git.pull.state is PullState.MERGED:
+        return ()
+    named = f"#{git.pull.number} {git.pull.url}".strip()
+    if git.pull.state is PullState.OPEN:
+        draft = ", marked as a draft by people" if git.pull.draft else ""
+        return (Condition(PULL_REQUEST, True, "Open", f"{named} is open{draft}"),)
+    by = f" by {git.pull.closed_by}" if git.pull.closed_by else ""
+    return (Condition(PULL_REQUEST, False, "Closed", f"{named} was closed{by}"),)

@@ -14,7 +14,7 @@ from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.contests import pauses
-from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
+from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show, standing_gates
 from gitops_bg.core.checks.git.merges import moments_of_merges
 from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.leaving import routes_first
@@ -30,7 +30,7 @@ from gitops_bg.core.checks.subject import listeners, round_of
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.delivery import analyses, hooks, outbox, policies
 from gitops_bg.core.delivery.gates import live_verdict
-from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.decision import GateKind, GateResult, Wait
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
@@ -233,3 +233,33 @@ def _measurements(world: World) -> Iterator[Deadline]:
 def _hidden(gate: str, reason: str, at: datetime) -> Deadline:
     """A wait of the app that is not shown, and that a suspension does not stop."""
     return Deadline(gate, None, reason, at, shown=False, while_suspended=True)
+
+
+def wake_at(world: World, gates: tuple[GateResult, ...] | None = None) -> datetime | None:
+    """The next moment after ``now`` at which to decide again; None where only an event can change anything.
+
+    A caller that has computed `gates_to_show` already passes them.
+    """
+    suspended, now = world.suspended, world.now
+    known = deadlines_of(world, gates_to_show(world) if gates is None else gates)
+    going = (each.at for each in known if each.at and (each.while_suspended or not suspended))
+    return min((moment for moment in going if moment > now), default=None)
+
+
+def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
+    """All waits, those that block the next version first; ``gates`` are the gates shown."""
+    wake = wake_at(world, gates)
+    return tuple(
+        Wait(str(each.gate), each.version.number, each.version.source.commit, each.reason, _known(each.at, wake))
+        for each in deadlines_of(world, gates)
+        if each.shown and each.version
+    )
+
+
+def _known(at: datetime | None, wake: datetime | None) -> datetime | None:
+    """The end of a wait, only where the engine decides again by then.
+
+    An end that has passed is not shown (nobody measures, Git is unreachable). Nor is one that falls into a suspension
+    that stops its clock: nothing would happen then, and nobody would remove it from the status.
+    """
+    return at if at and wake and wake <= at else None

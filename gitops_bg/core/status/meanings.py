@@ -1,6 +1,6 @@
 """What each condition means for traffic now, who must do what, and the command: one table for every screen.
 
-Every condition of an app needs a row here, and every one of a release group a row in `core.groups.inspect.meanings`,
+Every condition of an app needs a row here, and every one of a release group a row in `core.status.group_meanings`,
 else `tests/core/status/test_meanings.py` fails and names it. Nothing here decides anything; `{app}` in a command is
 NAMESPACE/NAME.
 """
@@ -8,12 +8,11 @@ NAMESPACE/NAME.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase
 from gitops_bg.core.status.alike import (
     ANALYSIS_PASSED,
     GIT_REACHABLE,
     HISTORY_REWRITTEN,
-    INVALID_SPEC,
     LEDGER_TRUSTED,
     ON_HOLD,
     SOURCE_VERIFIED,

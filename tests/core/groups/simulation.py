@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.core.delivery.ledger import news, publication
+from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     ApplyRoute,
@@ -33,8 +34,6 @@ from gitops_bg.core.groups.desired import (
     GroupSpec,
     MemberPolicing,
 )
-from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import (
     FormerGroup,

@@ -7,9 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.contests import due_now, object_of
 from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
-from gitops_bg.core.groups.plan import actions_of
+from gitops_bg.core.groups.plan import actions_of, due_now, object_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.drift import AT_ONCE, FIRST_PAUSE, LIVE_PAUSE, Contest
 from gitops_bg.core.model.http_routes import HttpRoute

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
-from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.group_engine import LeftGroup, decide_left
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction
-from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord

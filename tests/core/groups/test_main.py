@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.leaving import LeftGroup, decide_left
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, Phase

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
-from gitops_bg.core.groups.engine import decide_group
-from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.situations import SITUATIONS, standing_of
-from gitops_bg.core.groups.reporting.status import conditions_of
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.status.group_conditions import conditions_of
+from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
+from gitops_bg.core.status.group_situations import SITUATIONS, standing_of
 from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import meaning_of
 from tests.core.groups.notation import NOW

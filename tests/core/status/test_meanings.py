@@ -12,11 +12,11 @@ import pytest
 
 import gitops_bg
 from gitops_bg.cli.registry import commands
-from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import (
     ANY,
@@ -60,7 +60,7 @@ class Made:
         """The tables of what the condition is about."""
         if Path(self.place.partition(":")[0]).name in OF_BOTH:
             return [MEANINGS, GROUP_MEANINGS]
-        return [GROUP_MEANINGS if "/core/groups/" in self.place else MEANINGS]
+        return [GROUP_MEANINGS if "/group_" in self.place else MEANINGS]
 
 
 READERS = {*(ROOT / "cli").rglob("*.py"), ROOT / "spec" / "glance.py"}
@@ -118,7 +118,7 @@ def test_the_conditions_are_found_where_they_are_made() -> None:
     assert {"Available", "Progressing", "GitReachable"} <= {made.type for made in MADE}
     diverged = [made.reasons for made in MADE if made.type == "Diverged" and "CommitPending" in made.reasons]
     of_groups = {"GoingBack", "FolderMissing", "CommitPending", "MainRefusesCommit"}
-    assert diverged == [of_groups, {"CommitPending", "MainAway", "MainRefusesCommit"}]
+    assert diverged == [{"CommitPending", "MainAway", "MainRefusesCommit"}, of_groups]
 
 
 ENUMERATED: dict[str, type[Phase | AnalysisPhase | UnreadReason]] = {
@@ -144,7 +144,7 @@ def test_every_condition_that_can_be_made_has_a_row() -> None:
     without = [each for made in MADE for each in missing(made)]
     assert not without, (
         "a condition without a row: add it to the table of gitops_bg/core/status/meanings.py, "
-        "or for groups of gitops_bg/core/groups/inspect/meanings.py "
+        "or for groups of gitops_bg/core/status/group_meanings.py "
         "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
         "and the condition to docs/reference/status.md"
     )

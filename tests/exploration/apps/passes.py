@@ -54,7 +54,7 @@ from gitops_bg.core.model.observed import (
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Release, Retry, ScaleDown, Suspension
 from gitops_bg.core.model.version import Snapshot, Source
-from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.status.deadlines import wake_at
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template

@@ -126,7 +126,7 @@ GROUP_FAULTS = (
     Fault(
         "Services do not follow a version",
         "groups.plan",
-        "return (*repair, *routes, *_follow(world), *gone, *_delete_services(world))",
+        "return (*repair, *routes, *_led_services(world), *gone, *_delete_services(world))",
         "return (*repair, *routes, *gone, *_delete_services(world))",
         "group: v2 candidate ready",
         3,
@@ -157,7 +157,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "an abort leaves what serves",
-        "groups.operators.requests",
+        "groups.requests",
         "if planned.live in about and record.override is None:",
         "if False:",
         "group: operators, v2 measured",
@@ -165,7 +165,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "an abort holds nothing",
-        "groups.operators.requests",
+        "groups.requests",
         "if version in planned.stops and version != planned.live:",
         "if False:",
         "group: operators",
@@ -197,7 +197,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "a record does not learn the main that it was decided from",
-        "groups.reporting.history",
+        "group_engine",
         "record=replace(record, main=known)",
         "record=record",
         "group: two agents, v2 live",

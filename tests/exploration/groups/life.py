@@ -14,8 +14,8 @@ from gitops_bg.core.groups.decision import CommitActive, GroupAction, GroupGitAc
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.observed import GroupBranch
-from gitops_bg.core.groups.operators.requests import aborting
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import aborting
 from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Retry

@@ -9,12 +9,11 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from unittest import mock
 
+from gitops_bg.core import group_engine as engine
 from gitops_bg.core.groups import decision as act
-from gitops_bg.core.groups import engine
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec, MemberPolicing
 from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
-from gitops_bg.core.groups.reporting.status import conditions_of
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
@@ -29,6 +28,7 @@ from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
+from gitops_bg.core.status.group_conditions import conditions_of
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
 from tests.core.groups.simulation import GATEWAY, STORE, version
 from tests.exploration.groups.world import APP, OTHERS, Agent, Cluster, Commit, Main, Pools, Routes

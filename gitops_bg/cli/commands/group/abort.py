@@ -14,8 +14,8 @@ from gitops_bg.cli.session.operator_requests import carry_out, new_request
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.groups.model import VersionStage, version_in
-from gitops_bg.core.groups.operators.requests import Aborting, aborting
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import Aborting, aborting
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.version import GroupKey
 

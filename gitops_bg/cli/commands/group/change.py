@@ -26,9 +26,9 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
-from gitops_bg.core.groups.inspect.requests import demand_promotable, demand_way_back
 from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import Retry, Suspension

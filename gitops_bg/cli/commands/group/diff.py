@@ -9,8 +9,8 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.inspect.forecast import forecast
 from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.inspect.forecast import forecast
 
 
 def diff(group: Group, at: AppOptions) -> int:

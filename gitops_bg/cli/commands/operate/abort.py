@@ -29,7 +29,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.groups.operators.requests import Aborting as AbortingGroup
+from gitops_bg.core.groups.requests import Aborting as AbortingGroup
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record

@@ -16,13 +16,13 @@ from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.inspect.meanings import GROUP_MEANINGS
-from gitops_bg.core.groups.inspect.outlook import Outlook, has_served, outlook_of, serving_in
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
+from gitops_bg.core.inspect.outlook import Outlook, has_served, outlook_of, serving_in
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
 

@@ -22,11 +22,11 @@ from gitops_bg.cli.views.tree_rows import Branch, gate_branch, root_of
 from gitops_bg.cli.views.tree_view import drawn_tree
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.core.groups.inspect.outlook import serving_in
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import LiveRoute, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.inspect.outlook import serving_in
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.groups.status import GroupStatus
 

@@ -1,7 +1,7 @@
 """Whether a route would take requests that another one answers: not only where both are for the same, but also where
 the path, host, method or headers of one are narrower.
 
-By the precedence of the Gateway API (`core.groups.inspect.answers`). Where that leaves it open, as with regular
+By the precedence of the Gateway API (`core.inspect.answers`). Where that leaves it open, as with regular
 expressions, it would.
 """
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.groups.operators.requests import Aborting, aborting
+from gitops_bg.core.groups.requests import Aborting, aborting
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType

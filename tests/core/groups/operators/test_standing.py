@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, GroupNamed, Journal, SuspensionChanged

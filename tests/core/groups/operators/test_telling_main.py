@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.engine import decide_group
 from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage

@@ -82,12 +82,12 @@ def test_a_hold_outlives_a_group_that_somebody_deletes(
     store.activate("v2")
     store.wait("v1A v2C", "Held")
     store.wait_for_ledger("aborted")
-    measured.finds, before = {"pre": True, "post": True}, store.status()["record"]["holds"]
+    measured.finds, before = {"pre": True, "post": True}, store.status()["record"]["statements"]
     store.delete()
     assert store.world.agent is not None
     store.world.restart() if restarts else store.look()
     store.wait("v1A v2C", "Held")
-    (hold,) = store.status()["record"]["holds"]
+    (hold,) = store.status()["record"]["statements"]
     assert [hold] == [{key: value for key, value in each.items() if key != "sequence"} for each in before]
     assert store.ask("/cart") == "cart-v1"
     cli("retry", name)

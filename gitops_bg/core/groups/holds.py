@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gitops_bg.core.delivery.holds import lift_hold, lift_others, put_hold
 from gitops_bg.core.groups.model import VersionStage, version_in
+from gitops_bg.core.groups.plan import return_of_override
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause, Says, Statement
@@ -122,3 +123,16 @@ def try_again(world: GroupWorld, digest: str, by: str) -> GroupWorld:
     if world.record.held(digest) is not None:
         world = lift_hold(world, digest, how=Says.CLEARED, reason="retried", by=by)
     return _without_override(world) if is_over else world
+
+
+def note_refused_commit(world: GroupWorld) -> GroupWorld:
+    """Note once that main refuses the commit of a way back, where there is one to make."""
+    override, refused, wanted = world.record.override, world.observed.main_refused, return_of_override(world)
+    if override is None or override.diverged or not refused or wanted is None:
+        return world
+    world = replace(world, record=world.record.with_divergence())
+    branch, offered = world.observed.branch, "it is offered on the promotion branch"
+    offered = f"{offered} once that is deleted: main has it" if branch is not None and branch.is_merged else offered
+    instead = world.observed.not_offered(wanted.version) or offered
+    reason = f"main refuses the commit ({refused}); {instead}"
+    return world.noting(Event.DIVERGED, to=wanted.version, by=override.by, reason=reason, asked=False)

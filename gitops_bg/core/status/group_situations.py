@@ -1,6 +1,6 @@
 """What is the matter with a group: one table, as of an app (`core.checks.situations`); the first row that holds counts.
 
-Its row gives the phase, the sentence, and the condition that says who must act (``core.groups.inspect.meanings``).
+Its row gives the phase, the sentence, and the condition that says who must act (``core.status.group_meanings``).
 Nothing here decides anything.
 """
 
@@ -10,7 +10,7 @@ from gitops_bg.core.checks.git.history import why_rewritten
 from gitops_bg.core.delivery.analyses import found
 from gitops_bg.core.delivery.gates import live_verdict, pre_promotion
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.gating.members import brought_by
+from gitops_bg.core.groups.members import brought_by
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
@@ -21,22 +21,20 @@ from gitops_bg.core.groups.transition import lacks_pods, obstacle_of, refused_by
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.conditions import DIVERGED, INVALID_SPEC, PROMOTION_REJECTED, Phase
 from gitops_bg.core.model.statements import Override
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds
 from gitops_bg.core.status.alike import (
     ANALYSIS_PASSED,
     HISTORY_REWRITTEN,
-    INVALID_SPEC,
     ON_HOLD,
     SUSPENDED,
     why_suspended,
 )
 from gitops_bg.core.status.kstatus import READY
 
-PROMOTION_REJECTED, ROUTES_ACCEPTED = "PromotionRejected", "RoutesAccepted"
-DIVERGED = "Diverged"
+ROUTES_ACCEPTED = "RoutesAccepted"
 BEING_WRITTEN = "routes and Services are being written"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.groups.inspect.requests import demand_promotable, demand_way_back
 from gitops_bg.core.groups.model import PromotionRejected
+from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
 from tests.core.groups.simulation import STORE, World, store, version
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.inspect.proposal import Proposal, proposal_of
 from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
+from gitops_bg.core.inspect.proposal import Proposal, proposal_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
-from gitops_bg.core.groups.inspect.answers import SampleRequest
-from gitops_bg.core.groups.inspect.forecast import Ahead, Forecast, forecast
 from gitops_bg.core.groups.record import TransitionKind
+from gitops_bg.core.inspect.answers import SampleRequest
+from gitops_bg.core.inspect.forecast import Ahead, Forecast, forecast
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.http_routes import as_stored
 from tests.core.groups.simulation import STORE, World, store, version

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.inspect.outlook import Outlook, outlook_of
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.inspect.outlook import Outlook, outlook_of
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState

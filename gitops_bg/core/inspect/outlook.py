@@ -8,13 +8,13 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
-from gitops_bg.core.groups.reporting.situations import PROMOTION_REJECTED
-from gitops_bg.core.groups.reporting.status import RECORD_LOST
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.conditions import PROMOTION_REJECTED
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.status.group_conditions import RECORD_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Outlook:
 
 
 def outlook_of(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision) -> Outlook:
-    """Return what comes after a decision: the first row that fits, as in `core.groups.reporting.situations`."""
+    """Return what comes after a decision: the first row that fits, as in `core.status.group_situations`."""
     group = _Group(key, desired, observed, decision)
     return next(found for row in _ROWS if (found := row(group)) is not None)
 

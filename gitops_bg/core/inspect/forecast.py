@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.inspect.answers import Answers, SampleRequest, sample_requests
 from gitops_bg.core.groups.model import GroupGateway, GroupState, PromotionRejected, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import after_of, wanted_routes, wanted_services
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.inspect.answers import Answers, SampleRequest, sample_requests
 from gitops_bg.core.model.http_routes import HttpRoute, as_stored
 from gitops_bg.core.model.version import GroupKey
 

@@ -6,24 +6,13 @@ from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import is_in_place
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.reporting.situations import (
-    BEING_WRITTEN,
-    DIVERGED,
-    PROMOTION_REJECTED,
-    ROUTES_ACCEPTED,
-    held,
-    not_accepted,
-    standing_of,
-    unanswered,
-    way_back,
-)
 from gitops_bg.core.groups.subject import round_of
 from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED
 from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.core.status.alike import (
-    INVALID_SPEC,
     analysis_passed,
     git_reachable,
     history_rewritten,
@@ -33,10 +22,19 @@ from gitops_bg.core.status.alike import (
     source_verified,
     suspended,
 )
+from gitops_bg.core.status.group_situations import (
+    BEING_WRITTEN,
+    ROUTES_ACCEPTED,
+    held,
+    not_accepted,
+    standing_of,
+    unanswered,
+    way_back,
+)
 from gitops_bg.core.status.kstatus import kstatus_of
 
 CANDIDATES_ANSWER = "CandidatesAnswer"
-RECORD_LOST, MAIN_REFUSES, FOLDER_MISSING = "RecordLost", "MainRefusesCommit", "FolderMissing"
+RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
 """Reasons of conditions that other rooms ask for."""
 
 

@@ -5,15 +5,19 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 
 from collections.abc import Mapping
 
-from gitops_bg.core.groups.reporting.situations import DIVERGED, PROMOTION_REJECTED, ROUTES_ACCEPTED
-from gitops_bg.core.groups.reporting.status import (
+from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Phase
+from gitops_bg.core.status.alike import (
+    ON_HOLD,
+    SUSPENDED,
+)
+from gitops_bg.core.status.group_conditions import (
     CANDIDATES_ANSWER,
-    FOLDER_MISSING,
     MAIN_REFUSES,
     RECORD_LOST,
 )
-from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.status.alike import INVALID_SPEC, ON_HOLD, SUSPENDED
+from gitops_bg.core.status.group_situations import (
+    ROUTES_ACCEPTED,
+)
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,

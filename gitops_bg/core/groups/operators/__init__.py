@@ -1,1 +1,0 @@
-"""What operators ask of a group, and what it does about that."""

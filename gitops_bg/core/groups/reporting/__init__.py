@@ -1,1 +1,0 @@
-"""What is reported of a group: status and conditions, events, ledger entries."""

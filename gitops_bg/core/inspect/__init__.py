@@ -1,0 +1,1 @@
+"""What would come of a group: by what main says, by a merge, by itself. For people; nothing here decides anything."""
