@@ -232,7 +232,7 @@ def test_what_was_rolled_back_where_main_says_another_is_offered_as_the_way_back
 
 def test_a_closing_waits_for_the_look_that_follows_it() -> None:
     state = world(active(1), candidate(2))
-    pull = PullRequest(7, state=PullState.CLOSED, seen_at=Awaited("a", 3))
+    pull = PullRequest(7, state=PullState.CLOSED, seen_at=Awaited((("a", 3),)))
 
     def waits(pull: PullRequest, seen: int) -> bool:
         observed = replace(state.observed, git=replace(state.observed.git, pull=pull))

@@ -64,6 +64,8 @@ def record_of(
     if override is not None:
         record = overriding(record, override)
         values = {"primary": override.from_digest, **values}
+    line = (*values.pop("named_before", ()), values.pop("primary", ""))
+    record = record.with_part(replace(record.git, named=tuple(filter(None, line))))
     for said, value in values.items():
         owner, name = PLACES.get(said, (OWN, said))
         part = record if owner == OWN else getattr(record, owner)

@@ -214,7 +214,7 @@ class Simulation:
         """The forge's thread sees the pull request of what the branch offers so, now."""
         version = self.record.version(template(self.branch or self.target or "").digest)
         if version is not None:
-            offer, seen_at = offer_of(version, self.spec), Awaited("simulation", self.looks)
+            offer, seen_at = offer_of(version, self.spec), Awaited((("simulation", self.looks),))
             by = "ada" if state is PullState.CLOSED else ""
             self.pull = PullRequest(7, "https://forge/pulls/7", state, offer, by, seen_at)
 

@@ -21,7 +21,7 @@ from tests.core.worlds import NOW, SECOND, active, digest, legacy
 
 ENTRIES = (LedgerEntry(4, NOW, Event.CANDIDATE), LedgerEntry(5, NOW, Event.PROMOTED))
 ROLLOUT = Rollout(2, 2, digest(2), NOW, finished_at=NOW, outcome=RolloutOutcome.PROMOTED)
-GIT = SeenInGit(main=Main("a" * 40, 1, "f" * 40), primary=digest(2), offered=digest(2))
+GIT = SeenInGit(main=Main("a" * 40, 1, "f" * 40), named=(digest(2),), offered=digest(2))
 SAVED = Record(
     epoch="5eed",
     sequence=5,

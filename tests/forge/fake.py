@@ -144,7 +144,7 @@ class Scene:
     def started(self) -> PullRequests:
         """A new process."""
         around = Surroundings(
-            self.cluster, lambda _: Awaited("process", self.looks), self._told, lambda: self.leads, "main"
+            self.cluster, lambda _: Awaited((("process", self.looks),)), self._told, lambda: self.leads, "main"
         )
         return PullRequests(self.forge, self.settings, around, self, self.interval)
 

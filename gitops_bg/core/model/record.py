@@ -271,10 +271,8 @@ class SeenInGit:
 
     main: Main = NO_MAIN
     """The main that this was decided from (``core.model.git.main``)."""
-    primary: str = ""
-    """The digest of ``primary.yaml`` seen last."""
-    named_before: tuple[str, ...] = ()
-    """What ``primary.yaml`` named earlier and main did not revert, oldest first (``transitions.git.naming``)."""
+    named: tuple[str, ...] = ()
+    """What ``primary.yaml`` named and main did not revert, oldest first (``transitions.git.naming``)."""
     primary_by: str = ""
     """The commit that brought the last seen ``primary.yaml`` into main."""
     offered: str = ""
@@ -295,6 +293,11 @@ class SeenInGit:
     """
     asked_merges: tuple[AskedMerge, ...] = ()
     """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.merges``)."""
+
+    @property
+    def primary(self) -> str:
+        """The digest that ``primary.yaml`` was seen to name last; empty where it never did."""
+        return self.named[-1] if self.named else ""
 
 
 @dataclass(frozen=True, slots=True)

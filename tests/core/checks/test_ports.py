@@ -195,7 +195,7 @@ def moving(*versions, **more):
     record = replace(
         state.record,
         routing=replace(state.record.routing, traffic=live.digest, preview=live.digest),
-        git=replace(state.record.git, primary=live.digest),
+        git=replace(state.record.git, named=(live.digest,)),
         **more.pop("record", {}),
     )
     named = more.pop("named", live)

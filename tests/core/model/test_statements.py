@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gitops_bg.core.model.git.looks import Awaited, Looks, Stamp
+from gitops_bg.core.model.git.looks import Awaited, Looks
 from gitops_bg.core.model.statements import (
     MOST_ANSWERED_REFUSALS,
     Cause,
@@ -107,24 +107,24 @@ def test_the_oldest_answered_refusals_are_forgotten_and_no_hold_in_force() -> No
 
 
 def test_a_look_that_began_later_ends_the_wait_of_every_statement_and_an_older_one_of_none() -> None:
-    waiting = replace(statement("bad"), awaits=Awaited("a", 3))
-    elsewhere = replace(statement("late", digest="v1:3"), awaits=Awaited("b", 9))
+    waiting = replace(statement("bad"), awaits=Awaited((("a", 3),)))
+    elsewhere = replace(statement("late", digest="v1:3"), awaits=Awaited((("b", 9),)))
     assert looked((waiting,), Looks("a", 3, 4)) == (waiting,)
-    wanted = replace(WANTED, awaits=Awaited("a", 3))
+    wanted = replace(WANTED, awaits=Awaited((("a", 3),)))
     first, second, third = looked((waiting, elsewhere, wanted), Looks("a", 4, 4))
-    assert (first.awaits, second.awaits, third.awaits) == (None, Awaited("b", 9, (Stamp("a", 4),)), None)
+    assert (first.awaits, second.awaits, third.awaits) == (None, Awaited((("b", 9), ("a", 4))), None)
 
 
 def test_an_answer_ends_the_wait_of_what_it_answers() -> None:
-    waiting = replace(statement("bad"), awaits=Awaited("a", 3))
+    waiting = replace(statement("bad"), awaits=Awaited((("a", 3),)))
     assert not any(each.awaits for each in said((waiting,), statement("cleared", 1)))
 
 
 def test_a_hold_that_is_said_once_more_awaits_the_next_look_and_nothing_else_does() -> None:
     statements = (*telling("bad", "cleared", "late"), statement("bad", digest="v1:3"))
-    again = restated(statements, "v1:2", Awaited("a", 1))
+    again = restated(statements, "v1:2", Awaited((("a", 1),)))
     assert [each.reason for each in again if each.awaits] == ["late"]
-    assert restated(telling("bad", "cleared"), "v1:2", Awaited("a", 1)) == telling("bad", "cleared")
+    assert restated(telling("bad", "cleared"), "v1:2", Awaited((("a", 1),))) == telling("bad", "cleared")
 
 
 def test_what_the_ledger_says_comes_first_and_counts_for_no_version_that_the_record_knows() -> None:

@@ -412,7 +412,7 @@ class Life(Resting[State]):
     def _next_look(record: Record) -> int:
         """Its number only has to be higher than those of decisions that wait for it."""
         waiting = (said.awaits for said in record.statements)
-        numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]  # type: ignore[attr-defined]
+        numbers = [number for one in waiting if one for _, number in one.stamps]
         return max(numbers, default=-1) + 1
 
     def _lost(self, agent: Agent, git: Git, record: Record) -> str:

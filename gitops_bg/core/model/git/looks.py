@@ -4,7 +4,7 @@ Dates of commits do not tell that, nor does a difference from the last look. A l
 agent or of an operator shows what was in main before anybody could react to it (decision 17). Pure data.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,48 +22,32 @@ class Looks:
 NO_LOOKS = Looks()
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """The last look that had begun when a process noted a decision."""
-
-    process: str
-    number: int
-
-
 STAMPS = 8
 """How many processes are remembered for one decision; the last ones that noted it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A decision that no look at main has followed yet: the last look that had begun when it was made, and its process.
+    """A decision that no look at main has followed yet."""
 
-    Every other process counts from its own note of the decision: one stamp each, so that none replaces another's.
+    stamps: tuple[tuple[str, int], ...] = ()
+    """The process that made it, and the last look of that process which had begun then. Every other process counts from
+    its own note of the decision: a stamp each, so that none replaces another's. None of what does not look at Git.
     """
-
-    process: str = ""
-    number: int = 0
-    others: tuple[Stamp, ...] = ()
 
     def is_over(self, looks: Looks) -> bool:
         """Whether the present content of main was read after the decision."""
-        return any(stamp.process == looks.process and looks.seen > stamp.number for stamp in self._stamps)
+        return any(process == looks.process and looks.seen > number for process, number in self.stamps)
 
     def noted(self, looks: Looks) -> "Awaited":
         """Return it with a stamp of the process that counts ``looks``.
 
-        >>> Awaited("a", 3).noted(Looks("b", 1, 2)).is_over(Looks("a", 4, 4))
+        >>> Awaited((("a", 3),)).noted(Looks("b", 1, 2)).is_over(Looks("a", 4, 4))
         True
         """
-        if not looks.process or any(stamp.process == looks.process for stamp in self._stamps):
+        if not looks.process or any(process == looks.process for process, _ in self.stamps):
             return self
-        if not self.process:
-            return awaited(looks)
-        return replace(self, others=(*self.others, Stamp(looks.process, looks.begun))[-STAMPS:])
-
-    @property
-    def _stamps(self) -> tuple[Stamp, ...]:
-        return (*((Stamp(self.process, self.number),) if self.process else ()), *self.others)
+        return Awaited((*self.stamps, (looks.process, looks.begun))[-STAMPS:])
 
 
 def awaited(looks: Looks) -> Awaited:
@@ -72,4 +56,4 @@ def awaited(looks: Looks) -> Awaited:
     >>> awaited(Looks("a", 3, 4)).is_over(Looks("a", 4, 4)), awaited(Looks("a", 3, 4)).is_over(Looks("a", 5, 5))
     (False, True)
     """
-    return Awaited(looks.process, looks.begun)
+    return Awaited().noted(looks)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from gitops_bg.core.model.record import Record
 
-MOST_NAMED = 10
-"""How many digests a record keeps in addition to the one named now."""
+MOST_NAMED = 11
+"""How many digests a record keeps: the one named now, and ten before."""
 
 
 def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[str, ...]]:
@@ -17,17 +17,15 @@ def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[st
 
     Digests that served and were left are not among the reverted: nothing promotes them by itself.
     """
-    line = before = (*record.git.named_before, record.git.primary) if record.git.primary else ()
-    settled = frozenset(record.routing.activations).intersection(record.git.named_before).difference(names)
+    line = record.git.named
+    settled = frozenset(record.routing.activations).intersection(line[:-1]).difference(names)
     gone: list[str] = []
     for name in names:
         kept = _kept(record, line, name)
         gone += (digest for digest in line if digest not in kept)
         line = (*kept, name)
     taken_back = tuple(digest for digest in dict.fromkeys(gone) if digest not in line and digest not in settled)
-    if line == before:
-        return record, taken_back
-    return record.with_part(replace(record.git, primary=line[-1], named_before=line[:-1][-MOST_NAMED:])), taken_back
+    return record.with_part(replace(record.git, named=line[-MOST_NAMED:])), taken_back
 
 
 def _kept(record: Record, line: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ ENDS = {
 @pytest.mark.parametrize("diverged", [True, False])
 def test_an_override_ends(name, diverged):
     state, made, ends = ENDS[name]
-    seen = state.record.with_part(replace(state.record.git, primary=digest(2)))
+    seen = state.record.with_part(replace(state.record.git, named=(digest(2),)))
     record = decided(state.with_record(overriding(seen, replace(made, diverged=diverged)))).record
     assert (record.override is None) is ends
     assert ("converged" in [entry.event.value for entry in record.ledger]) is (ends and diverged)

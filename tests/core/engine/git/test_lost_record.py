@@ -102,7 +102,7 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
     named, goes_to = FOLLOWED[name]
     state = lost(cause=Cause.ABORTED, since="f" * 40)
     (refusal,) = state.desired.memory.statements
-    memory = replace(state.desired.memory, statements=(replace(refusal, awaits=Awaited("before", 3)),))
+    memory = replace(state.desired.memory, statements=(replace(refusal, awaits=Awaited((("before", 3),))),))
     passed = None if named is None else tuple(map(template, named))
     record = decided(replace(state, desired=replace(state.desired, memory=memory, journal=journal(named=passed))))
     assert (record.override.to_digest if record.override else None) == (digest(goes_to) if goes_to else None)

@@ -177,7 +177,7 @@ CASES = {
             candidate(2),
             **line(2, 1),
             looks=Looks("a", 2, 2),
-            record={"holds": (replace(STOPPED, awaits=Awaited("a", 1)),)},
+            record={"holds": (replace(STOPPED, awaits=Awaited((("a", 1),))),)},
         ),
         {2: Cause.ABORTED},
     ),

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks, Stamp
+from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Override, Says
@@ -15,12 +15,12 @@ from tests.core.simulation import Simulation, automatic, deployed, manual, templ
 from tests.core.test_invariants import analysed, crash
 from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, primary, world
 
-WAITS = Awaited("agent", 3)
+WAITS = Awaited((("agent", 3),))
 LOOKS = {
     "the same look": (Looks("agent", 3, 3), WAITS),
     "one that had begun": (Looks("agent", 3, 4), WAITS),
     "the next one": (Looks("agent", 4, 4), None),
-    "one of another process: its next, too": (Looks("other", 9, 10), Awaited("agent", 3, (Stamp("other", 10),))),
+    "one of another process: its next, too": (Looks("other", 9, 10), Awaited((("agent", 3), ("other", 10)))),
     "none: an operator without Git": (Looks(), WAITS),
 }
 
@@ -56,7 +56,7 @@ def test_processes_that_take_note_of_a_decision_in_turn_come_to_rest() -> None:
 
 
 def test_a_decision_made_without_git_waits_for_the_next_look_of_whoever_takes_note() -> None:
-    assert Awaited().noted(Looks("agent", 3, 4)) == Awaited("agent", 4)
+    assert Awaited().noted(Looks("agent", 3, 4)) == Awaited((("agent", 4),))
     assert not Awaited().is_over(Looks())
 
 
@@ -64,7 +64,7 @@ def test_a_process_that_begins_again_and_again_leaves_no_endless_record() -> Non
     awaits = WAITS
     for number in range(STAMPS + 5):
         awaits = awaits.noted(Looks(f"process {number}", 1, 1))
-    assert len(awaits.others) == STAMPS
+    assert len(awaits.stamps) == STAMPS
     assert not awaits.is_over(Looks(f"process {number}", 1, 1))
 
 

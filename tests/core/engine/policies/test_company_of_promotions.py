@@ -128,7 +128,7 @@ def test_nothing_is_concluded_from_a_main_that_nobody_can_read() -> None:
     away = replace(state, observed=replace(state.observed, git=replace(state.observed.git, unreachable="away")))
     assert remembered(away) == digest(2)
     unread = replace(state, desired=replace(state.desired, primary=Missing.UNREADABLE))
-    known = replace(unread, record=unread.record.with_part(replace(unread.record.git, primary=digest(2))))
+    known = replace(unread, record=unread.record.with_part(replace(unread.record.git, named=(digest(2),))))
     assert remembered(known) == digest(2)
     older = replace(state, desired=replace(state.desired, knowledge=Knowledge.REWRITTEN))
     assert remembered(older) == digest(2)

@@ -328,7 +328,7 @@ AWAITED = {
 def test_revert_of_a_revert_that_nobody_had_seen_does_not_lift_the_hold_of_an_abort(name: str) -> None:
     """Found so by exploration: it was let in before somebody aborted, and was taken for an answer to that."""
     looks, held_after = AWAITED[name]
-    hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=Awaited("agent", 3) if looks else None)
+    hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=Awaited((("agent", 3),)) if looks else None)
     state = reverted(
         active(1),
         legacy(2),
