@@ -10,6 +10,7 @@ from gitops_bg.cli.views.groups.explanation import Explanation, json_explanation
 from gitops_bg.cli.views.groups.planned_group import json_plan
 from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.core.groups.observed import LiveRoute, StableService
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.http_routes import (
     Backend,
@@ -22,6 +23,7 @@ from gitops_bg.core.model.http_routes import (
     as_stored,
 )
 from tests.core.groups.simulation import STORE, store
+from tests.core.inspect.test_outlook import promoted
 from tests.support.group_plans import explain_text, plan_text, planned
 
 CART = HttpRule((HttpMatch("/cart"),), Backend("cart-v1", 80))
@@ -150,6 +152,19 @@ def test_every_route_of_a_group_compares_equal_once_it_is_settled() -> None:
 
 
 # --- explanations ---
+
+
+def test_an_explanation_says_who_wants_what_serves_instead_of_what_main_names() -> None:
+    world = promoted()
+    world.finds[AnalysisStage.POST], world.takes_commits = AnalysisPhase.FAILED, False
+    world.settle()
+    found = Explanation(STORE, world.desired(), world.observed(), world.decide(), world.now)
+    assert [(each["version"], each["says"]) for each in json_explanation(found)["statements"]] == [
+        ("v2", "refused"),
+        ("v1", "wanted"),
+    ]
+    assert "  v1 was wanted live at" in "\n".join(explain_text(world))
+
 
 PULL = PullRequest(7, "https://forge/7")
 

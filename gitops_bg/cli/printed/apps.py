@@ -16,6 +16,7 @@ from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.statements import Statement
 from gitops_bg.core.model.version import Color, ConfigurationRef, Stage
 from gitops_bg.core.status.meanings import Meaning
 from gitops_bg.repo.ledger.policy_log import PolicyChange
@@ -175,6 +176,8 @@ class ExplanationJson(TypedDict):
     """Why the target is not run: ``spec.revision`` names another version."""
     troubles: list[Annotated[dict[str, Any], Encoded(Trouble)]]
     conditions: list[ConditionJson]
+    statements: list[Annotated[dict[str, Any], Encoded(Statement, version=str)]]
+    """Who said what of these versions: what holds one, what lifted that, where traffic goes in spite of main."""
     actions: list[str]
     wakeAt: str | None
 

@@ -23,6 +23,7 @@ from gitops_bg.core.inspect.forecast import Ahead, Changed
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullState
+from gitops_bg.core.model.statements import Statement
 from gitops_bg.spec.groups.status import GroupStatus
 
 
@@ -158,6 +159,8 @@ class GroupExplanationJson(TypedDict):
     gates: list[Annotated[dict[str, Any], Encoded(GateResult, remedy=str)]]
     pullRequest: PullJson | None
     conditions: list[ConditionJson]
+    statements: list[Annotated[dict[str, Any], Encoded(Statement, version=str)]]
+    """Who said what of these versions: what holds one, what lifted that, what serves instead of what main names."""
     next: str
     """What comes next, as a sentence."""
     advice: list[AdviceJson]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +18,7 @@ from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views import statements
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
 from gitops_bg.cli.views.listing import without_what_was_told
@@ -28,8 +30,10 @@ from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
+from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.status.meanings import troubles
+from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
@@ -57,6 +61,8 @@ class _Findings:
     """Set if the target went back and traffic did not."""
     pinned: NotLive | None
     """Set if a pin holds the target back."""
+    told: Statements
+    """What was said of the versions that main names, and of those that traffic is with, or goes to."""
     now: datetime
 
 
@@ -114,8 +120,15 @@ def _look(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
         _changes(session, facts, decision, coming) if reads_git else (),
         went_back(world),
         held_back(facts.config, decision.record),
+        _told(world),
         now,
     )
+
+
+def _told(world: World) -> Statements:
+    record = world.record
+    about = {world.target_digest, world.primary_digest, world.desired_digest, record.routing.traffic}
+    return statements.telling(record.statements, about)
 
 
 def _changes(
@@ -169,6 +182,7 @@ def _json(found: _Findings) -> "ExplanationJson":
         "targetHeldBack": to_json(found.pinned) if found.pinned else None,
         "troubles": [to_json(trouble) for trouble in found.troubles],
         "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
+        "statements": statements.json_of(found.told, partial(_title, decision)),
         "actions": [str(action) for action in decision.actions],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
@@ -177,6 +191,11 @@ def _json(found: _Findings) -> "ExplanationJson":
 def _named(decision: Decision, digest: str) -> str | None:
     version = decision.record.version(digest)
     return label(version.number, version.digest) if version else None
+
+
+def _title(decision: Decision, digest: str) -> str:
+    """Return the name of a version, also of one that is forgotten."""
+    return _named(decision, digest) or label(None, digest)
 
 
 def _show(output: Output, found: _Findings) -> None:
@@ -189,6 +208,8 @@ def _show(output: Output, found: _Findings) -> None:
         output.line(f"  pull request #{pull.number} is {pull.state}: {pull.url}")
     for condition in troubles(decision.conditions):
         output.show(drawn(condition, found.facts.app, 2))
+    for each in statements.drawn(found.told, partial(_title, decision), 2):
+        output.show(each)
     if coming and decision.gates:
         named, serves = label(coming.number, coming.digest), coming.digest == decision.record.routing.traffic
         stays = f"live traffic stays with {named} if this ends well:"

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gitops_bg.cli.options.quick_values import spoken
+from gitops_bg.cli.views import statements
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.gate_table import ShownGate, gate_table
@@ -16,11 +17,12 @@ from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage
+from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage, version_in
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.inspect.outlook import Outlook, has_served, outlook_of, serving_in
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.meanings import troubles
@@ -58,6 +60,13 @@ class Explanation:
         return self.decision.record.next_of(self.wanted)
 
     @property
+    def told(self) -> Statements:
+        """What was said of the versions that serve, or that main names, and of what serves instead."""
+        folders = self.desired.versions
+        about = {f"{each}-{folders[each].content}" for each in (self.active, self.wanted) if each in folders}
+        return statements.telling(self.decision.record.statements, about)
+
+    @property
     def outlook(self) -> Outlook:
         """What comes next, and what a person can do."""
         return outlook_of(self.group, self.desired, self.observed, self.decision)
@@ -83,6 +92,7 @@ def json_explanation(found: Explanation) -> "GroupExplanationJson":
         ],
         "pullRequest": _json_pull(found.observed.pull),
         "conditions": [json_of(each, found.group) for each in decision.conditions],
+        "statements": statements.json_of(found.told, version_in),
         "next": outlook.next,
         "advice": [{"what": each.what, "command": each.command} for each in outlook.advice],
         "actions": [str(action) for action in decision.actions],
@@ -131,6 +141,7 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
         yield _indented(said(_pull(pull)))
     for condition in troubles(decision.conditions, GROUP_MEANINGS):
         yield drawn(condition, found.group, 2)
+    yield from statements.drawn(found.told, version_in, 2)
     if decision.record.state.versions:
         yield _versions(found)
     if decision.gates:

@@ -60,7 +60,9 @@ def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: 
     store.wait("v1A v2C", "Held")
     lifts = f"`gitops-bg retry {name}` lifts the hold"
     assert store.condition("OnHold")["message"].endswith(lifts)
-    assert lifts in " ".join(cli("explain", name).split())
+    shown = " ".join(cli("explain", name).split())
+    assert lifts in shown
+    assert "v2 was refused at " in shown
     assert ", and it is on hold: " in cli("group", "promote", name, "v2")
     measured.finds["pre"] = True
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Routing
-from gitops_bg.core.model.statements import Cause, Hold, Says, holds
+from gitops_bg.core.model.statements import Cause, Hold, Says, Statement, holds
 from gitops_bg.core.model.version import (
     AppKey,
     AppOrGroup,
@@ -378,7 +378,7 @@ class TestOthersAtTheBranch:
         for rollout, name in ((98, "Mallory <m@example.com>"), (99, "gitops-bg <m@example.com>")):
             remote.checkout(STATE)
             value = json.loads(remote.show(STATE, path_of(subject)) or "")
-            forged = {**value, "served": ["v1:" + "6" * 64], "holds": [], "sequence": 7, "rollout": rollout}
+            forged = {**value, "served": ["v1:" + "6" * 64], "statements": [], "sequence": 7, "rollout": rollout}
             push_as(remote, name, {path_of(subject): json.dumps(forged)})
         for reader in (repository, opened(mirror="fresh")):
             reader.poll()
@@ -554,6 +554,13 @@ class TestMemory:
         assert (state.active.version, state.candidate.version) == (2, 4)  # type: ignore[union-attr]
         assert state.served == ("v1:0", "v1:1", "v1:2")
         assert (state.statements, state.holds) == (record.statements, record.holds)
+
+    @pytest.mark.parametrize("says", ["wanted", "said by a later release"])
+    def test_a_file_says_what_is_on_hold_and_never_where_traffic_goes(self, says: str) -> None:
+        refused = Statement(ONE, Says.REFUSED, NOON, Cause.LATE, "too late")
+        text = render(Document(SubjectState(statements=(refused, replace(refused, says=Says.CLEARED, at=NOON)))))
+        forged = text.replace(b'"says": "cleared"', b'"says": "%s"' % says.encode())
+        assert parse(forged).state.statements == (refused,)
 
     def test_a_file_is_read_back_as_it_was_written(self, repository: Repository) -> None:
         bad = Hold(ONE, "bad", NOON, Cause.ANALYSIS_FAILED)

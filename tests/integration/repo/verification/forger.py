@@ -75,7 +75,7 @@ class Forger:
     def wanted(self, sequence: int = 7) -> str:
         """The file of `web` with a digest that never served."""
         value = json.loads(self.signed.remote.show(STATE, FILE) or "")
-        return json.dumps({**value, "served": [EVIL], "holds": [], "sequence": sequence})
+        return json.dumps({**value, "served": [EVIL], "statements": [], "sequence": sequence})
 
 
 def restarted(signed: Signed, mirrors: Iterator[int] = count()) -> Repository:  # noqa: B008 - one counter for all
