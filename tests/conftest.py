@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     come first: no worker is left alone with one of them while the others have nothing to do.
     """
     if assets() is not None and config.option.markexpr != FIRST:
-        twice = ["cluster"] if why_not() else ["cluster", "gateway"]
+        twice = ["cluster", "siege"] if why_not() else ["cluster", "siege", "gateway"]
         left_out = {item for item in items if any(is_told_twice(item.nodeid, _parameter(item, each)) for each in twice)}
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
@@ -150,12 +150,21 @@ def real_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gitea.Gitea
         yield server
 
 
-@pytest.fixture(params=["sandbox", pytest.param("control-plane", marks=pytest.mark.control_plane)])
-def cluster(request: pytest.FixtureRequest) -> TestCluster:
-    """One cluster after the other; of the two, a story is told on one (`tests/selection.py`)."""
+ON_EITHER_CLUSTER = ["sandbox", pytest.param("control-plane", marks=pytest.mark.control_plane)]
+"""The parameters of a fixture that gives one cluster after the other."""
+
+
+def shared_cluster(request: pytest.FixtureRequest) -> TestCluster:
+    """The cluster of these that a fixture is asked for; tests share it."""
     name = {"sandbox": "sandbox_cluster", "control-plane": "control_plane_cluster"}[request.param]
     chosen: TestCluster = request.getfixturevalue(name)
     return chosen
+
+
+@pytest.fixture(params=ON_EITHER_CLUSTER)
+def cluster(request: pytest.FixtureRequest) -> TestCluster:
+    """One cluster after the other; of the two, a story is told on one (`tests/selection.py`)."""
+    return shared_cluster(request)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import pytest
 from gitops_bg.cluster.manifests.record_seal import SEAL, sealed, was_edited
 from gitops_bg.core import names
 from tests.attacks.conftest import Siege, besieged
+from tests.conftest import ON_EITHER_CLUSTER, shared_cluster
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.paths import collection
 from tests.support.scenario import App
@@ -41,12 +42,10 @@ RECORDS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(
-    scope="module", params=["sandbox_cluster", pytest.param("control_plane_cluster", marks=pytest.mark.control_plane)]
-)
+@pytest.fixture(scope="module", params=ON_EITHER_CLUSTER)
 def siege(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
-    """On one cluster after the other."""
-    with besieged(request.getfixturevalue(request.param), tmp_path_factory.mktemp("siege")) as made:
+    """On the real control plane, or on the sandbox where there is none."""
+    with besieged(shared_cluster(request), tmp_path_factory.mktemp("siege")) as made:
         yield made
 
 

@@ -11,6 +11,7 @@ import yaml
 from gitops_bg.spec.app.check import check_repository
 from tests.attacks.conftest import Siege, besieged
 from tests.attacks.mistakes.long_files import FILES, FOLDER
+from tests.conftest import ON_EITHER_CLUSTER, shared_cluster
 from tests.support.cluster.rawapi import Json
 
 PORT = {"name": "http", "port": 80, "targetPort": 8080}
@@ -52,12 +53,10 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.fixture(
-    scope="module", params=["sandbox_cluster", pytest.param("control_plane_cluster", marks=pytest.mark.control_plane)]
-)
+@pytest.fixture(scope="module", params=ON_EITHER_CLUSTER)
 def siege(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
-    """On one cluster after the other."""
-    with besieged(request.getfixturevalue(request.param), tmp_path_factory.mktemp("siege")) as made:
+    """On the real control plane, or on the sandbox where there is none."""
+    with besieged(shared_cluster(request), tmp_path_factory.mktemp("siege")) as made:
         yield made
 
 
