@@ -69,14 +69,14 @@ def test_programs_get_the_meaning_beside_the_condition() -> None:
     assert "traffic" not in json_of(Condition("OnHold", False, "NoHold", ""), WEB)
 
 
-@pytest.mark.parametrize("verb", [("explain",), ("get",), ("get", "-n"), ("status", "--until-asked")])
-def test_explain_get_and_status_say_it(cli: Cli, web: App, verb: tuple[str, ...]) -> None:
+def test_explain_get_and_status_say_it(cli: Cli, web: App) -> None:
     cli("suspend", str(web.key), "-r", "incident 4711")
     web.scenario.wake()
     web.wait_phase("Suspended")
-    name = web.key.namespace if verb[-1] == "-n" else str(web.key)
-    shown = cli(*verb, name, code=6 if verb[0] == "status" else 0)
-    assert "Grace Hopper <grace@example.com>: incident 4711" in shown
-    assert "Suspended=True" in shown
-    assert "traffic  stays with the live version" in shown
-    assert f"gitops-bg resume {web.key}" in shown
+    for verb in (("explain",), ("get",), ("get", "-n"), ("status", "--until-asked")):
+        name = web.key.namespace if verb[-1] == "-n" else str(web.key)
+        shown = cli(*verb, name, code=6 if verb[0] == "status" else 0)
+        assert "Grace Hopper <grace@example.com>: incident 4711" in shown
+        assert "Suspended=True" in shown
+        assert "traffic  stays with the live version" in shown
+        assert f"gitops-bg resume {web.key}" in shown
