@@ -1,14 +1,14 @@
 """Another writer changes an object of ours again and again: it is named, and repaired ever more rarely.
 
-The other writers are what docs/how-to/argo-cd-and-flux.md is about, with their field managers, by the very applies that
-they use: Argo CD's three-way one on the client, its own and Flux's on the server, with force.
+The other writer is Flux, as in docs/how-to/argo-cd-and-flux.md, by the very apply that it uses: on the server, with
+force. Fights with Argo CD, which applies on the client, are in `tests/integration/traffic/test_fights.py`.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,12 +21,8 @@ from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.scenario import App, scenario
 from tests.support.waiting import PATIENCE
 
-CLIENT_SIDE = ("apply", "--validate=false")
-SERVER_SIDE = ("apply", "--validate=false", "--server-side", "--force-conflicts")
-TOOLS: dict[str, tuple[str, Sequence[str]]] = {
-    "Argo CD": ("argocd-controller", CLIENT_SIDE),
-    "Flux": ("kustomize-controller", SERVER_SIDE),
-}
+FLUX = "kustomize-controller"
+"""Its field manager."""
 
 
 @pytest.fixture
@@ -49,10 +45,10 @@ def repository_of_the_other(web: App, name: str, tag: str) -> Json:
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"selector": selector, "ports": ports}}
 
 
-def sync(web: App, tool: str, manifest: Json) -> None:
+def sync(web: App, manifest: Json) -> None:
     """What the tool does at each of its looks."""
-    manager, how = TOOLS[tool]
-    arguments = (*how, f"--field-manager={manager}", "-f", "-")
+    how = ("apply", "--validate=false", "--server-side", "--force-conflicts")
+    arguments = (*how, f"--field-manager={FLUX}", "-f", "-")
     done = web.scenario.cluster.kubectl(*arguments, input=json.dumps(manifest))
     assert done.returncode == 0, done.stderr
 
@@ -84,23 +80,22 @@ def events(web: App, reason: str) -> list[str]:
     return [each["message"] for each in web.scenario.events() if each["reason"] == reason]
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_tool_that_holds_on_to_the_live_service_is_named_and_slowed_down(web: App, tool: str) -> None:
+def test_a_tool_that_holds_on_to_the_live_service_is_named_and_slowed_down(web: App) -> None:
     manifest = repository_of_the_other(web, "web", "v2")
-    sync(web, tool, manifest)
+    sync(web, manifest)
     insist(
         web,
         lambda: web.scenario.cluster.patch(
             f"{services(web.key.namespace)}/web",
             {"spec": {"selector": manifest["spec"]["selector"]}},
             MERGE,
-            fieldManager=TOOLS[tool][0],
+            fieldManager=FLUX,
         ),
         lambda: web.live_tag() == "v1",
         lambda: is_contested(web),
     )
     (said,) = events(web, "Contested")
-    assert said.startswith(f"Service web: {TOOLS[tool][0]} changes spec."), said
+    assert said.startswith(f"Service web: {FLUX} changes spec."), said
     assert "spec.selector" in said
     assert "again and again" in said
 
@@ -109,7 +104,7 @@ def test_a_tool_that_holds_on_to_the_live_service_is_named_and_slowed_down(web: 
 
     def change() -> None:
         changed[0] += 1
-        sync(web, tool, manifest)
+        sync(web, manifest)
 
     insist(web, change, lambda: web.live_tag() == "v1", lambda: changed[0] >= 2)
     repairs, passed = len(writes_to(web, "web")) - before, time.monotonic() - begun
@@ -119,7 +114,7 @@ def test_a_tool_that_holds_on_to_the_live_service_is_named_and_slowed_down(web: 
     web.wait_live("v1")
     web.scenario.wait_idle()
     assert events(web, "Contested") == [said], "it is said once"
-    drifts = [each for each in events(web, "ServiceApplied") if f"{TOOLS[tool][0]} changed spec.selector" in each]
+    drifts = [each for each in events(web, "ServiceApplied") if f"{FLUX} changed spec.selector" in each]
     assert drifts, "what was changed is said with the field and the manager"
 
 
@@ -172,12 +167,12 @@ def test_there_is_peace_with_a_tool_that_leaves_alone_what_the_recipe_says(web: 
     """The other tool still applies what it may: annotations and labels of its own, without selector and ports."""
     metadata = {"name": "web", "namespace": web.key.namespace, "annotations": {"team": "shop"}}
     rest = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
-    sync(web, "Flux", rest)
+    sync(web, rest)
     web.scenario.wait_idle()
     before = len(of_the_agent(web))
     for team in range(6):
         metadata["annotations"] = {"team": f"shop-{team}"}
-        sync(web, "Flux", rest)
+        sync(web, rest)
     web.scenario.wait_idle()
     assert of_the_agent(web)[before:] == [], events(web, "ServiceApplied")
     found = web.scenario.live("services", "web")

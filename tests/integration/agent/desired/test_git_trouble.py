@@ -98,7 +98,10 @@ def test_branch_that_is_deleted_is_an_unreachable_remote_not_the_end_of_all_apps
     world.wake()
 
     unreachable = web.wait_condition("GitReachable", "False")
+    assert unreachable["reason"] == "BranchMissing"
     assert "main" in unreachable["message"]
+    assert world.agent is not None
+    assert world.agent.readiness_problems()
     assert web.live_tag() == "v1"
 
     world.remote.run("push", "--quiet", "origin", "main:main")

@@ -90,15 +90,6 @@ def _assert_no_poll_in_vain_changes_the_status(story: Story) -> None:
     assert story.web.condition("GitReachable") == before
 
 
-def test_a_branch_that_is_away_is_said_apart_from_a_remote_that_is(story: Story) -> None:
-    story.world.remote.run("update-ref", "-d", "refs/heads/main", cwd=story.world.remote.bare)
-    story.web.wait_condition("GitReachable", "False")
-    found = story.web.condition("GitReachable")
-    assert found["reason"] == "BranchMissing"
-    assert "main" in found["message"]
-    assert story.agent.readiness_problems()
-
-
 def test_a_remote_that_says_nothing_for_two_polls_makes_the_agent_unready(story: Story) -> None:
     eventually(lambda: story.agent.catalog.seen, what="main is read")
     story.agent.git.stop(10)  # no look is answered, and none fails

@@ -63,25 +63,6 @@ def opened(web: App, remote: GiteaRemote, tag: str) -> dict[str, Any]:
     return pull
 
 
-def test_a_squashed_merge_is_known_by_what_main_says(web: App, remote: GiteaRemote) -> None:
-    remote.protect()
-    web.push_image("v2")
-    pull = opened(web, remote, "v2")
-    assert pull["title"] == f"{web.key}: v1 → v2 [test]"
-    assert [each["name"] for each in pull["labels"]] == ["promotion"]
-    assert [each["login"] for each in pull["assignees"]] == ["ana"]
-    assert [each["login"] for each in pull["requested_reviewers"]] == ["ben"]
-    assert pull["user"]["login"] == "agent"
-    web.wait(lambda: web.status.get("pullRequest", {}).get("url") == pull["html_url"], "the status names it")
-    remote.merge(pull["number"], "squash")
-    web.scenario.wake()
-    web.wait_live("v2")
-    web.wait(lambda: not web.offered(), "the branch is withdrawn")
-    web.wait(lambda: "pullRequest" not in web.status, "it is over")
-    assert [each["number"] for each in remote.pulls("all")] == [pull["number"]], "no other one was opened meanwhile"
-    assert web.record.holds == ()
-
-
 def test_when_green_the_agent_merges_it_past_a_main_that_it_may_not_push_to(web: App, remote: GiteaRemote) -> None:
     remote.protect()
     web.spec["promotion"] = {"merge": "whenGreen"}
@@ -123,10 +104,13 @@ def wait_gate(web: App, said: str) -> None:
 
 
 def test_an_approval_by_the_forge_opens_the_gate_and_reaches_the_ledger(web: App, remote: GiteaRemote) -> None:
+    """Whoever presses the button, squashed: main says what was merged."""
     web.scenario.publish("Two pairs of eyes", {"policies/eyes.yaml": POLICY, "policies/people.yaml": PEOPLE})
     web.push_image("v2")
     web.wait_offered("v2")
     wait_gate(web, "0 of 1 approvals")
+    asked = lambda: [each["login"] for each in only_pull(remote)["requested_reviewers"] or ()]  # noqa: E731
+    eventually(lambda: asked() == ["ben"], what="somebody is asked to review it")
     approve(web, remote, "ben")
     web.wait(lambda: not gate(web) or web.scenario.wake(), "it is approved")
     web.push_image("v3")
@@ -142,9 +126,18 @@ def test_an_approval_by_the_forge_opens_the_gate_and_reaches_the_ledger(web: App
     pull = only_pull(remote)
     assert "1 of 1 approvals: ben (gitea 4)" in unescape(pull["body"])
     assert web.live_tag() == "v1"
-    remote.merge(pull["number"], user="ben")
+    assert pull["title"] == f"{web.key}: v1 → v3 [test]"
+    assert [each["name"] for each in pull["labels"]] == ["promotion"]
+    assert [each["login"] for each in pull["assignees"]] == ["ana"]
+    assert pull["user"]["login"] == "agent"
+    web.wait(lambda: web.status.get("pullRequest", {}).get("url") == pull["html_url"], "the status names it")
+    remote.merge(pull["number"], "squash", user="ben")
     web.scenario.wake()
     web.wait_live("v3")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    web.wait(lambda: "pullRequest" not in web.status, "it is over")
+    assert [each["number"] for each in remote.pulls("all")] == [pull["number"]], "no other one was opened meanwhile"
+    assert web.record.holds == ()
     web.wait_told("merged")
     (entry,) = (each for each in web.ledger() if each["Event"] == "merged")
     assert (entry["Approved-By"], entry["By"]) == ("ben (gitea 4)", "ben (gitea 4)")
