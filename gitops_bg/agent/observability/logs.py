@@ -55,6 +55,7 @@ def fields(
     """The ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty fields are left out; a
     release group is in a field of its own.
 
+    >>> from gitops_bg.core.model.version import AppKey
     >>> fields(app=AppKey("shop", "web"), digest="")
     {'gitops_bg_fields': {'app': 'shop/web'}}
     """
