@@ -30,7 +30,7 @@ from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.holds import go_back_still, note_refused_commit
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import VersionStage, version_number
-from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
+from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, contest_moments, due_now, write_to_git
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import follow_main, reject_late
@@ -250,8 +250,8 @@ class LeftGroup:
     """The live apps of its services."""
     main: MainRead = MainRead()  # noqa: RUF009 - frozen
     """The main that its folder left."""
-    ledger: LedgerPosition | None = None
-    """How far the ledger in Git got; None while nobody has looked."""
+    ledger_at: tuple[str, int] | None = None
+    """As `GitView.ledger_at`."""
     memory: LedgerMemory | None = None
     """As `ObservedGroup.memory`."""
     branch: str = ""
@@ -290,8 +290,8 @@ def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
     """The record with the entry that its folder left main; where it is to end, once nothing speaks against that, and
     where it is another group, once that one takes over, as of an app.
     """
-    if left.ledger is not None:
-        record = acknowledged(record, left.ledger.epoch, left.ledger.sequence)
+    if left.ledger_at is not None:
+        record = acknowledged(record, *left.ledger_at)
     if left.memory is not None:
         record = recalled(record, left.memory)
     is_kept = left.policy is DeletionPolicy.DELETE and bool(left.kept)

@@ -27,7 +27,6 @@ from gitops_bg.core.checks.git.journal import asks_main, asks_of_file
 from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.desired import GroupSpec
-from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
 from gitops_bg.core.model.git.journal import Entry as JournalEntry
@@ -272,37 +271,40 @@ class Catalog:
                 desired, asked = replace(desired, target=Missing.UNREADABLE), replace(asked, reverts=False)
         return replace(desired, journal=self._journals.of(app, spec, asked, entry.commit, makers))
 
-    def git_view(
-        self, reading: Reading, app: AppKey, desired: Desired, record: Record, remembered: PullRequest | None = None
-    ) -> GitView:
-        """What Git last showed of an app's promotion branch and ledger, and a forge of its pull request.
+    def git_view(self, reading: Reading, subject: AppOrGroup, remembered: PullRequest | None = None) -> GitView:
+        """What Git last showed of an app or a group, its branch and its ledger, and a forge of its pull request.
 
-        ``remembered`` is the pull request in the app's status: it counts until this process knows better.
+        ``remembered`` is the pull request in its status: it counts until this process knows better.
         """
-        position, shown = self._positions.get(app, NOWHERE), self.policing.pull_view(app) or PullView(remembered)
+        position, shown = self._positions.get(subject, NOWHERE), self.policing.pull_view(subject)
+        shown = shown or PullView(remembered)
         return GitView(
-            promotion=reading.promotions.get(app),
+            promotion=reading.promotions.get(subject) if isinstance(subject, AppKey) else None,
             main_refused=self.main_refused,
             **self.last_look.for_status,
             verification=self.verification,
-            offer_refused=self._trouble_with(promotion_branch(app)),
+            offer_refused=self._trouble_with(promotion_branch(subject)),
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
             ledger_is_known=self._ledger_is_known,
-            ledger_doubt=self._doubts.get(app, ""),
+            ledger_doubt=self._doubts.get(subject, ""),
             pull=shown.pull,
             pull_queued=shown.queued,
             pull_trouble=shown.trouble,
             has_forge=reading.settings.forge is not None,
-            merges=self.policing.merges(reading, app, desired, record),
         )
 
-    def ledger_of(self, group: GroupKey, record: GroupRecord) -> tuple[LedgerPosition | None, str]:
-        """How far the ledger of a group got, None where nobody can tell, and why its file is not believed."""
-        at, lost = self._positions.get(group, NOWHERE), _is_lost(record)
-        is_known = self._ledger_is_known and not (lost and self.waits_to_tell(group))
-        return LedgerPosition(at.epoch, at.sequence) if is_known else None, self._doubts.get(group, "")
+    def git_view_of_group(
+        self, reading: Reading, group: GroupKey, record: GroupRecord, live: PullRequest | None
+    ) -> GitView:
+        """As `git_view`. Where the record is lost nobody knows how far the ledger got before it has what this agent
+        decided by that record.
+        """
+        view = self.git_view(reading, group, live)
+        if not (_is_lost(record) and self.waits_to_tell(group)):
+            return view
+        return replace(view, ledger_is_known=False, ledger_epoch="", ledger_sequence=0)
 
     def memory_of(self, group: GroupKey, record: GroupRecord) -> LedgerMemory | None:
         """What the ledger knows of a group whose record is lost, or began without it, once it has what this agent
@@ -315,11 +317,6 @@ class Catalog:
         if is_unknown or not _is_lost(record) or self.waits_to_tell(about):
             return None
         return self._repository.memory(about) or LedgerMemory()
-
-    def refused(self, group: GroupKey) -> str:
-        """Why main takes no commit about a group, nor, where that is refused as well, its branch; or empty."""
-        offer = self._trouble_with(promotion_branch(group)) if self.main_refused else ""
-        return "; ".join(filter(None, (self.main_refused, offer)))
 
     def _trouble_with(self, branch: str) -> str:
         """Why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""

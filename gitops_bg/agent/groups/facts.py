@@ -162,7 +162,7 @@ class GroupGatherer:
         desired = replace(config.desired, policing=policing.members, alerts=_alerts(reading, group))
         desired = replace(desired, journal=self._journal(desired, group, seen.record))
         offered, branch = self._offered(reading, group, config.desired, seen.record.state)
-        observed = replace(observed, branch=branch, main_refused=self._catalog.refused(group))
+        observed = replace(observed, branch=branch)
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
         return GroupFacts(
             group,
@@ -207,17 +207,8 @@ class GroupGatherer:
     ) -> ObservedGroup:
         members = observed_members(self._cluster, reading, group, config.desired, seen.record.state)
         live = self._groups.observe(group, seen, config.body, members, in_main)
-        ledger, doubt = self._catalog.ledger_of(group, seen.record)
-        memory, shown = self._catalog.memory_of(group, seen.record), self._catalog.policing.pull_view(group)
-        return replace(
-            live,
-            ledger=ledger,
-            memory=memory,
-            ledger_doubt=doubt,
-            verification=self._catalog.verification,
-            pull=shown.pull if shown is not None else live.pull,  # Else as the status has it.
-            **self._catalog.last_look.for_status,
-        )
+        git = self._catalog.git_view_of_group(reading, group, seen.record, seen.pull)
+        return replace(live, git=git, memory=self._catalog.memory_of(group, seen.record))
 
     def _left_main(
         self, reading: Reading, group: GroupKey, live: ObservedGroup

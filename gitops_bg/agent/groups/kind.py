@@ -91,7 +91,7 @@ class GroupKind:
 
     def save(self, facts: AnyFacts, decision: GroupDecision, now: datetime, may_report: Callable[[], bool]) -> bool:
         """See `Kind.save`."""
-        pull = None if isinstance(facts, LeftFacts) else facts.observed.pull
+        pull = None if isinstance(facts, LeftFacts) else facts.observed.git.pull
         commit = decision.record.main.commit if isinstance(facts, LeftFacts) else facts.commit
         saved = self._groups.save(facts.seen, decision, commit, now, pull, may_report)
         if saved:

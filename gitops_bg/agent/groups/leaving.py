@@ -88,10 +88,11 @@ class LeftGroups:
     def _left(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
         spec = (seen.body or {}).get("spec") or {}
         policy, suspend = said_last(spec)
-        (ledger, _), memory = self._catalog.ledger_of(group, seen.record), self._catalog.memory_of(group, seen.record)
+        git = self._catalog.git_view_of_group(reading, group, seen.record, None)
+        memory = self._catalog.memory_of(group, seen.record)
         suspended = suspend is not None and suspend.lasts(now)
         branch = "" if suspended else self._branch(group)
-        left = LeftGroup(group, policy, main=main, ledger=ledger, memory=memory, branch=branch)
+        left = LeftGroup(group, policy, main=main, ledger_at=git.ledger_at, memory=memory, branch=branch)
         left = self._with_successor(left, reading, seen.record)
         if policy is DeletionPolicy.KEEP:
             return left

@@ -194,7 +194,8 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
     if config is None or config.spec is None:
         return None
     desired = catalog.desired(reading, app, config, live.record, main)
-    git = catalog.git_view(reading, app, desired, live.record, live.pull)
+    merges = catalog.policing.merges(reading, app, desired, live.record)
+    git = replace(catalog.git_view(reading, app, live.pull), merges=merges)
     return Facts(
         app=app,
         spec=config.spec,

@@ -72,6 +72,11 @@ class SeenGroup:
         """Its resourceVersion; empty where there is none."""
         return str(self.body["metadata"]["resourceVersion"]) if self.body else ""
 
+    @property
+    def pull(self) -> PullRequest | None:
+        """The pull request that its status names."""
+        return pull_in((self.body or {}).get("status") or {})
+
 
 class GroupCluster:
     """The live side of release groups. Thread-safe as long as each group has one thread at a time.
@@ -148,7 +153,6 @@ class GroupCluster:
             formers=tuple(self._former(group, each, found or ()) for each in self._left_main(group, in_main)),
             has_gateway_api=routes is not None,
             drifted=body.get("spec") != spec or not self._is_said_whom_it_follows(body),
-            pull=pull_in(body.get("status") or {}),
             requests=requests_at(body),
         )
 

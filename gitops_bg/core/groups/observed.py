@@ -7,12 +7,10 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.drift import Contest
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.git.unread import UnreadReason
-from gitops_bg.core.model.git.verification import SourceVerification
+from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute
-from gitops_bg.core.model.observed import Request
+from gitops_bg.core.model.observed import GitView, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +80,6 @@ class FormerGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerPosition:
-    """The last entry of the group in the ledger, with its epoch."""
-
-    epoch: str
-    sequence: int
-
-    def is_at(self, epoch: str, sequence: int) -> bool:
-        """Whether this is the last entry."""
-        return (self.epoch, self.sequence) == (epoch, sequence)
-
-
-@dataclass(frozen=True, slots=True)
 class GroupBranch:
     """The branch of a group, which asks people for a merge, as it was fetched last."""
 
@@ -144,26 +130,21 @@ class ObservedGroup:
     """Why the last step was not written: where it leads, no pod answered at that moment; empty where it was."""
     refused: str = ""
     """Why the cluster refused a write last (missing rights, somebody else's object); empty where it did not."""
-    main_refused: str = ""
-    """Why main takes no commit from the agent, or none of this group; empty where nothing is in its way."""
+    git: GitView = GitView()  # noqa: RUF009 - frozen
+    """What Git showed last, and a forge of the pull request of its branch."""
     unwritten: str = ""
     """The mistake in a file, or the bug, that kept a commit from being made: only said, as main refused none."""
     branch: GroupBranch | None = None
     """The branch of the group; None where there is none."""
-    ledger: LedgerPosition | None = None
-    """How far the ledger in Git got; None while nobody has looked."""
     memory: LedgerMemory | None = None
     """What the ledger knows, where the record is lost, or began while nobody could read that; None while nobody can."""
-    verification: SourceVerification | None = None
-    """What became of the commits of main, where they are verified; None where they are not."""
-    unreachable: str = ""
-    """Why main cannot be read, and how old what is known of it is; empty where it can."""
-    unread_reason: UnreadReason = UnreadReason.UNREACHABLE
-    """What keeps it from being read, where it cannot be."""
-    ledger_doubt: str = ""
-    """Why the group's file in the ledger, as it stands, is not believed; empty where it is."""
-    pull: PullRequest | None = None
-    """The pull request of the group's branch, as a forge last showed it; None where there is none."""
+
+    @property
+    def main_refused(self) -> str:
+        """Why main takes no commit from the agent, nor, where that is refused as well, its branch; empty where nothing
+        is in its way.
+        """
+        return "; ".join(filter(None, (self.git.main_refused, self.git.offer_refused))) if self.git.main_refused else ""
 
     def to_merge(self, version: str) -> str:
         """What people are to merge to have main name a version: the pull request, else the branch; empty where there is
@@ -171,7 +152,8 @@ class ObservedGroup:
         """
         if self.branch is None or self.branch.active != version:
             return ""
-        return self.pull.url if self.pull is not None and self.pull.state is PullState.OPEN else self.branch.name
+        pull = self.git.pull
+        return pull.url if pull is not None and pull.state is PullState.OPEN else self.branch.name
 
     def not_offered(self, version: str) -> str:
         """Why the agent cannot offer a version; empty where it can, and where the branch asks for that already."""

@@ -222,7 +222,7 @@ def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
 
     What somebody else asks for on the branch stays there. Where main has it, it goes, whoever asked for it.
     """
-    if away(world.observed) or not world.desired.main.counts:
+    if away(world.observed.git) or not world.desired.main.counts:
         return ()
     wanted, branch = return_of_override(world), world.observed.branch
     merged = (MERGED,) if branch is not None and branch.is_merged else ()

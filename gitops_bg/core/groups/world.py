@@ -114,8 +114,7 @@ class GroupWorld:
     @property
     def ledger_at(self) -> tuple[str, int] | None:
         """The last entry that Git has of it, by epoch and number; None while nobody has looked."""
-        at = self.observed.ledger
-        return (at.epoch, at.sequence) if at is not None else None
+        return self.observed.git.ledger_at
 
     @property
     def suspended_by(self) -> Source:

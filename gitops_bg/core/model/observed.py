@@ -250,9 +250,10 @@ class PromotionBranch:
 
 @dataclass(frozen=True, slots=True)
 class GitView:
-    """What Git showed last: the promotion branch, the refusals of main, the progress of the ledger."""
+    """What Git showed last of an app or a group: refusals of main and of its branch, how far the ledger got."""
 
     promotion: PromotionBranch | None = None
+    """The promotion branch of an app."""
     main_refused: str = ""
     """Why main refuses the agent's pushes (a protected branch), or empty."""
     unreachable: str = ""
@@ -262,16 +263,16 @@ class GitView:
     verification: SourceVerification | None = None
     """What became of the commits of main, where they are verified; None where they are not."""
     offer_refused: str = ""
-    """Why the remote refuses the promotion branch of this app, in its words, or empty."""
+    """Why the remote refuses its promotion branch, in its words, or empty."""
     ledger_refused: str = ""
     """Why the remote refuses the ledger of this cluster, or empty."""
     ledger_epoch: str = ""
     ledger_sequence: int = 0
-    """The last ledger entry of this app that is in Git, with the epoch it belongs to."""
+    """Its last ledger entry that is in Git, with the epoch that belongs to."""
     ledger_is_known: bool = False
-    """Whether there is a state branch that was read: without an epoch, nothing of this app is there."""
+    """Whether there is a state branch that was read: without an epoch, nothing of it is there."""
     ledger_doubt: str = ""
-    """Why the ledger's file of this app, as it stands, is not believed: it is none, or somebody else wrote it. Empty
+    """Why its file in the ledger, as it stands, is not believed: it is none, or somebody else wrote it. Empty
     where it is; otherwise epoch and sequence are those of the last file that the agent itself wrote.
     """
     pull: PullRequest | None = None
@@ -284,6 +285,11 @@ class GitView:
     """Whether main names a forge that can be asked."""
     merges: tuple[Merge, ...] = ()
     """What the forge answered of the promotions that the record asks about (``SeenInGit.asked_merges``)."""
+
+    @property
+    def ledger_at(self) -> tuple[str, int] | None:
+        """The last entry that Git has of it, by epoch and number; None where nobody can tell."""
+        return (self.ledger_epoch, self.ledger_sequence) if self.ledger_is_known or self.ledger_epoch else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,6 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
     A caller that has computed `gates_to_show` already passes them.
     """
     standing, git, coming = standing_of(world), world.observed.git, world.incoming or world.candidate
-    ledger = (git.ledger_epoch, git.ledger_sequence) if git.ledger_is_known or git.ledger_epoch else None
     return (
         _available(world),
         _healthy(standing),
@@ -119,7 +118,7 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         _offer_writable(world),
         *pull_request(world),
         _ledger_writable(world),
-        ledger_trusted(world.record, git.ledger_doubt, ledger, SubjectKind.APP),
+        ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.APP),
         _clock(world),
     )
 

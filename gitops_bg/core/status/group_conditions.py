@@ -40,8 +40,7 @@ RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
 
 def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
     """All conditions of a group whose folder is valid."""
-    standing, observed, at = standing_of(world), world.observed, world.observed.ledger
-    ledger, (reason, message) = (at.epoch, at.sequence) if at is not None else None, world.rejected
+    standing, git, (reason, message) = standing_of(world), world.observed.git, world.rejected
     coming = world.wanted if world.record.state.stage(world.wanted) is VersionStage.CANDIDATE else ""
     return (
         *kstatus_of(standing.phase, standing.message),
@@ -53,10 +52,10 @@ def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
         analysis_passed(round_of(world), world.digest_of(coming) if coming else ""),
         on_hold(held(world)),
         _left_condition(world),
-        ledger_trusted(world.record, observed.ledger_doubt, ledger, SubjectKind.GROUP),
+        ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.GROUP),
         history_rewritten(world.lost),
-        git_reachable(observed.unreachable, observed.unread_reason),
-        *source_verified(observed.verification),
+        git_reachable(git.unreachable, git.unread_reason),
+        *source_verified(git.verification),
     )
 
 
@@ -79,8 +78,8 @@ def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tup
     return (
         *kstatus_of(Phase.INVALID, invalid.message),
         invalid,
-        git_reachable(observed.unreachable, observed.unread_reason),
-        *source_verified(observed.verification),
+        git_reachable(observed.git.unreachable, observed.git.unread_reason),
+        *source_verified(observed.git.verification),
     )
 
 
@@ -90,8 +89,8 @@ def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tup
     return (
         *kstatus_of(Phase.DEGRADED, f"{why}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
         history_rewritten(record.lost),
-        git_reachable(observed.unreachable, observed.unread_reason),
-        *source_verified(observed.verification),
+        git_reachable(observed.git.unreachable, observed.git.unread_reason),
+        *source_verified(observed.git.verification),
     )
 
 

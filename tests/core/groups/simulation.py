@@ -38,7 +38,6 @@ from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
 from gitops_bg.core.groups.observed import (
     FormerGroup,
     GroupBranch,
-    LedgerPosition,
     LiveRoute,
     Member,
     ObservedGroup,
@@ -56,7 +55,7 @@ from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
-from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.observed import GitView, OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey, Source
@@ -247,6 +246,10 @@ class World:
             for name, member in self.services.items()
         }
         trouble = "" if self.takes_commits else "main is protected"
+        git = GitView(main_refused=trouble, pull=self.pull)
+        if self.reads_ledger:
+            at = self.git.position
+            git = replace(git, ledger_is_known=True, ledger_epoch=at.epoch, ledger_sequence=at.sequence)
         formers = () if self.former is None else (self._former(self.former, services, routes),)
         routes = {name: each for name, each in routes.items() if name not in self.formers_own}
         services = {
@@ -265,10 +268,8 @@ class World:
             contests=self.contests,
             calls=tuple(self.calls.values()),
             measurements=tuple(self._measured()),
-            main_refused=trouble,
             branch=GroupBranch(self.branch, "b" * 40, "v1", is_own=True) if self.branch else None,
-            pull=self.pull,
-            ledger=LedgerPosition(self.git.position.epoch, self.git.position.sequence) if self.reads_ledger else None,
+            git=git,
             memory=self._memory(self.former_git if self.record.succeeds else self.git, self.record),
             requests=tuple(self.requests),
         )

@@ -9,7 +9,6 @@ import pytest
 from gitops_bg.core.group_engine import LeftGroup, decide_left
 from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
-from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.decision import Phase
@@ -70,7 +69,7 @@ def test_nothing_of_a_group_ends_before_the_ledger_has_that_it_does(case: str) -
     assert decision.actions == (), "the agent may die now, and with the ReleaseGroup goes what waits in its record"
     first = f"{ENDS}: first the ledger gets what is to be told of it"
     assert not left.ends or decision.conditions[0].message == f"the folder of the group left main; {first}"
-    read = replace(left, ledger=LedgerPosition("e", decision.record.sequence))
+    read = replace(left, ledger_at=("e", decision.record.sequence))
     assert decide_left(read, decision.record, NOW).actions == STEPS[case][1]
 
 
@@ -97,7 +96,7 @@ def test_the_ledger_is_told_once_that_the_folder_left_or_that_the_group_ends(cas
     record = decide_left(left, RECORD, NOW).record
     assert [(each.event, each.commit) for each in record.ledger] == ([(event, "c" * 40)] if event else [])
     assert decide_left(left, record, NOW).record == record
-    read = replace(left, ledger=LedgerPosition("e", record.sequence))
+    read = replace(left, ledger_at=("e", record.sequence))
     assert decide_left(read, record, NOW).record.ledger == (), "Git has it"
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.delivery.ledger import acknowledge_ledger
-from gitops_bg.core.groups.observed import LedgerPosition
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.observed import GitView, OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.subject import SubjectKind
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
@@ -126,26 +125,29 @@ def test_a_record_from_a_backup_numbers_its_entries_after_those_that_git_has() -
     assert [entry.sequence for entry in world.written] == list(range(1, len(world.written) + 1))
 
 
+def seen_at(epoch: str, sequence: int) -> GitView:
+    """How far the ledger got."""
+    return GitView(ledger_is_known=True, ledger_epoch=epoch, ledger_sequence=sequence)
+
+
 ENTRIES = tuple(LedgerEntry(number, NOW, Event.PROMOTED, reason=f"{number}") for number in (4, 5))
 
 
 @pytest.mark.parametrize(
-    ("position", "numbers", "sequence"),
+    ("git", "numbers", "sequence"),
     [
-        (None, [4, 5], 5),
-        (LedgerPosition("before", 9), [4, 5], 5),
-        (LedgerPosition("life", 3), [4, 5], 5),
-        (LedgerPosition("life", 4), [5], 5),
-        (LedgerPosition("life", 5), [], 5),
-        (LedgerPosition("life", 9), [10, 11], 11),
+        (GitView(), [4, 5], 5),
+        (seen_at("before", 9), [4, 5], 5),
+        (seen_at("life", 3), [4, 5], 5),
+        (seen_at("life", 4), [5], 5),
+        (seen_at("life", 5), [], 5),
+        (seen_at("life", 9), [10, 11], 11),
     ],
     ids=["nobody has looked", "of another life", "none", "one", "all", "more than this record ever gave out"],
 )
-def test_only_what_git_has_of_this_life_is_forgotten(
-    position: LedgerPosition | None, numbers: list[int], sequence: int
-) -> None:
+def test_only_what_git_has_of_this_life_is_forgotten(git: GitView, numbers: list[int], sequence: int) -> None:
     world = store().decided().with_record(epoch="life", sequence=5, ledger=ENTRIES)
-    after = acknowledge_ledger(replace(world, observed=replace(world.observed, ledger=position))).record
+    after = acknowledge_ledger(replace(world, observed=replace(world.observed, git=git))).record
     assert [entry.sequence for entry in after.ledger] == numbers
     assert [entry.reason for entry in after.ledger] == ["4", "5"][len(ENTRIES) - len(numbers) :]
     assert after.sequence == sequence
@@ -156,7 +158,7 @@ def test_what_git_claimed_is_remembered_until_it_has_more() -> None:
 
     def seen(sequence: int) -> None:
         nonlocal world
-        observed = replace(world.observed, ledger=LedgerPosition("life", sequence))
+        observed = replace(world.observed, git=seen_at("life", sequence))
         world = acknowledge_ledger(replace(world, observed=observed))
 
     seen(9)

@@ -10,12 +10,13 @@ import pytest
 from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.groups.observed import LedgerPosition, ObservedGroup
+from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.unread import UnreadReason
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.status.group_conditions import conditions_of
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
@@ -257,7 +258,11 @@ def _asks(condition: Condition) -> bool:
 
 LEDGER = {
     "nothing speaks against it": ({}, {}, (True, "Trusted", "the ledger says nothing against the record")),
-    "nobody has looked": ({"ledger": None}, {}, (True, "Trusted", "the ledger says nothing against the record")),
+    "nobody has looked": (
+        {"ledger_is_known": False, "ledger_epoch": "", "ledger_sequence": 0},
+        {},
+        (True, "Trusted", "the ledger says nothing against the record"),
+    ),
     "somebody else wrote it": (
         {"ledger_doubt": "Mallory wrote it"},
         {"ledger_claimed": 9},
@@ -274,7 +279,7 @@ LEDGER = {
         ),
     ),
     "it lost what it had": (
-        {"ledger": LedgerPosition("life", 3)},
+        {"ledger_epoch": "life", "ledger_sequence": 3},
         {},
         (
             False,
@@ -283,7 +288,7 @@ LEDGER = {
         ),
     ),
     "it lost all of it": (
-        {"ledger": LedgerPosition("", 0)},
+        {"ledger_epoch": "", "ledger_sequence": 0},
         {},
         (
             False,
@@ -293,7 +298,7 @@ LEDGER = {
         ),
     ),
     "of a former life": (
-        {"ledger": LedgerPosition("before", 1)},
+        {"ledger_epoch": "before", "ledger_sequence": 1},
         {},
         (True, "Trusted", "the ledger says nothing against the record"),
     ),
@@ -307,7 +312,8 @@ def test_what_the_ledger_says_against_the_record_is_told_and_changes_no_phase(ro
     world = store()
     world.settle()
     now = world.decided().with_record(**{"epoch": "life", "sequence": 5, "ledger": waiting, **remembered})
-    now = replace(now, observed=replace(now.observed, **{"ledger": LedgerPosition("life", 4), **seen}))  # type: ignore[arg-type]
+    git = replace(GitView(ledger_is_known=True, ledger_epoch="life", ledger_sequence=4), **seen)  # type: ignore[arg-type]
+    now = replace(now, observed=replace(now.observed, git=git))
     told = {each.type: each for each in conditions_of(now)}["LedgerTrusted"]
     assert (told.status, told.reason, told.message) == expected
     assert standing_of(now).phase is Phase.HEALTHY
@@ -335,7 +341,9 @@ def test_the_sentence_of_a_step_names_it() -> None:
 def test_a_group_says_as_an_app_does_up_to_where_main_is_signed(
     desired: DesiredGroup, verification: SourceVerification | None, told: list[tuple[bool, str]]
 ) -> None:
-    found = decide_group(STORE, desired, ObservedGroup("uid", verification=verification), GroupRecord(), NOW)
+    found = decide_group(
+        STORE, desired, ObservedGroup("uid", git=GitView(verification=verification)), GroupRecord(), NOW
+    )
     said = [(each.status, each.reason) for each in found.conditions if each.type == "SourceVerified"]
     assert said == told
 
@@ -346,7 +354,7 @@ def test_a_group_says_as_an_app_does_why_main_cannot_be_read(
     desired: DesiredGroup, reason: UnreadReason | None
 ) -> None:
     words = "no route to host; main was last read at 2026-03-01T12:00:00Z, at 0123456789" if reason else ""
-    observed = ObservedGroup("uid", unreachable=words, unread_reason=reason or UnreadReason.UNREACHABLE)
+    observed = ObservedGroup("uid", git=GitView(unreachable=words, unread_reason=reason or UnreadReason.UNREACHABLE))
     found = decide_group(STORE, desired, observed, GroupRecord(), NOW)
     (said,) = (each for each in found.conditions if each.type == "GitReachable")
     wanted = (False, reason.value, words) if reason else (True, "Reachable", "the remote answers")

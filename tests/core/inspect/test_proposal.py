@@ -12,6 +12,7 @@ from gitops_bg.core.inspect.proposal import Proposal, proposal_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.spec import Retry, Suspension
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.core.groups.test_policies import asked, frozen
@@ -158,7 +159,7 @@ PULL = PullRequest(7, "https://forge/7")
 def test_people_are_to_merge_the_pull_request_or_else_the_branch(
     pull: PullRequest | None, branch: str, found: str
 ) -> None:
-    observed = ObservedGroup(pull=pull, branch=GroupBranch(branch, "c", "v1") if branch else None)
+    observed = ObservedGroup(git=GitView(pull=pull), branch=GroupBranch(branch, "c", "v1") if branch else None)
     assert (observed.to_merge("v1"), observed.to_merge("v2")) == (found, "")
 
 

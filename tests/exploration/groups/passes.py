@@ -12,7 +12,7 @@ from unittest import mock
 from gitops_bg.core import group_engine as engine
 from gitops_bg.core.groups import decision as act
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec, MemberPolicing
-from gitops_bg.core.groups.observed import LedgerPosition, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
@@ -24,6 +24,7 @@ from gitops_bg.core.model.git.main import Knowledge, MainRead
 from gitops_bg.core.model.git.main import Main as MainAt
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, RivalRoute, as_stored, claim_of
+from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.policies.facts import Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
@@ -188,6 +189,10 @@ class Passes:
         up = self.pools.cluster[pods].up if pods >= 0 else cluster.up
         answers = [HookResponse(call.id, _status(call, said), NOW, "said so") for call in agent.calls if said.hooks]
         asked = agent.measures if said.verdict else ()
+        git = GitView(main_refused="main is protected" if agent.refused else "")
+        if agent.ledger is not None:
+            epoch, sequence = agent.ledger
+            git = replace(git, ledger_is_known=True, ledger_epoch=epoch, ledger_sequence=sequence)
         return ObservedGroup(
             uid=f"{cluster.life:08}" if cluster.exists else "",
             members={name: member(name, up, record) for name in MEMBERS},
@@ -198,9 +203,8 @@ class Passes:
             has_gateway_api=cluster.knows_routes,
             calls=tuple(answers),
             measurements=tuple(MeasurementResult(one.id, AnalysisPhase(said.verdict), NOW) for one in asked),
-            main_refused="main is protected" if agent.refused else "",
             branch=agent.branch,
-            ledger=LedgerPosition(*agent.ledger) if agent.ledger is not None else None,
+            git=git,
             memory=self._memory(agent, record),
             requests=cluster.requests,
         )

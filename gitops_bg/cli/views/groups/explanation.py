@@ -90,7 +90,7 @@ def json_explanation(found: Explanation) -> "GroupExplanationJson":
         "gates": [
             to_json(gate) | {"open": gate.open, "remedy": "" if gate.open else gate.remedy} for gate in decision.gates
         ],
-        "pullRequest": _json_pull(found.observed.pull),
+        "pullRequest": _json_pull(found.observed.git.pull),
         "conditions": [json_of(each, found.group) for each in decision.conditions],
         "statements": statements.json_of(found.told, version_in),
         "next": outlook.next,
@@ -136,7 +136,7 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
     if moving is not None:
         way = "is taken back" if moving.withdrawn else f"is at the step {moving.step}"
         yield _indented(said(f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"))
-    pull = found.observed.pull
+    pull = found.observed.git.pull
     if pull is not None:
         yield _indented(said(_pull(pull)))
     for condition in troubles(decision.conditions, GROUP_MEANINGS):

@@ -199,7 +199,7 @@ def _alert(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, one: O
 
 def _links(observed: ObservedGroup) -> tuple[tuple[str, str], ...]:
     """Return the pages of a message by title: the pull request that people are to decide about."""
-    pull = observed.pull
+    pull = observed.git.pull
     if pull is None or not pull.url or pull.state is not PullState.OPEN:
         return ()
     return ((f"Pull request #{pull.number}", pull.url),)

@@ -17,6 +17,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import Knowledge, MainRead
 from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import World, store
@@ -50,10 +51,16 @@ def gone_back() -> World:
     return world
 
 
+def seen_by(observed: ObservedGroup, **changes: object) -> ObservedGroup:
+    """The same, where this is seen; ``main_refused`` is what Git shows."""
+    if "main_refused" in changes:
+        changes["git"] = replace(observed.git, main_refused=str(changes.pop("main_refused")))
+    return replace(observed, **changes)  # type: ignore[arg-type]
+
+
 def wanted(world: World, desired: DesiredGroup | None = None, **observed: object) -> tuple[GroupGitAction, ...]:
     """What the group wants of Git where this is seen."""
-    seen: ObservedGroup = replace(world.observed(), main_refused="", branch=None)
-    seen = replace(seen, **observed)  # type: ignore[arg-type]
+    seen = seen_by(replace(world.observed(), git=GitView(), branch=None), **observed)
     return decide_group(world.key, desired or world.desired(), seen, world.record, world.now).git
 
 
@@ -103,9 +110,9 @@ def test_what_the_agent_offered_stays_while_the_group_is_suspended_or_has_a_mist
     assert [wanted(world, each, branch=OWN) for each in (suspended, broken)] == [(), ()]
 
 
-@pytest.mark.parametrize("seen", [{"unreachable": "the remote is away"}, {"verification": HELD}])
-def test_nothing_is_written_while_the_newest_main_cannot_be_read(seen: dict[str, object]) -> None:
-    assert wanted(gone_back(), **seen) == ()
+@pytest.mark.parametrize("seen", [GitView(unreachable="the remote is away"), GitView(verification=HELD)])
+def test_nothing_is_written_while_the_newest_main_cannot_be_read(seen: GitView) -> None:
+    assert wanted(gone_back(), git=seen) == ()
 
 
 def test_nothing_is_written_to_a_main_that_does_not_count() -> None:
@@ -145,13 +152,13 @@ def test_each_action_says_itself(action: CommitActive, said: str) -> None:
     ],
 )
 def test_what_is_in_the_way_of_a_commit_is_said(branch: GroupBranch | None, trouble: str) -> None:
-    assert ObservedGroup(main_refused=REFUSED, branch=branch).in_the_way("v1") == trouble
+    assert ObservedGroup(git=GitView(main_refused=REFUSED), branch=branch).in_the_way("v1") == trouble
     assert ObservedGroup(branch=branch).in_the_way("v1") == ""
 
 
 def said(world: World, **observed: object) -> tuple[str, str, list[str]]:
     """The condition Diverged where this is seen, and what the ledger is told of it."""
-    seen = replace(world.observed(), **observed)  # type: ignore[arg-type]
+    seen = seen_by(world.observed(), **observed)
     decision = decide_group(world.key, world.desired(), seen, world.record, world.now)
     world.record = replace(decision.record, ledger=())
     (diverged,) = (each for each in decision.conditions if each.type == "Diverged")

@@ -128,7 +128,7 @@ def test_a_record_comes_back_as_it_was_and_the_older_of_two_decisions_loses(stor
     assert not store.subject.save(store.subject.seen(store.key), decision, "c1", NOW), "nothing is new"
     pull = PullRequest(7, "https://forge/7", PullState.CLOSED, closed_by="ada")
     assert store.subject.save(store.subject.seen(store.key), decision, "c1", NOW, pull)
-    assert store.observed().pull == pull
+    assert store.subject.seen(store.key).pull == pull
     with pytest.raises(WorldChanged):
         store.subject.save(before, replace(decision, phase=Phase.HEALTHY), "c1", NOW)
     listed = store.cluster.kubectl("get", "rg", "-n", store.key.namespace).stdout.splitlines()[1].split()
