@@ -1,11 +1,14 @@
-"""Routes and Services as `group diff` compares them, and the plan of a group as text: pure, from values."""
+"""Routes and Services as `group diff` compares them, the plan of a group as text, and what `explain` says: pure."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console, Group
 
+from gitops_bg.cli.views.explained import json_of_statements, statement_lines, telling
 from gitops_bg.cli.views.groups.explanation import Explanation, json_explanation
 from gitops_bg.cli.views.groups.planned_group import json_plan
 from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
@@ -22,6 +25,7 @@ from gitops_bg.core.model.http_routes import (
     ParentRef,
     as_stored,
 )
+from gitops_bg.core.model.statements import Cause, Says, Statement
 from tests.core.groups.simulation import STORE, store
 from tests.core.inspect.test_outlook import promoted
 from tests.support.group_plans import explain_text, plan_text, planned
@@ -198,3 +202,43 @@ def test_an_explanation_names_the_pull_request_of_the_group_s_branch(pull: PullR
         "state": state,
         "closedBy": pull.closed_by or None,
     }
+
+
+# --- who said what, of apps and groups ---
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SAID = (
+    Statement("v1:9", Says.REFUSED, NOON, Cause.LATE, "long ago"),
+    Statement("v1:2", Says.REFUSED, NOON, Cause.ROLLED_BACK, 'Revert "web 2"', "Ada", "9be1ab12cd" * 4),
+    Statement("v1:2", Says.CLEARED, NOON, reason="retried", by="Bob"),
+    Statement("v1:2", Says.REFUSED, NOON, Cause.LATE, "not available within 600 s"),
+    Statement("v1:1", Says.WANTED, NOON, Cause.LATE, "not available within 600 s"),
+)
+NAMES = {"v1:1": "v1", "v1:2": "v2"}
+
+
+def test_a_statement_says_what_was_said_when_by_whom_and_by_which_commit() -> None:
+    console = Console(width=200, color_system=None, force_terminal=False)
+    with console.capture() as shown:
+        console.print(Group(*statement_lines(telling(SAID, {"v1:2"}), NAMES.__getitem__, 2)))
+    assert [line.rstrip() for line in shown.get().splitlines()] == [
+        '  v2 was refused at 2026-01-01 12:00:00Z by Ada, commit 9be1ab12cd: Revert "web 2"',
+        "  v2 was cleared at 2026-01-01 12:00:00Z by Bob: retried",
+        "  v2 was refused at 2026-01-01 12:00:00Z by the agent: not available within 600 s",
+        "  v1 was wanted live at 2026-01-01 12:00:00Z by the agent: not available within 600 s",
+    ]
+
+
+def test_programs_get_the_same_with_the_name_of_the_version() -> None:
+    refused, *others = json_of_statements(telling(SAID, {"v1:2"}), NAMES.__getitem__)
+    assert (refused["version"], refused["says"], refused["by"], refused["cause"]) == (
+        "v2",
+        "refused",
+        "Ada",
+        "rolled-back",
+    )
+    assert [each["says"] for each in others] == ["cleared", "refused", "wanted"]
+
+
+def test_nobody_is_told_of_a_version_that_is_of_no_concern_but_always_where_traffic_goes() -> None:
+    assert [each.says for each in telling(SAID, ())] == [Says.WANTED]

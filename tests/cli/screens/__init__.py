@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from gitops_bg.cli.commands.inspect import history
 from gitops_bg.cli.commands.policies import table_of as replay_table
 from gitops_bg.cli.views import app_row, rows
-from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.explained import ShownGate, gate_table
 from gitops_bg.cli.views.groups.group_row import group_row_of
 from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed

@@ -18,9 +18,8 @@ from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views import statements
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.explained import ShownGate, gate_table, json_of_statements, statement_lines, telling
 from gitops_bg.cli.views.listing import without_what_was_told
 from gitops_bg.cli.views.not_live import NotLive, held_back, went_back
 from gitops_bg.cli.views.output import Output
@@ -128,7 +127,7 @@ def _look(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
 def _told(world: World) -> Statements:
     record = world.record
     about = {world.target_digest, world.primary_digest, world.desired_digest, record.routing.traffic}
-    return statements.telling(record.statements, about)
+    return telling(record.statements, about)
 
 
 def _changes(
@@ -182,7 +181,7 @@ def _json(found: _Findings) -> "ExplanationJson":
         "targetHeldBack": to_json(found.pinned) if found.pinned else None,
         "troubles": [to_json(trouble) for trouble in found.troubles],
         "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
-        "statements": statements.json_of(found.told, partial(_title, decision)),
+        "statements": json_of_statements(found.told, partial(_title, decision)),
         "actions": [str(action) for action in decision.actions],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
@@ -208,7 +207,7 @@ def _show(output: Output, found: _Findings) -> None:
         output.line(f"  pull request #{pull.number} is {pull.state}: {pull.url}")
     for condition in troubles(decision.conditions):
         output.show(drawn(condition, found.facts.app, 2))
-    for each in statements.drawn(found.told, partial(_title, decision), 2):
+    for each in statement_lines(found.told, partial(_title, decision), 2):
         output.show(each)
     if coming and decision.gates:
         named, serves = label(coming.number, coming.digest), coming.digest == decision.record.routing.traffic

@@ -9,10 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gitops_bg.cli.options.quick_values import spoken
-from gitops_bg.cli.views import statements
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.explained import ShownGate, gate_table, json_of_statements, statement_lines, telling
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
@@ -64,7 +63,7 @@ class Explanation:
         """What was said of the versions that serve, or that main names, and of what serves instead."""
         folders = self.desired.versions
         about = {f"{each}-{folders[each].content}" for each in (self.active, self.wanted) if each in folders}
-        return statements.telling(self.decision.record.statements, about)
+        return telling(self.decision.record.statements, about)
 
     @property
     def outlook(self) -> Outlook:
@@ -92,7 +91,7 @@ def json_explanation(found: Explanation) -> "GroupExplanationJson":
         ],
         "pullRequest": _json_pull(found.observed.git.pull),
         "conditions": [json_of(each, found.group) for each in decision.conditions],
-        "statements": statements.json_of(found.told, version_in),
+        "statements": json_of_statements(found.told, version_in),
         "next": outlook.next,
         "advice": [{"what": each.what, "command": each.command} for each in outlook.advice],
         "actions": [str(action) for action in decision.actions],
@@ -141,7 +140,7 @@ def _parts(found: Explanation) -> Iterator[RenderableType]:
         yield _indented(said(_pull(pull)))
     for condition in troubles(decision.conditions, GROUP_MEANINGS):
         yield drawn(condition, found.group, 2)
-    yield from statements.drawn(found.told, version_in, 2)
+    yield from statement_lines(found.told, version_in, 2)
     if decision.record.state.versions:
         yield _versions(found)
     if decision.gates:

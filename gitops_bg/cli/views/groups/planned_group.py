@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gitops_bg.cli.views.app_row import style_of
-from gitops_bg.cli.views.gate_table import ShownGate, gate_table
+from gitops_bg.cli.views.explained import ShownGate, gate_table
 from gitops_bg.cli.views.listing import Column, Line, Listing, paragraph
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
