@@ -200,7 +200,7 @@ def test_an_explanation_names_the_pull_request_of_the_group_s_branch(pull: PullR
         "number": 7,
         "url": "https://forge/7",
         "state": state,
-        "closedBy": pull.closed_by or None,
+        **({"closedBy": pull.closed_by} if pull.closed_by else {}),
     }
 
 

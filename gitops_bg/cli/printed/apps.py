@@ -157,29 +157,35 @@ class StatusJson(_PulledStatus):
 
 
 @with_config(CLOSED)
-class ExplanationJson(TypedDict):
-    """What `explain` prints."""
+class ExplainedJson(TypedDict):
+    """What `explain` prints of an app and of a release group alike."""
 
-    app: str
     phase: Phase
     active: str | None
     """The version that serves."""
     next: str | None
     """The version that the gates are about."""
-    pullRequest: Annotated[dict[str, Any], Encoded(PullRequest)] | None
+    pullRequest: Annotated[dict[str, Any], Encoded(PullRequest, state=str)] | None
     gates: list[
         Annotated[dict[str, Any], Encoded(GateResult, open=bool, counts=str, remainingSeconds=float | None, advice=str)]
     ]
-    configuration: list[ChangeJson]
-    targetWentBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
-    targetHeldBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
-    """Why the target is not run: ``spec.revision`` names another version."""
-    troubles: list[Annotated[dict[str, Any], Encoded(Trouble)]]
     conditions: list[ConditionJson]
     statements: list[Annotated[dict[str, Any], Encoded(Statement, version=str)]]
     """Who said what of these versions: what holds one, what lifted that, where traffic goes in spite of main."""
     actions: list[str]
     wakeAt: str | None
+
+
+@with_config(CLOSED)
+class ExplanationJson(ExplainedJson):
+    """What `explain` prints of an app."""
+
+    app: str
+    configuration: list[ChangeJson]
+    targetWentBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
+    targetHeldBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
+    """Why the target is not run: ``spec.revision`` names another version."""
+    troubles: list[Annotated[dict[str, Any], Encoded(Trouble)]]
 
 
 @with_config(CLOSED)

@@ -6,9 +6,9 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import (
-    ConditionJson,
     DifferenceJson,
     EntryJson,
+    ExplainedJson,
     PolicyEntryJson,
     ProblemJson,
     RowJson,
@@ -22,8 +22,6 @@ from gitops_bg.core.inspect.answers import SampleRequest
 from gitops_bg.core.inspect.forecast import Ahead, Changed
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.git.pulls import PullState
-from gitops_bg.core.model.statements import Statement
 from gitops_bg.spec.groups.status import GroupStatus
 
 
@@ -127,16 +125,6 @@ class ExplainedVersionJson(TypedDict):
 
 
 @with_config(CLOSED)
-class PullJson(TypedDict):
-    """The pull request of the group's branch."""
-
-    number: int
-    url: str
-    state: PullState
-    closedBy: str | None
-
-
-@with_config(CLOSED)
 class AdviceJson(TypedDict):
     """What a person can do."""
 
@@ -146,26 +134,17 @@ class AdviceJson(TypedDict):
 
 
 @with_config(CLOSED)
-class GroupExplanationJson(TypedDict):
-    """What `group explain` prints."""
+class GroupExplanationJson(ExplainedJson):
+    """What `explain` prints of a release group."""
 
     group: str
-    phase: Phase
-    active: str | None
     wanted: str | None
     """The version that main asks for."""
     transition: Annotated[dict[str, Any], Encoded(Transition)] | None
     versions: list[ExplainedVersionJson]
-    gates: list[Annotated[dict[str, Any], Encoded(GateResult, remedy=str)]]
-    pullRequest: PullJson | None
-    conditions: list[ConditionJson]
-    statements: list[Annotated[dict[str, Any], Encoded(Statement, version=str)]]
-    """Who said what of these versions: what holds one, what lifted that, what serves instead of what main names."""
-    next: str
+    outlook: str
     """What comes next, as a sentence."""
-    advice: list[AdviceJson]
-    actions: list[str]
-    wakeAt: str | None
+    toDo: list[AdviceJson]
 
 
 @with_config(CLOSED)

@@ -47,7 +47,7 @@ def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told:
 
 def demanded(of: "AppKey | GroupKey", conditions: Iterable[Condition]) -> Iterator[Condition]:
     """Yield the conditions of an app or a group that somebody must act on."""
-    return demands(conditions, _table(of))
+    return demands(conditions, table_of(of))
 
 
 def drawn_together(conditions: "Iterable[tuple[AppKey | GroupKey, tuple[Condition, ...]]]") -> Iterator[Group]:
@@ -79,10 +79,11 @@ def _headline(condition: Condition, message: str) -> Text:
 
 
 def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
-    return meaning_of(condition.type, condition.reason, _table(app))
+    return meaning_of(condition.type, condition.reason, table_of(app))
 
 
-def _table(of: "AppKey | GroupKey") -> "Meanings":
+def table_of(of: "AppKey | GroupKey") -> "Meanings":
+    """What the conditions of an app, or of a group, mean."""
     if isinstance(of, AppKey):
         return MEANINGS
     from gitops_bg.core.status.group_meanings import GROUP_MEANINGS

@@ -168,7 +168,7 @@ def test_explain_says_which_gate_is_shut_for_how_long_and_what_to_do(cli: Cli, s
     text = cli("group", "explain", name(store), "--exit-code", code=1)
     assert "v1 serves; main asks for v2" in text
     assert "shut  suspension" in text
-    assert "suspended by ada: a holiday" in text
+    assert "Suspended=True: ada: a holiday" in text
     assert "gitops-bg resume" in text
     assert max(map(len, text.splitlines())) <= 80
     found = cli.json("group", "explain", name(store))

@@ -7,20 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import RenderableType
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cli.edits.restore_version import changes_to, side_of
 from gitops_bg.cli.exit_codes import NOT_SO, OK, code_of
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
-from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.session.heard_gates import with_heard_gates
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.explained import ShownGate, gate_table, json_of_statements, statement_lines, telling
-from gitops_bg.cli.views.listing import without_what_was_told
+from gitops_bg.cli.views.explained import Explained, ShownGate, drawn_explained, indented, json_explained, telling
 from gitops_bg.cli.views.not_live import NotLive, held_back, went_back
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
@@ -31,7 +29,6 @@ from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import AppKey, Version
-from gitops_bg.core.status.meanings import troubles
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.codec import to_json
@@ -83,7 +80,7 @@ def explain(
         if output.json:
             output.data(_json(found))
         else:
-            _show(output, found)
+            output.show(drawn_explained(_explained(found), of_gates=_of_the_pods(found)))
     if unread:
         return code_of(unread)
     return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
@@ -158,32 +155,40 @@ def _advice(found: _Findings, gate: GateResult) -> str:
     return "" if gate.open else gate.remedy
 
 
-def _json(found: _Findings) -> "ExplanationJson":
+def _explained(found: _Findings) -> Explained:
+    """Return what `explain` shows of it as of a group."""
     decision, coming = found.decision, found.coming
+    traffic = decision.record.routing.traffic
+    live, named = _named(decision, traffic), label(coming.number, coming.digest) if coming else ""
+    stays = f"live traffic stays with {named} if this ends well:"
+    return Explained(
+        subject=found.facts.app,
+        phase=decision.phase,
+        active=live or "",
+        coming=named if decision.gates else "",
+        serves=(f"live traffic goes to {live}" if live else "nothing serves yet",),
+        before_gates=stays if coming and coming.digest == traffic else f"next is {named}; before its traffic moves:",
+        gates=tuple(
+            ShownGate(gate, gate.reason, _advice(found, gate), _counts(found, gate)) for gate in decision.gates
+        ),
+        pull=decision.pull,
+        conditions=decision.conditions,
+        told=found.told,
+        name=partial(_title, decision),
+        actions=decision.actions,
+        wake_at=decision.wake_at,
+        now=found.now,
+    )
+
+
+def _json(found: _Findings) -> "ExplanationJson":
     return {
+        **json_explained(_explained(found)),
         "app": str(found.facts.app),
-        "phase": decision.phase,
-        "active": _named(decision, decision.record.routing.traffic),
-        "next": label(coming.number, coming.digest) if coming and decision.gates else None,
-        "pullRequest": to_json(decision.pull) if decision.pull else None,
-        "gates": [
-            to_json(gate)
-            | {
-                "open": gate.open,
-                "counts": _counts(found, gate),
-                "remainingSeconds": max(0.0, (gate.until - found.now).total_seconds()) if gate.until else None,
-                "advice": _advice(found, gate),
-            }
-            for gate in decision.gates
-        ],
         "configuration": [to_json(change) for change in found.changes],
         "targetWentBack": to_json(found.alone) if found.alone else None,
         "targetHeldBack": to_json(found.pinned) if found.pinned else None,
         "troubles": [to_json(trouble) for trouble in found.troubles],
-        "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
-        "statements": json_of_statements(found.told, partial(_title, decision)),
-        "actions": [str(action) for action in decision.actions],
-        "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
 
 
@@ -197,43 +202,15 @@ def _title(decision: Decision, digest: str) -> str:
     return _named(decision, digest) or label(None, digest)
 
 
-def _show(output: Output, found: _Findings) -> None:
-    decision, coming = found.decision, found.coming
-    output.line(f"{found.facts.app}: {decision.phase}", "bold")
-    live = _named(decision, decision.record.routing.traffic)
-    output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
-    pull = decision.pull
-    if pull:
-        output.line(f"  pull request #{pull.number} is {pull.state}: {pull.url}")
-    for condition in troubles(decision.conditions):
-        output.show(drawn(condition, found.facts.app, 2))
-    for each in statement_lines(found.told, partial(_title, decision), 2):
-        output.show(each)
-    if coming and decision.gates:
-        named, serves = label(coming.number, coming.digest), coming.digest == decision.record.routing.traffic
-        stays = f"live traffic stays with {named} if this ends well:"
-        output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
-        output.show(gate_table(_gates(found), found.now, indent=2))
-        for change in found.changes:
-            output.line(f"  it changes: {change}")
+def _of_the_pods(found: _Findings) -> Iterator[RenderableType]:
+    """What the version changes, and what is wrong with its pods."""
+    for change in found.changes:
+        yield indented(f"it changes: {change}")
     for told in (found.pinned, found.alone):
         if told:
-            output.line(f"  {told.reason}", "yellow")
-            output.line(f"    {told.advice}", "cyan")
+            yield indented(told.reason, "yellow")
+            yield indented(told.advice, "cyan", 4)
     for trouble in found.troubles:
-        output.line(f"  {trouble}", "red")
+        yield indented(str(trouble), "red")
         if trouble.advice:
-            output.line(f"    {trouble.advice}", "cyan")
-    for action in decision.actions:
-        output.line(f"  about to be done: {action}")
-    if decision.wake_at:
-        output.line(
-            f"  looked at again in {spoken((decision.wake_at - found.now).total_seconds())} at the latest", "dim"
-        )
-
-
-def _gates(found: _Findings) -> Iterator[ShownGate]:
-    told = [condition.message for condition in troubles(found.decision.conditions)]
-    for gate in found.decision.gates:
-        reason = " ".join(part for part in (without_what_was_told(gate.reason, told), _counts(found, gate)) if part)
-        yield ShownGate(gate, reason, _advice(found, gate))
+            yield indented(trouble.advice, "cyan", 4)

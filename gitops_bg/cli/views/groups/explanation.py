@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
-from gitops_bg.cli.options.quick_values import spoken
-from gitops_bg.cli.views.app_row import style_of
-from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.explained import ShownGate, gate_table, json_of_statements, statement_lines, telling
-from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
+from gitops_bg.cli.views.explained import Explained, ShownGate, drawn_explained, json_explained, telling
+from gitops_bg.cli.views.listing import Column, Line, Listing, facts
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -20,15 +17,12 @@ from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage, ve
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.inspect.outlook import Outlook, has_served, outlook_of, serving_in
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
-from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.groups import ExplainedVersionJson, GroupExplanationJson, MemberJson, PullJson
+    from gitops_bg.cli.printed.groups import ExplainedVersionJson, GroupExplanationJson, MemberJson
 
 _STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 
@@ -70,6 +64,36 @@ class Explanation:
         """What comes next, and what a person can do."""
         return outlook_of(self.group, self.desired, self.observed, self.decision)
 
+    @property
+    def explained(self) -> Explained:
+        """What `explain` shows of it as of an app."""
+        decision = self.decision
+        return Explained(
+            subject=self.group,
+            phase=decision.phase,
+            active=self.active,
+            coming=self.next if decision.gates else "",
+            serves=self._serves(),
+            before_gates=f"before requests move to {self.next}:",
+            gates=tuple(ShownGate(each, each.reason, "" if each.open else each.remedy) for each in decision.gates),
+            pull=self.observed.git.pull,
+            conditions=decision.conditions,
+            told=self.told,
+            name=version_in,
+            actions=decision.actions,
+            wake_at=decision.wake_at,
+            now=self.now,
+        )
+
+    def _serves(self) -> tuple[str, ...]:
+        asks = f"; main asks for {self.wanted}" if self.wanted and self.wanted != self.active else ""
+        is_served, moving = has_served(self.decision.record, self.observed), self.decision.record.transition
+        serves = f"{self.active} serves{asks}" if is_served else f"nothing serves yet{asks}"
+        if moving is None:
+            return (serves,)
+        way = "is taken back" if moving.withdrawn else f"is at the step {moving.step}"
+        return serves, f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"
+
     def member(self, place: Endpoint) -> Member:
         """What the cluster shows of a service."""
         return self.observed.members.get(member_name(place.service, place.initial_version), UNKNOWN_MEMBER)
@@ -77,32 +101,16 @@ class Explanation:
 
 def json_explanation(found: Explanation) -> "GroupExplanationJson":
     """Return all of it for programs."""
-    decision, outlook = found.decision, found.outlook
-    record = decision.record
+    outlook, record = found.outlook, found.decision.record
     return {
+        **json_explained(found.explained),
         "group": str(found.group),
-        "phase": decision.phase,
-        "active": found.active or None,
         "wanted": found.wanted or None,
         "transition": to_json(record.transition) if record.transition else None,
         "versions": [_json_version(found, each) for each in record.state.versions],
-        "gates": [
-            to_json(gate) | {"open": gate.open, "remedy": "" if gate.open else gate.remedy} for gate in decision.gates
-        ],
-        "pullRequest": _json_pull(found.observed.git.pull),
-        "conditions": [json_of(each, found.group) for each in decision.conditions],
-        "statements": json_of_statements(found.told, version_in),
-        "next": outlook.next,
-        "advice": [{"what": each.what, "command": each.command} for each in outlook.advice],
-        "actions": [str(action) for action in decision.actions],
-        "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
+        "outlook": outlook.next,
+        "toDo": [{"what": each.what, "command": each.command} for each in outlook.advice],
     }
-
-
-def _json_pull(pull: PullRequest | None) -> "PullJson | None":
-    if pull is None:
-        return None
-    return {"number": pull.number, "url": pull.url, "state": pull.state, "closedBy": pull.closed_by or None}
 
 
 def _json_version(found: Explanation, version: GroupVersion) -> "ExplainedVersionJson":
@@ -122,48 +130,8 @@ def _json_version(found: Explanation, version: GroupVersion) -> "ExplainedVersio
 
 def drawn_explanation(found: Explanation) -> Group:
     """Return all of it for people."""
-    return Group(*_parts(found))
-
-
-def _parts(found: Explanation) -> Iterator[RenderableType]:
-    decision = found.decision
-    yield said(f"{found.group}: {decision.phase}", f"bold {style_of(decision.phase)}")
-    asks = f"; main asks for {found.wanted}" if found.wanted and found.wanted != found.active else ""
-    is_served = has_served(decision.record, found.observed)
-    yield _indented(said(f"{found.active} serves{asks}" if is_served else f"nothing serves yet{asks}"))
-    moving = decision.record.transition
-    if moving is not None:
-        way = "is taken back" if moving.withdrawn else f"is at the step {moving.step}"
-        yield _indented(said(f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"))
-    pull = found.observed.git.pull
-    if pull is not None:
-        yield _indented(said(_pull(pull)))
-    for condition in troubles(decision.conditions, GROUP_MEANINGS):
-        yield drawn(condition, found.group, 2)
-    yield from statement_lines(found.told, version_in, 2)
-    if decision.record.state.versions:
-        yield _versions(found)
-    if decision.gates:
-        yield _indented(said(f"before requests move to {found.next}:"))
-        yield gate_table((ShownGate(gate, gate.reason) for gate in decision.gates), found.now, indent=2)
-    for action in decision.actions:
-        yield _indented(said(f"about to be done: {action}"))
-    yield facts(_outlook(found.outlook), 2)
-    if decision.wake_at:
-        left = spoken((decision.wake_at - found.now).total_seconds())
-        yield _indented(said(f"looked at again in {left} at the latest", "dim"))
-
-
-def _pull(pull: PullRequest) -> str:
-    """Return how far people are with what the group's branch asks for."""
-    if pull.state is PullState.CLOSED:
-        by = pull.closed_by or "somebody"
-        return f"{by} closed pull request #{pull.number}, {pull.url}: reopen it, or ask for something else"
-    return f"pull request #{pull.number} is to be merged: {pull.url}"
-
-
-def _indented(text: Text) -> Listing:
-    return paragraph(text, 2)
+    versions = (_versions(found),) if found.decision.record.state.versions else ()
+    return drawn_explained(found.explained, versions, outlook=facts(_outlook(found.outlook), 2))
 
 
 _COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Column("STATE"))
