@@ -16,7 +16,7 @@ from gitops_bg.cluster.lint import lint
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
-from gitops_bg.core.text.foreign_text import printable
+from gitops_bg.core.text.foreign_text import printable, seconds_of
 from gitops_bg.core.text.images import parts_of
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
@@ -26,7 +26,6 @@ from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.spec.analysis.expressions import BadExpression, check
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.fields import seconds_of
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.convert import convert
 from gitops_bg.spec.manifests.image import amount

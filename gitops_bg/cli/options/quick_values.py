@@ -16,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperOption
 
-from gitops_bg.spec.app.fields import seconds_of
+from gitops_bg.core.text.foreign_text import seconds_of
 
 
 def seconds(text: str | float) -> float:

@@ -2,7 +2,8 @@
 
 Makes foreign text safe to show: no character of it forges a line, drives a terminal or reorders the text.
 
-Times from outside: with their zone, and of years in which any delay can be added and any zone be written.
+Times from outside: with their zone, and of years in which any delay can be added and any zone be written;
+and durations as people write them.
 
 Hides secrets in texts, in every form in which they occur. Pure; it does not know where the texts go.
 
@@ -232,3 +233,22 @@ def _joined(spans: Iterable[Span]) -> Iterator[Span]:
             start = first
         end = max(end, last)
     yield start, end
+
+
+# --- durations ---
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises ``ValueError``.
+
+    >>> seconds_of("1h30m"), seconds_of("250ms"), seconds_of("10")
+    (5400.0, 0.25, 10.0)
+    """
+    if re.fullmatch(r"\d+(\.\d+)?", text, flags=re.ASCII):
+        return float(text)
+    if not re.fullmatch(f"(?:{_PART.pattern})+", text):
+        raise ValueError(f"{text!r} is not a duration; write it as 30s, 5m or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))

@@ -1,7 +1,5 @@
 """The types of fields that users write: texts, counts, delays, times, periods. Knows no model with such fields.
 
-Converts durations in files and on the command line to seconds. Pure.
-
 References to one key of a Secret; no file contains its value.
 """
 
@@ -14,27 +12,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from gitops_bg.core.text.foreign_text import YEARS, is_in_range
+from gitops_bg.core.text.foreign_text import YEARS, is_in_range, seconds_of
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SERVICE_NAME, SUBDOMAIN
 from gitops_bg.spec.app.validation import Matching
 from gitops_bg.spec.dns_labels import DNS_LABEL
-
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
-
-
-def seconds_of(text: str) -> float:
-    """The seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises ``ValueError``.
-
-    >>> seconds_of("1h30m"), seconds_of("250ms"), seconds_of("10")
-    (5400.0, 0.25, 10.0)
-    """
-    if re.fullmatch(r"\d+(\.\d+)?", text, flags=re.ASCII):
-        return float(text)
-    if not re.fullmatch(f"(?:{_PART.pattern})+", text):
-        raise ValueError(f"{text!r} is not a duration; write it as 30s, 5m or 1h30m")
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
-
 
 NEVER = "never"
 LARGEST = 2**31 - 1

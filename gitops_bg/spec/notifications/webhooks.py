@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.text.foreign_text import seconds_of
 from gitops_bg.spec.analysis.providers import LONGEST_TIMEOUT, WebAddress
 from gitops_bg.spec.app.fields import (
     Count,
@@ -22,7 +23,6 @@ from gitops_bg.spec.app.fields import (
     Text,
     Title,
     Word,
-    seconds_of,
     whole_seconds,
 )
 from gitops_bg.spec.app.validation import Conflict
