@@ -17,7 +17,7 @@ counts as older. `looked` ends the wait, of all statements alike.
 What no answer follows from is forgotten at once (`said`), so that each version leaves three statements at most.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -217,12 +217,8 @@ def said(statements: Statements, new: Statement) -> Statements:
     """
     if new.says is Says.WANTED:
         return (*unwanted(statements), new)
-    about = _about(statements, new.digest)
-    others = without(statements, new.digest)
-    if new.says is Says.REFUSED:
-        return (*others, *_telling([*about, new]))
-    about = [replace(one, awaits=None) if one.awaits else one for one in about]
-    return _bounded((*others, *_telling([*about, new])))
+    about = [replace(one, awaits=None) if one.awaits else one for one in _about(statements, new.digest)]
+    return _bounded((*without(statements, new.digest), *_telling([*about, new])))
 
 
 def without(statements: Statements, digest: str) -> Statements:
@@ -275,22 +271,28 @@ def _last(statements: Statements) -> dict[str, Statement]:
     return {one.digest: one for one in statements if one.says is not Says.WANTED}
 
 
-def _telling(about: list[Statement]) -> Iterator[Statement]:
+def _telling(about: list[Statement]) -> list[Statement]:
     """Of the statements about one version those that an answer follows from: the last refusal that speaks against it
     with the last answer since, and a refusal in force.
     """
-    bad = max((place for place, one in enumerate(about) if one.says is Says.REFUSED and one.cause.is_bad), default=None)
-    answered = max((place for place, one in enumerate(about) if one.says in ANSWERS), default=-1)
-    for place, one in enumerate(about):
-        is_answer = bad is not None and place == answered and bad < place
-        if place == bad or is_answer or (place == len(about) - 1 and one.says is Says.REFUSED):
-            yield one
+    kept: list[Statement] = []
+    for one in about:
+        bad = [each for each in kept if _is_bad(each)]
+        if one.says is not Says.REFUSED:
+            kept = [*bad, one] if bad else []
+        elif one.cause.is_bad:
+            kept = [one]
+        else:
+            kept = [*bad, *(each for each in kept if each.says is not Says.REFUSED), one]
+    return kept
+
+
+def _is_bad(statement: Statement) -> bool:
+    return statement.says is Says.REFUSED and statement.cause.is_bad
 
 
 def _bounded(statements: Statements) -> Statements:
     answered = [digest for digest, one in _last(statements).items() if one.says in ANSWERS]
-    if len(answered) <= MOST_ANSWERED_REFUSALS:
-        return statements
     spare = set(answered[:-MOST_ANSWERED_REFUSALS])
     return tuple(one for one in statements if one.says is Says.WANTED or one.digest not in spare)
 
