@@ -65,8 +65,7 @@ from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
-from gitops_bg.core.model.subject import Subject, SubjectKind
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.detect import commit_url
 from gitops_bg.hooks.caller import HookCaller

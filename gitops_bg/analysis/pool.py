@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.turns import Turns
 
 LOGGER = logging.getLogger(__name__)

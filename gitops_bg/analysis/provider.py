@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound import http
 from gitops_bg.outbound.http import Answer, MeasuringFailed, Request
 from gitops_bg.outbound.quoting import Secrets

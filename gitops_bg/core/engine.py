@@ -13,12 +13,12 @@ from functools import partial
 from gitops_bg.core.checks.contests import APP, may_repair
 from gitops_bg.core.checks.event_text import alert_of
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.identity import accepted
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners, round_of
+from gitops_bg.core.checks.versions import accepted
 from gitops_bg.core.delivery import analyses, hooks, operators, outbox
-from gitops_bg.core.delivery.standing import note_standing
+from gitops_bg.core.delivery.ledger import note_standing
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -36,34 +36,29 @@ from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.plan.adoption import scale_deployment
-from gitops_bg.core.plan.auxiliary import auxiliary_actions
-from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
-from gitops_bg.core.plan.ending import ending
-from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
-from gitops_bg.core.plan.evictions import evictions
-from gitops_bg.core.plan.git import write_to_git
-from gitops_bg.core.plan.release import release
-from gitops_bg.core.plan.services import keep_active, keep_preview, mark_services, switch_traffic
-from gitops_bg.core.plan.workloads import by_priority, grow, shrink
-from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.counts import counts_of
+from gitops_bg.core.plan.auxiliary import auxiliary_actions, ensure_copies, prune_copies, repair_copies
+from gitops_bg.core.plan.git import ending, write_to_git
+from gitops_bg.core.plan.services import (
+    keep_active,
+    keep_preview,
+    mark_services,
+    release,
+    scale_deployment,
+    switch_traffic,
+)
+from gitops_bg.core.plan.workloads import by_priority, evictions, grow, shrink, sync_pod_metadata
+from gitops_bg.core.status.conditions import conditions_of, counts_of
 from gitops_bg.core.status.deadlines import waits_of, wake_at
 from gitops_bg.core.transitions.git.decisions import note_divergence
-from gitops_bg.core.transitions.git.journal import answer_main, follow_main
+from gitops_bg.core.transitions.git.journal import answer_main, follow_main, learn
 from gitops_bg.core.transitions.git.looks import resume_emergency
-from gitops_bg.core.transitions.git.main import learn
-from gitops_bg.core.transitions.git.merges import hear_merges
-from gitops_bg.core.transitions.git.offers import note_beside, note_offer
-from gitops_bg.core.transitions.git.pulls import hear_pull_request
+from gitops_bg.core.transitions.git.pulls import hear_merges, hear_pull_request, note_beside, note_offer
 from gitops_bg.core.transitions.notifications.notifications import enqueue
-from gitops_bg.core.transitions.record.app_state import note_departure
-from gitops_bg.core.transitions.record.last_read import remember_last_read
+from gitops_bg.core.transitions.record.last_read import note_departure, remember_last_read
 from gitops_bg.core.transitions.record.restore import restore_record
 from gitops_bg.core.transitions.record.rollouts import note_rollouts
 from gitops_bg.core.transitions.traffic.adoption import settle_adoption
-from gitops_bg.core.transitions.traffic.ports import note_ports
-from gitops_bg.core.transitions.traffic.preview import choose_preview
+from gitops_bg.core.transitions.traffic.services import choose_preview, note_ports
 from gitops_bg.core.transitions.traffic.switching import decide_switch, recover_traffic, settle_traffic
 from gitops_bg.core.transitions.verdicts.subject import step_of_app
 from gitops_bg.core.transitions.verdicts.triggers import follow_triggers

@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery import analyses, hooks, operators, policies
-from gitops_bg.core.delivery.ledger import acknowledge_ledger, acknowledged, noted
-from gitops_bg.core.delivery.restore import begun, recalled
-from gitops_bg.core.delivery.standing import note_standing
+from gitops_bg.core.delivery.ledger import acknowledge_ledger, acknowledged, begun, note_standing, noted, recalled
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     DeleteGroup,

@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, G
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.analysis.runs import MeasurementId
-    from gitops_bg.core.model.subject import Subject
+    from gitops_bg.core.model.version import Subject
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
 """The prefix of promotion branches (DESIGN §3.2)."""

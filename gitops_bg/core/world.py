@@ -18,8 +18,7 @@ from gitops_bg.core.model.git.journal import SuspensionChanged
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
-from gitops_bg.core.model.subject import SubjectKind
-from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import Snapshot, Source, Stage, SubjectKind, Version
 from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
 

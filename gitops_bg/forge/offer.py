@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gitops_bg.core.inspect.proposal import Proposal
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.journal import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.journal import Awaited
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppOrGroup

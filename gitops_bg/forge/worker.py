@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.journal import Awaited
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch

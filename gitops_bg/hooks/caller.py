@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.hooks.senders import Senders

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 
 MOST_OF_A_SUBJECT = 4
 """The most functions that run for an app or a group at once, those that nobody waits for any more included."""

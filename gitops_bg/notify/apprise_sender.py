@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from gitops_bg.core.model.hooks import Alert, Severity
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.connections import permitted_connections
 

@@ -5,7 +5,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 
 
 class Turns:

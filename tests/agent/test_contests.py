@@ -7,8 +7,7 @@ import pytest
 from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.drift import Drift, FieldChange
-from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppKey, GroupKey, Subject
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SUBJECTS = (AppKey("shop", "web"), GroupKey("shop", "checkout"))

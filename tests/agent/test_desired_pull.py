@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.looks import Awaited, Looks
+from gitops_bg.core.model.git.journal import Awaited, Looks
 from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of, offer_of_branch
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policies.facts import Policing

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Self
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.git.journal import asks_main
+from gitops_bg.core.checks.git.main import asks_main
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
@@ -21,8 +21,7 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
 from gitops_bg.core.model.digest import short, snapshot_of
-from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, Targeted, in_order
-from gitops_bg.core.model.git.looks import Awaited, Looks
+from gitops_bg.core.model.git.journal import Awaited, Entry, Journal, Looks, Named, Retried, Targeted, in_order
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse

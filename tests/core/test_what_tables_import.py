@@ -40,7 +40,7 @@ def test_a_table_at_decide_imports_the_engine_and_its_model_alone() -> None:
     [
         ("from gitops_bg.core.engine import decide", True),
         ("from gitops_bg.core import names", True),
-        ("from gitops_bg.core.model.git.looks import Looks", True),
+        ("from gitops_bg.core.model.git.journal import Looks", True),
         ("from gitops_bg.core.world import World", True),
         ("from gitops_bg.core import checks", False),
         ("import gitops_bg.core.checks.gates", False),

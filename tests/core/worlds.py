@@ -13,12 +13,11 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
 from gitops_bg.core.model.analysis.runs import MetricRun
-from gitops_bg.core.model.conditions import Condition
-from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.decision import Condition, Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
-from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.spec import AppSpec, Retry
 from gitops_bg.core.model.version import Color, Retirement, Snapshot, Source, Stage, Version

@@ -7,8 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from gitops_bg.core.checks import gates
-from gitops_bg.core.checks.gating import hooks, people, pods, policies, standing
+from gitops_bg.core.checks import app_gates, gates
 from gitops_bg.core.delivery import gates as alike
 from gitops_bg.core.delivery import policies as policies_alike
 from gitops_bg.core.groups import gates as of_groups
@@ -90,7 +89,7 @@ def gates_of(*modules: ModuleType) -> set[str]:
 
 def test_every_gate_stands_in_a_chain() -> None:
     common = gates_of(alike, policies_alike)
-    assert common | gates_of(hooks, people, pods, policies, standing) == OF_APPS
+    assert common | gates_of(app_gates, app_gates, app_gates, app_gates, app_gates) == OF_APPS
     of_the_groups_file = gates_of(of_groups) - {"gates_of", "gates_before_merge"}
     assert of_the_groups_file | gates_of(members) | common & OF_GROUPS == OF_GROUPS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.journal import Awaited
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import PullSettings

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.journal import Looks
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.marker import marker_in

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from gitops_bg.agent.desired.provenance import TargetHistory
-from gitops_bg.core.checks.git.journal import Asked
+from gitops_bg.core.checks.git.main import Asked
 from gitops_bg.core.delivery.world import Describes
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.model.subject import SubjectKind
-from gitops_bg.core.model.version import AppKey, AppOrGroup, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Source, SubjectKind
 from gitops_bg.repo.read.journal import Said, differs, said_since
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app import models

@@ -60,7 +60,7 @@ class Reading:
     moved: Mapping[AppKey, str] = field(default_factory=dict)
     """The former names of apps, with the present ones (``adopt.app``)."""
     look: int = 0
-    """The number of the look that read it (``core.model.git.looks``)."""
+    """The number of the look that read it (``core.model.git.journal``)."""
 
     @property
     def apps(self) -> frozenset[AppKey]:

@@ -19,7 +19,7 @@ from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.git.looks import Awaited, awaited
+from gitops_bg.core.model.git.journal import Awaited, awaited
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.forge.asking import Heard

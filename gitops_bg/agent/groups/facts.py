@@ -16,7 +16,7 @@ from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
-from gitops_bg.core.checks.rival_routes import with_formers
+from gitops_bg.core.checks.routes import with_formers
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.decision import GroupDecision
@@ -26,8 +26,7 @@ from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGro
 from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, GroupNamed, Journal, in_order
-from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, Looks, in_order
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Labels, Others, Peer

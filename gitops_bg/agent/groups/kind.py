@@ -23,9 +23,8 @@ from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policies.facts import Peer
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.kstatus import READY
-from gitops_bg.core.status.rollout_events import RolloutEvent, analysis_events, ledger_events
+from gitops_bg.core.status.rollout_events import RolloutEvent, analysis_events, event_of, ledger_events
 
 AnyFacts = GroupFacts | LeftFacts
 """Of a group in main, or of one whose folder left it."""

@@ -19,7 +19,7 @@ from gitops_bg.core.model.change_set import NOTHING, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 from gitops_bg.core.text.foreign_text import printable
 
 ROOT = "gitops_bg"

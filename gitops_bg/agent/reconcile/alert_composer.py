@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from gitops_bg.core.model.hooks import Alert, HookCall
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.hooks.request import Compose, HookRequest
 from gitops_bg.notify.apprise_sender import Destination, linkable, sender

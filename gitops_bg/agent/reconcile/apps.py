@@ -26,10 +26,9 @@ from gitops_bg.core.model.policies.facts import Peer
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.notes import has_only_notes
-from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.alike import SUSPENDED
-from gitops_bg.core.status.process_view import ProcessView, process_view_of
-from gitops_bg.core.status.rollout_events import RolloutEvent, rollout_events
+from gitops_bg.core.status.internal_error import ProcessView, process_view_of
+from gitops_bg.core.status.rollout_events import RolloutEvent, event_of, rollout_events
 
 LOGGER = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.drift import Contest, after_repair
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 
 
 class Contests:

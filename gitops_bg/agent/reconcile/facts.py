@@ -12,8 +12,7 @@ from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_man
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
-from gitops_bg.core.checks.own_requests import has_http_route
-from gitops_bg.core.checks.rival_routes import with_formers
+from gitops_bg.core.checks.routes import has_http_route, with_formers
 from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.decision import Decision

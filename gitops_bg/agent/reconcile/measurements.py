@@ -18,8 +18,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.jobs import PROVIDER as JOB
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import AppOrGroup, Subject
 from gitops_bg.outbound.addresses import AddressRules
 
 

@@ -24,7 +24,7 @@ from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import GitView, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.action_events import event_of
+from gitops_bg.core.status.rollout_events import event_of
 from gitops_bg.spec.app.load import app_config_from_live
 
 NOT_ASKED = "an operator acts on the cluster alone; Git was not asked"

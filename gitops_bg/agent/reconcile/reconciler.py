@@ -31,8 +31,7 @@ from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policies.facts import Others
 from gitops_bg.core.model.record import LedgerEntry
-from gitops_bg.core.model.subject import SubjectKind
-from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.kstatus import goes_on_by_itself
 

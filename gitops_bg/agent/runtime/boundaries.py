@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 
 LOGGER = logging.getLogger(__name__)
 _MOST_KNOWN = 1000

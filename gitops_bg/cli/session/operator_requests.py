@@ -21,8 +21,7 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import OperatorState, Record
-from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, Subject
 
 R = TypeVar("R", Record, GroupRecord)
 R_co = TypeVar("R_co", Record, GroupRecord, covariant=True)

@@ -9,8 +9,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.model.git.unread import UnreadReason
-from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.alike import GIT_REACHABLE, SOURCE_VERIFIED

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gitops_bg.core.checks.git.reverts import why_not_back
+from gitops_bg.core.checks.git.main import why_not_back
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.way_back import leads_back

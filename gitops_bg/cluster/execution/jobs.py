@@ -38,8 +38,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, World
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult, id_of
-from gitops_bg.core.model.subject import Subject
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, Subject
 
 PROVIDER = "job"
 _LOG = logging.getLogger(__name__)

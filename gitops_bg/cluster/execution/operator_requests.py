@@ -15,7 +15,7 @@ from gitops_bg.core.delivery.operators import is_too_late
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 
 _ATTEMPTS = 20
 

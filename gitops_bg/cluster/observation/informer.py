@@ -16,7 +16,7 @@ from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object, name_of
 from gitops_bg.cluster.observation.states import Meta, State, meta_of
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, guarded
-from gitops_bg.core.model.subject import Subject
+from gitops_bg.core.model.version import Subject
 
 S = TypeVar("S", bound=State)
 K = TypeVar("K", bound=Subject)

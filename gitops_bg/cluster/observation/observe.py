@@ -42,7 +42,7 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.exposure import may_be_exposed
+from gitops_bg.core.checks.adoption.onboarding import may_be_exposed
 from gitops_bg.core.checks.pods.scheduling import wants_pods
 from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.model.auxiliary import ROUTES

@@ -18,9 +18,8 @@ from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.deadlines import DRAINING
-from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
+from gitops_bg.core.status.internal_error import FIELDS, STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.kstatus import READY
-from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.text.foreign_text import read_moment
 from gitops_bg.spec import status as shown
@@ -109,7 +108,7 @@ def _handled(live: Object, decision: Decision) -> Object | None:
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
-    """Whether the two statuses differ only in what the writing process alone sees (``core.status.process_view``)."""
+    """Whether the two statuses differ only in what the writing process alone sees (``core.status.internal_error``)."""
     return _in_common(live) == _in_common(status)
 
 

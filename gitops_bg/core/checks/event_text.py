@@ -3,7 +3,7 @@
 from gitops_bg.core.model.events import EVENTS, sentence_of
 from gitops_bg.core.model.hooks import Alert, OutboxMessage
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import SubjectKind
 from gitops_bg.core.world import World
 
 

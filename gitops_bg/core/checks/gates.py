@@ -10,11 +10,21 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
-from gitops_bg.core.checks.gating.hooks import confirm_promotion, confirm_rollout, confirm_switch, pods_checked
-from gitops_bg.core.checks.gating.people import approval, countdown
-from gitops_bg.core.checks.gating.pods import candidate_available, endpoints_ready, enough_available
-from gitops_bg.core.checks.gating.policies import offered_alone, policies_of_first
-from gitops_bg.core.checks.gating.standing import folder_in_main, main_looked_at
+from gitops_bg.core.checks.app_gates import (
+    approval,
+    candidate_available,
+    confirm_promotion,
+    confirm_rollout,
+    confirm_switch,
+    countdown,
+    endpoints_ready,
+    enough_available,
+    folder_in_main,
+    main_looked_at,
+    offered_alone,
+    pods_checked,
+    policies_of_first,
+)
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.gates import (
     AlikeGate,

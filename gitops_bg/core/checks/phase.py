@@ -5,10 +5,9 @@ from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, is_releasing
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
-from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.ports import unservable
-from gitops_bg.core.checks.route_moves import why_not_moved
+from gitops_bg.core.checks.routes import taken_by_others, why_not_moved
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
 from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdicts
+from gitops_bg.core.checks.routes import taken_by_others
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.policies import LAST

@@ -6,7 +6,7 @@ fact goes only once live traffic has come to the digest again (decision 16).
 
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.journal import Awaited
 from gitops_bg.core.model.record import Delivery, Event
 from gitops_bg.core.model.statements import Cause, Says, Statement
 

@@ -3,6 +3,8 @@
 A hook is asked once those before it have accepted. Too many refusals, or a rollback hook that accepts, end the way of a
 version; a backend that does not answer neither promotes nor takes back. No hook is asked about a rollback, and none
 blocks one (I6).
+
+What a hook has answered, and what comes next, as parts of a sentence. Knows neither apps nor release groups.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +12,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from gitops_bg.core.delivery.hook_text import answer_text, what_next
 from gitops_bg.core.delivery.subject import AskingSubject, Round, Rounds, Subject, W
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -26,12 +27,59 @@ from gitops_bg.core.model.hooks import (
     failure_limit_exceeded,
     has_accepted,
     id_of,
+    is_old,
     key_of,
     satisfied,
     take,
 )
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
+
+LONGEST_REASON = 300
+"""The most characters of a body in one sentence; the condition ``HooksPassed`` and the status have all of it."""
+
+
+def answer_text(hook: Hook, run: HookRun) -> str:
+    """What a hook has answered so far, without what comes next."""
+    return f"{hook.title}{_count(hook, run)}: {_answer(run)}"
+
+
+def what_next(
+    hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime, resumed_at: datetime | None
+) -> str:
+    """What comes next: when it is asked again, or, where its time is over, what asks ``anew``.
+
+    ``resumed_at``: when the last suspension ended.
+    """
+    if run.expired:
+        what = "did not open" if hook.type.confirms else "gave no answer"
+        return f"; it {what} within {hook.deadline} s; {anew}"
+    if moment and is_old(run, hook, now):
+        return f"; too old to count, asked again since {_clock(moment)}"
+    ends = expires_at(run, hook, resumed_at)
+    again = f"; asked again at {_clock(moment)}" if moment and run.last_at else ""
+    return again + (f", until {_clock(ends)}" if ends and run.answer is not Answer.ACCEPTED else "")
+
+
+def _count(hook: Hook, run: HookRun) -> str:
+    if not hook.type.counts_refusals:
+        return ""
+    wanted = hook.iterations if hook.type is HookType.ROLLOUT else 1
+    return f" ✔{run.accepted} ✖{run.refused} of {wanted}"
+
+
+def _answer(run: HookRun) -> str:
+    if run.answer is None:
+        return "no answer yet"
+    status = f" ({run.status})" if run.status else ""
+    text = " ".join(run.text.split())
+    cut = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
+    return f"{run.answer}{status}" + (f": {cut}" if cut else "")
+
+
+def _clock(moment: datetime) -> str:
+    return moment.strftime("%H:%M:%SZ")
+
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK

@@ -11,8 +11,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.record import Delivery, Event
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.subject import SubjectKind
-from gitops_bg.core.model.version import Source
+from gitops_bg.core.model.version import Source, SubjectKind
 
 
 class DesiredByMain(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.routes.attaching import attached_at
-from gitops_bg.core.groups.routes.defaults import led_by_default
+from gitops_bg.core.groups.routes.taking import led_by_default
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, HttpRule

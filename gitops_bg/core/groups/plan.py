@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import takewhile
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.git.unverified import away
-from gitops_bg.core.checks.rival_routes import OwnRoute, rivalries
+from gitops_bg.core.checks.git.main import away
+from gitops_bg.core.checks.routes import OwnRoute, rivalries
 from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
@@ -28,8 +28,8 @@ from gitops_bg.core.groups.decision import (
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.groups.routes.defaults import led_by_default, takes_requests
 from gitops_bg.core.groups.routes.routing import during, render
+from gitops_bg.core.groups.routes.taking import led_by_default, takes_requests
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.drift import Contest
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of

@@ -28,8 +28,7 @@ from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.journal import SuspensionChanged
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState
-from gitops_bg.core.model.subject import SubjectKind
-from gitops_bg.core.model.version import GroupKey, Source
+from gitops_bg.core.model.version import GroupKey, Source, SubjectKind
 
 UNKNOWN_MEMBER = Member(reason="is not there yet")
 

@@ -59,7 +59,7 @@ class AppRoute:
     port: int
     beside: AuxiliaryObject | None = None
     """The name of one that is attached as Git says, while ``live`` is still attached as before: it goes first, so that
-    no traffic depends on a Gateway that nobody has asked yet (`core.checks.route_moves`).
+    no traffic depends on a Gateway that nobody has asked yet (`core.checks.routes`).
     """
     claim: RouteClaim = RouteClaim()  # noqa: RUF009 - frozen
     """The requests that it is for."""

@@ -5,8 +5,7 @@ from enum import Enum
 from typing import Literal
 
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.git.journal import NO_JOURNAL, Journal
-from gitops_bg.core.model.git.looks import NO_LOOKS, Looks
+from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Journal, Looks
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.statements import Statements
@@ -140,7 +139,7 @@ class Desired:
     tree: str = ""
     """The id of the app's folder at ``commit``."""
     journal: Journal = NO_JOURNAL
-    """What main said since the record knows it, as far as the core asks for it (``core.checks.git.journal``)."""
+    """What main said since the record knows it, as far as the core asks for it (``core.checks.git.main``)."""
     ports: tuple[ServicePorts, ...] = ()
     """The ports of each Service of the app that Git describes; empty where they are those of the template.
 
@@ -151,7 +150,7 @@ class Desired:
 
     twins: str = ""
     """The two versions that have the same short digest, in a sentence; empty where all can be told apart
-    (``core.checks.identity``).
+    (``core.checks.versions``).
     """
     in_candidate: bool = False
     """Whether it is a service of a release group's candidate. No request reaches it that does not name the candidate,

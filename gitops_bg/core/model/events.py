@@ -13,7 +13,7 @@ from gitops_bg.core.model.actions import titled
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import SubjectKind
 
 INFO, WARN, ERROR = Severity
 APPS, GROUPS = frozenset({SubjectKind.APP}), frozenset({SubjectKind.GROUP})

@@ -7,9 +7,8 @@ from enum import StrEnum
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.git.main import SourceVerification, UnreadReason
 from gitops_bg.core.model.git.pulls import Merge, PullRequest
-from gitops_bg.core.model.git.unread import UnreadReason
-from gitops_bg.core.model.git.verification import SourceVerification
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot

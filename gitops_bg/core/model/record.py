@@ -280,7 +280,7 @@ class SeenInGit:
     beside: str = ""
     """The digest that the promotion branch offered together with other files, where a policy applies to the app.
 
-    A squash may leave no trace of those files (``core.transitions.git.offers``).
+    A squash may leave no trace of those files (``core.transitions.git.pulls``).
     """
     target_revert: str = ""
     """The commit that reverted the target to an older version, and that the agent carried out."""

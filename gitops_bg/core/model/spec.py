@@ -146,7 +146,7 @@ class Strategy:
     hooks: tuple[Hook, ...] = ()
     """In the order of the file; each name stands for one hook."""
     active_metadata: PodMetadata = NO_METADATA
-    """What the pods of the active version carry in addition to its template (``core.plan.ephemeral_metadata``)."""
+    """What the pods of the active version carry in addition to its template (``core.plan.workloads``)."""
     preview_metadata: PodMetadata = NO_METADATA
     max_unavailable: IntOrPercent = A_QUARTER
     """How many pods of a version may be missing during a restart; at least one (``core.checks.pods.restart``)."""

@@ -1,10 +1,38 @@
-"""The nouns of DESIGN §2: app, color, stage, snapshot, version. Frozen data, no behaviour that decides."""
+"""The nouns of DESIGN §2: app, color, stage, snapshot, version. Frozen data, no behaviour that decides.
+
+Whose analyses, alerts and hooks these are: an app, or a release group.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
-from gitops_bg.core.model.subject import SubjectKind
+
+class SubjectKind(StrEnum):
+    """What a subject is."""
+
+    APP = "app"
+    GROUP = "group"
+
+
+class Subject(Protocol):
+    """It is hashable, and never equal to one of the other kind."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it, and the Secrets that are read for it, are in."""
+        ...
+
+    @property
+    def kind(self) -> SubjectKind:
+        """What it is."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name there."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -162,7 +190,7 @@ NO_METADATA = PodMetadata()
 
 @dataclass(frozen=True, slots=True)
 class Stabilization:
-    """The state of a promoted version until it is proven (``core.transitions.traffic.stabilization``)."""
+    """The state of a promoted version until it is proven (``core.transitions.verdicts.triggers``)."""
 
     pods: int
     """How many pods were available when traffic moved to it."""
@@ -200,7 +228,7 @@ class Version:
     """Since when its rollout has made no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
     routed_at: datetime | None = None
-    """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
+    """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.switching``)."""
     left_at: datetime | None = None
     retirement: Retirement | None = None
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""

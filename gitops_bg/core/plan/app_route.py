@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from gitops_bg.core.checks.auxiliary import is_of_another
 from gitops_bg.core.checks.ports import service_ports
-from gitops_bg.core.checks.route_moves import may_follow
+from gitops_bg.core.checks.routes import may_follow
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.digest import short

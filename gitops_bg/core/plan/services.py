@@ -1,19 +1,34 @@
-"""Actions on Services: the one switch of live traffic, the preview, and repairs of foreign changes."""
+"""Actions on Services: the one switch of live traffic, the preview, and repairs of foreign changes.
+
+With them the writes on what an app was adopted from: its Deployment goes down, once, as the app's file says; and on the
+way back it grows, then each Service gets back what it had.
+"""
 
 from collections.abc import Iterable, Iterator
 
-from gitops_bg.core.checks.adoption.release import is_released, moves_no_more
-from gitops_bg.core.checks.adoption.taking_over import is_former_preview, may_take_over
+from gitops_bg.core.checks.adoption.release import (
+    deployment_to_return_to,
+    is_released,
+    is_releasing,
+    moves_no_more,
+    never_released,
+    pods_needed,
+    services_to_hand_back,
+    still_missing,
+)
+from gitops_bg.core.checks.adoption.taking_over import deployment_size, is_former_preview, may_take_over
 from gitops_bg.core.checks.contests import SERVICE, may_repair
 from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.model.actions import (
     ApplyService,
     ClusterAction,
+    HandBack,
     MarkService,
     PointPreview,
     RepairSelector,
     Role,
+    ScaleDeployment,
     SwitchTraffic,
 )
 from gitops_bg.core.model.digest import short
@@ -22,6 +37,26 @@ from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.plan.app_route import must_unname
 from gitops_bg.core.world import World
+
+
+def scale_deployment(world: World) -> tuple[ScaleDeployment, ...]:
+    """Scale the adopted Deployment down; never while a switch is under way (I2)."""
+    view, size = world.observed.deployment, deployment_size(world)
+    if view is None or size is None or size >= view.replicas or world.record.routing.switch:
+        return ()
+    return (ScaleDeployment(view.name, view.replicas, size, "live traffic was taken over from its pods"),)
+
+
+def release(world: World) -> tuple[ScaleDeployment | HandBack, ...]:
+    """What is due now; nothing while something is in the way that no waiting mends."""
+    if not is_releasing(world) or never_released(world):
+        return ()
+    view, needed = deployment_to_return_to(world), pods_needed(world)
+    if view is not None and view.replicas < needed:  # Also once it is handed back, until its pods are behind it.
+        return (ScaleDeployment(view.name, view.replicas, needed, "live traffic is to go back to its pods"),)
+    if still_missing(world):
+        return ()
+    return tuple(HandBack(each.name, each.selector, each.before) for each in services_to_hand_back(world))
 
 
 def switch_traffic(world: World) -> tuple[SwitchTraffic, ...]:

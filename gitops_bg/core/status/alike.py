@@ -1,19 +1,17 @@
 """The conditions that apps and release groups have alike, each with the same words."""
 
-from gitops_bg.core.checks.git.history import why_rewritten
-from gitops_bg.core.checks.git.unverified import describe
+from gitops_bg.core.checks.git.main import describe, why_rewritten
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun, why
-from gitops_bg.core.model.conditions import INVALID_SPEC, Condition
+from gitops_bg.core.model.decision import INVALID_SPEC, Condition
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.unread import UnreadReason
-from gitops_bg.core.model.git.verification import Doubt, SourceVerification
+from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason
 from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import SubjectKind
 
 SUSPENDED, ON_HOLD = "Suspended", "OnHold"
 ANALYSIS_PASSED, LEDGER_TRUSTED = "AnalysisPassed", "LedgerTrusted"

@@ -1,11 +1,18 @@
-"""The conditions of the status, for people and ``kubectl wait``. Nothing here decides anything."""
+"""The conditions of the status, for people and ``kubectl wait``. Nothing here decides anything.
+
+How many pods an app has, in the words of Argo Rollouts (argo-rollouts.md §4). Nothing here decides anything.
+
+The condition that Services which the app does not name have pods that nobody promoted, or would have them.
+
+The condition ServicesInGit: whether live Services are as Git says, and which are not. Decides nothing.
+"""
 
 from collections.abc import Iterator
 
+from gitops_bg.core.checks.adoption.onboarding import Exposure, exposures
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.leaving import stays
-from gitops_bg.core.checks.own_requests import taken_by_others
 from gitops_bg.core.checks.phase import (
     failure,
     foreign_object,
@@ -16,10 +23,13 @@ from gitops_bg.core.checks.phase import (
     untold,
     version_name,
 )
+from gitops_bg.core.checks.pods.draining import without_traffic
 from gitops_bg.core.checks.pods.restart import refused_pods, restart_story
 from gitops_bg.core.checks.pods.scheduling import stuck
-from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
+from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero, wanted_size
+from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.checks.refusals import RefusalCause, cause_of
+from gitops_bg.core.checks.routes import taken_by_others
 from gitops_bg.core.checks.situations import (
     AT_ZERO,
     diverged,
@@ -31,15 +41,17 @@ from gitops_bg.core.checks.situations import (
 )
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
-from gitops_bg.core.model.conditions import INVALID_SPEC
-from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import INVALID_SPEC, Condition, Counts, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
-from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.record import FormerService
+from gitops_bg.core.model.version import SubjectKind, Version
+from gitops_bg.core.names import ALL_VERSIONS
 from gitops_bg.core.standing import Standing
 from gitops_bg.core.status import alike
-from gitops_bg.core.status.adoption import adopting
+from gitops_bg.core.status.adoption import adopting, releasing
 from gitops_bg.core.status.alike import (
     analysis_passed,
     git_reachable,
@@ -49,12 +61,121 @@ from gitops_bg.core.status.alike import (
     source_verified,
     suspended,
 )
-from gitops_bg.core.status.exposure import exposed
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import STUCK_REASONS, progress_conditions
-from gitops_bg.core.status.release import releasing
-from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.world import World
+
+
+def counts_of(world: World) -> Counts:
+    """The present number of pods of an app."""
+    active, target = world.replica_set(world.record.routing.traffic), world.replica_set(world.target_digest)
+    return Counts(
+        desired=wanted_size(world, world.active) if world.active and world.active.on_every_node else world.full_size,
+        current=sum(view.pods for view in world.observed.replica_sets if view.ours),
+        updated=target.pods if target else 0,
+        ready=active.ready if active else 0,
+        available=active.available if active else 0,
+    )
+
+
+EXPOSED = "Exposed"
+_MOST = 3
+_WHAT_TO_DO = (
+    "name it in activeServices, or have it select a label of activeMetadata as well; "
+    f"if it may have the pods of every version, annotate it {ALL_VERSIONS}=true"
+)
+
+
+def exposed(world: World) -> Condition:
+    """The condition; unknown where the Services of the namespace cannot be listed."""
+    found = exposures(world)
+    if found:
+        more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
+        said = "; ".join(map(_said, found[:_MOST]))
+        reason = "SelectedByOthers" if any(each.versions for each in found) else "SelectedOnceUp"
+        return Condition(EXPOSED, True, reason, f"{said}{more}: {_WHAT_TO_DO}")
+    if refused := world.observed.other_services_refused:
+        why = f"whether other Services select the pods of the app is unknown: {refused}"
+        return Condition(EXPOSED, None, "ServicesUnreadable", why)
+    return Condition(EXPOSED, False, "NotExposed", "no other Service is known to have pods that nobody promoted")
+
+
+def _said(exposure: Exposure) -> str:
+    """One Service, as `Exposed` names it.
+
+    The selector is what somebody else wrote, of Kubernetes' alphabet and length.
+    """
+    selector = ",".join(f"{key}={value}" for key, value in exposure.service.selector)
+    has, would = _named(exposure.versions), _named(exposure.at_rest)
+    what = f"has the pods of {has}" if has else f"would have the pods of {would} if there were any"
+    more = f" and would have those of {would} if there were any" if has and would else ""
+    return f"Service {exposure.service.name} ({selector}) {what}{more}, which nobody promoted"
+
+
+def _named(versions: tuple[Version, ...]) -> str:
+    return ", ".join(map(version_name, versions))
+
+
+def services_in_git(world: World) -> Condition:
+    """The most lasting difference first: Services no longer managed, Services followed for a while, ports that wait for
+    a promotion.
+    """
+    as_in_git = Condition("ServicesInGit", True, "AsInGit", "the Services are as Git says")
+    return next(_differences(world), as_in_git)
+
+
+def _differences(world: World) -> Iterator[Condition]:
+    former, active = world.record.last_read.former_services, world.active
+    for each in former:
+        if not world.follows(each):
+            yield Condition("ServicesInGit", False, "NotManaged", _left(world, each))
+    for each in former:
+        yield Condition("ServicesInGit", False, "Followed", _followed(world, each))
+    for name in world.spec.strategy.active_services:
+        if active and (waits := _waits(world, active, name)):
+            yield Condition("ServicesInGit", False, "PortsWait", waits)
+
+
+def _left(world: World, former: FormerService) -> str:
+    app, name = world.spec.app, world.spec.strategy.preview_service
+    if former.preview:
+        instead = f"Service {name} shows it" if name else "app.yaml names none"
+        return (
+            f"Service {former.name} shows the preview no longer ({instead}), and is no longer managed: "
+            f"`kubectl delete service -n {app.namespace} {former.name}`, or name it in app.yaml"
+        )
+    delete = f"kubectl delete service -n {app.namespace} {former.name}"
+    return f"Service {former.name} is no longer managed: it stays where it points; `{delete}`, or name it in app.yaml"
+
+
+def _followed(world: World, former: FormerService) -> str:
+    until = world.followed_until(former)
+    if until:
+        end = f"until {until:%Y-%m-%dT%H:%M:%SZ}"
+    elif waits := without_traffic(world):
+        end = f"until Service {', '.join(waits)} carries it, and some time longer"
+    else:
+        end = "as long as its manifest is in Git"
+    if former.name == world.spec.strategy.preview_service:
+        return f"Service {former.name} carried live traffic: it moves with it {end}, and shows the preview then"
+    return f"Service {former.name} is not named by app.yaml any more: it moves with live traffic {end}"
+
+
+def _waits(world: World, active: Version, service: str) -> str:
+    """The ports of Git that the live version does not serve, in a sentence; empty where it serves all of them."""
+    said = next((each.ports for each in world.desired.ports if each.service == service and each.ports), "")
+    now = ports_of(world, active, service) if said else ""
+    if said == now:
+        return ""
+    missing = unservable(world.snapshot(active).text, said, [now])
+    names = ", ".join(str(target) for target, _ in missing)
+    shown = label(active.number, active.digest)
+    return (
+        f"Service {service} keeps its ports: no container of {shown} has the port {names} that Git says"
+        if names
+        else ""
+    )
+
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
 

@@ -9,23 +9,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.adoption.exposure import exposures
 from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
+from gitops_bg.core.checks.adoption.onboarding import exposures
 from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.contests import pauses
 from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show, standing_gates
-from gitops_bg.core.checks.git.merges import moments_of_merges
-from gitops_bg.core.checks.git.unverified import held_since
+from gitops_bg.core.checks.git.main import held_since
+from gitops_bg.core.checks.git.pulls import moments_of_merges
 from gitops_bg.core.checks.leaving import routes_first
-from gitops_bg.core.checks.own_requests import has_http_route, waits_for_former
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.pods.restart import recheck_at
 from gitops_bg.core.checks.pods.scheduling import late_at as pods_listed_at
 from gitops_bg.core.checks.pods.stabilization import stabilization_ends
-from gitops_bg.core.checks.route_moves import why_not_moved
+from gitops_bg.core.checks.routes import has_http_route, waits_for_former, why_not_moved
 from gitops_bg.core.checks.subject import listeners, round_of
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.delivery import analyses, hooks, outbox, policies

@@ -1,6 +1,6 @@
 """What people and tools are told of a group: one phase, and conditions that exist from the start."""
 
-from gitops_bg.core.checks.git.history import why_rewritten
+from gitops_bg.core.checks.git.main import why_rewritten
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
@@ -9,9 +9,8 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.subject import round_of
 from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED
-from gitops_bg.core.model.decision import Condition, Phase
-from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.decision import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition, Phase
+from gitops_bg.core.model.version import SubjectKind
 from gitops_bg.core.status.alike import (
     analysis_passed,
     git_reachable,

@@ -6,7 +6,7 @@ Nothing here decides anything.
 
 from collections.abc import Callable, Iterator
 
-from gitops_bg.core.checks.git.history import why_rewritten
+from gitops_bg.core.checks.git.main import why_rewritten
 from gitops_bg.core.delivery.analyses import found
 from gitops_bg.core.delivery.gates import live_verdict, pre_promotion
 from gitops_bg.core.groups.gates import gates_to_show
@@ -21,7 +21,7 @@ from gitops_bg.core.groups.transition import lacks_pods, obstacle_of, refused_by
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.conditions import DIVERGED, INVALID_SPEC, PROMOTION_REJECTED, Phase
+from gitops_bg.core.model.decision import DIVERGED, INVALID_SPEC, PROMOTION_REJECTED, Phase
 from gitops_bg.core.model.statements import Override
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds

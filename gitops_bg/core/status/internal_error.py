@@ -2,6 +2,12 @@
 
 It lasts from the pass that failed until one that succeeds, beside everything else that is known, and the app is
 Degraded meanwhile. Where there is no decision, the condition is written alone. (Its `reason` is the error's.)
+
+The part of a status that depends on the process, and may differ between two processes that are both right. Pure.
+
+All agents share the record. The rest of a status follows from the record and from what one process sees: whether it
+reaches the remote, which branches it may push, which writes it is refused, the clock. Two agents that do not share a
+Lease must not overwrite each other's view in turns (DESIGN §5 I5: nothing new, nothing written).
 """
 
 from collections.abc import Mapping
@@ -9,9 +15,21 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.decision import Condition, Decision, GateResult, Phase, Wait
+from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
+
+FIELDS = ("phase", "message", "conditions", "gates", "waits", "pullRequest")
+"""The fields of a status that belong to this view."""
+
+ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[Wait, ...], PullRequest | None]
+
+
+def process_view_of(decision: Decision) -> ProcessView:
+    """The view that a decision contains."""
+    return (decision.phase, decision.conditions, decision.gates, decision.waits, decision.pull)
+
 
 INTERNAL_ERROR = "InternalError"
 

@@ -8,7 +8,7 @@ NAMESPACE/NAME.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase
+from gitops_bg.core.model.decision import INVALID_SPEC, Condition, Phase
 from gitops_bg.core.status.alike import (
     ANALYSIS_PASSED,
     GIT_REACHABLE,

@@ -1,16 +1,38 @@
 """Events about rollouts and analyses besides the ledger, derived from two records so that each is sent once.
 
 Each is one Kubernetes Event; its row is in the one table, `core.model.events`.
+
+The Kubernetes Event of an action on the cluster, by the result of the action.
+
+The words are in the one table, `core.model.events`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitops_bg.core.delivery.ledger import Kept, news
-from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.actions import (
+    ApplyAuxiliaryObject,
+    ApplyConfiguration,
+    ApplyService,
+    CreateReplicaSet,
+    DeleteAuxiliaryObject,
+    DeleteConfiguration,
+    DeleteReplicaSet,
+    EvictPod,
+    HandBack,
+    PointPreview,
+    RepairSelector,
+    ScaleDeployment,
+    ScaleReplicaSet,
+    SwitchTraffic,
+    SyncPodMetadata,
+    label,
+)
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun, why
+from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import MOVES, NOTICES, Notice, analysis_notice, metric_notice
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
@@ -145,3 +167,54 @@ def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[RolloutE
 
 def _of_metric(called: str, one: MetricRun) -> RolloutEvent:
     return RolloutEvent(metric_notice(one.phase), f"{called}: {one}", one.metric.dry_run)
+
+
+def event_of(result: ActionResult, news: Sequence[LedgerEntry] = ()) -> RolloutEvent | None:
+    """The Event for the result of an action; None where it is not worth one, or an entry of the ledger among the
+    ``news`` has told it: that a rollout begins is told once, and not for its first pods once more.
+    """
+    if result.refused:
+        refused = Notice.CREATE_REFUSED if isinstance(result.action, CreateReplicaSet) else Notice.WRITE_REFUSED
+        return RolloutEvent(refused, str(result))
+    notice = None if _is_told(result.action, news) else notice_of(result.action)
+    return RolloutEvent(notice, str(result)) if notice else None
+
+
+def _is_told(action: object, news: Sequence[LedgerEntry]) -> bool:
+    if not isinstance(action, ScaleReplicaSet) or action.current:
+        return False
+    return any(entry.event is Event.CANDIDATE and entry.to_digest == action.digest for entry in news)
+
+
+def notice_of(action: object) -> Notice | None:
+    """The notice of an action that was carried out; None where it is not worth one."""
+    match action:
+        case SwitchTraffic(adopts=True):
+            return Notice.SERVICE_TAKEN_OVER
+        case CreateReplicaSet(repair=True):
+            return Notice.REPLICA_SET_REPAIRED
+        case CreateReplicaSet(replicas=0):
+            return None  # it has no pods yet
+        case ApplyConfiguration(repair=True):
+            return Notice.CONFIGURATION_REPAIRED
+        case _:
+            return _NOTICES.get(type(action))
+
+
+_NOTICES: Mapping[type, Notice] = {
+    ScaleDeployment: Notice.DEPLOYMENT_SCALED,
+    HandBack: Notice.SERVICE_HANDED_BACK,
+    CreateReplicaSet: Notice.REPLICA_SET_CREATED,
+    ScaleReplicaSet: Notice.REPLICA_SET_SCALED,
+    DeleteReplicaSet: Notice.REPLICA_SET_DELETED,
+    SyncPodMetadata: Notice.POD_METADATA_CHANGED,
+    EvictPod: Notice.POD_EVICTED,
+    ApplyConfiguration: Notice.CONFIGURATION_COPIED,
+    DeleteConfiguration: Notice.CONFIGURATION_DELETED,
+    PointPreview: Notice.PREVIEW_SWITCHED,
+    RepairSelector: Notice.SERVICE_APPLIED,
+    ApplyService: Notice.SERVICE_APPLIED,
+    ApplyAuxiliaryObject: Notice.AUXILIARY_OBJECT_APPLIED,
+    DeleteAuxiliaryObject: Notice.AUXILIARY_OBJECT_DELETED,
+}
+"""Without an Event: writes to the app's own object, marks on Services, and switches, whose ledger entry is told."""

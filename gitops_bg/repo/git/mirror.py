@@ -10,7 +10,7 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.model.git.main import Doubt
 from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects

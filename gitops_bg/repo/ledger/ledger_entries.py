@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from gitops_bg.core.model.record import LedgerEntry
-from gitops_bg.core.model.subject import Subject, SubjectKind
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.repo.layout import is_app
 
 KEPT_ENTRIES = 20

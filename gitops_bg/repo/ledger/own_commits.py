@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.model.git.main import Doubt
 from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text

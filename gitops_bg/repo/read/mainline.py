@@ -14,7 +14,7 @@ The head of main as the base of the agent's commits, and what a refused push mea
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.model.git.main import Doubt
 from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, subject_of, text

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.verification import Doubt
+from gitops_bg.core.model.git.main import Doubt
 from gitops_bg.core.text.foreign_text import lines_of, one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import signature_in, text

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.subject import Subject, SubjectKind
+from gitops_bg.core.model.version import Subject, SubjectKind
 from gitops_bg.core.text.foreign_text import one_line
 
 Of = TypeVar("Of", bound=Subject)

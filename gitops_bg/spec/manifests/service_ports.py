@@ -1,6 +1,6 @@
 """The ports of an app's Services in Git, and whether the pods of its target can serve them. Changes nothing.
 
-The core decides which of them live traffic gets, and when (``core.transitions.traffic.ports``).
+The core decides which of them live traffic gets, and when (``core.transitions.traffic.services``).
 
 Which field of app.yaml names which Service, so that `check` can report its line.
 """

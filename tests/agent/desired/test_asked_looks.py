@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitops_bg.agent.desired.looks.asked_looks import LONGEST, AskedLooks
 from gitops_bg.core.model.decision import HandledLook
-from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.journal import Looks
 from gitops_bg.core.model.version import AppKey
 
 WEB = AppKey("shop", "web")

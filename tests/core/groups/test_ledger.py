@@ -12,7 +12,7 @@ from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.subject import SubjectKind
+from gitops_bg.core.model.version import SubjectKind
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store

@@ -12,10 +12,9 @@ from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.unread import UnreadReason
-from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.status.group_conditions import conditions_of

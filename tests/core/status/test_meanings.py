@@ -14,7 +14,7 @@ import gitops_bg
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.decision import Condition, Phase
-from gitops_bg.core.model.git.unread import UnreadReason
+from gitops_bg.core.model.git.main import UnreadReason
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.kstatus import HEALTH, Health

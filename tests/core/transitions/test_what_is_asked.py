@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.git.journal import Asked, asks_for_names, asks_main
+from gitops_bg.core.checks.git.main import Asked, asks_for_names, asks_main
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.record import OperatorState, Record, SeenInGit
 from gitops_bg.core.model.spec import Retry

@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gitops_bg.core import engine, names
-from gitops_bg.core.checks.git.journal import Asked, asks_main
+from gitops_bg.core.checks.git.main import Asked, asks_main
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.analyses import due
 from gitops_bg.core.model import actions as act
@@ -30,6 +30,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import (
     Entry,
     Journal,
+    Looks,
     Named,
     Retried,
     Saying,
@@ -37,7 +38,6 @@ from gitops_bg.core.model.git.journal import (
     Targeted,
     in_order,
 )
-from gitops_bg.core.model.git.looks import Looks
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.main import Main as KnownMain
 from gitops_bg.core.model.observed import (

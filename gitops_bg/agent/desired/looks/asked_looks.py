@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from gitops_bg.core.model.decision import HandledLook
-from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.journal import Looks
 from gitops_bg.core.model.version import AppKey
 
 LONGEST = 200

@@ -1,11 +1,11 @@
-"""Whose routes stand before those of a group, and which give their requests up (`core.checks.rival_routes`)."""
+"""Whose routes stand before those of a group, and which give their requests up (`core.checks.routes`)."""
 
 from collections.abc import Iterable, Iterator
 
-from gitops_bg.core.checks.rival_routes import OwnRoute, first_of_others, given_up, unclaimed
+from gitops_bg.core.checks.routes import OwnRoute, first_of_others, given_up, unclaimed
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.plan import carrying_routes, is_written, routes_after
-from gitops_bg.core.groups.routes.defaults import led_by_default
+from gitops_bg.core.groups.routes.taking import led_by_default
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute, claim_of
 from gitops_bg.core.model.record import Event

@@ -18,8 +18,8 @@ from gitops_bg.core.groups.model import (
     VersionStage,
     version_number,
 )
-from gitops_bg.core.groups.routes.prohibitions import Prohibition, prohibitions
 from gitops_bg.core.groups.routes.sharding import HostRule, sharded
+from gitops_bg.core.groups.routes.taking import Prohibition, prohibitions
 from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule
 from gitops_bg.core.model.version import GroupKey
 

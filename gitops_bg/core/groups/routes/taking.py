@@ -3,13 +3,88 @@ the path, host, method or headers of one are narrower.
 
 By the precedence of the Gateway API (`core.inspect.answers`). Where that leaves it open, as with regular
 expressions, it would.
+
+Where HTTPRoutes lead requests that name no version: what people who know nothing of versions get.
+
+Which requests for a version must not fall through to the active one, though it would answer them.
+
+A request without a route of its own version is answered by the active version. That is wrong where the version has the
+service, and has left the route out, or where the route is younger than the version (versions-and-routes.md §8).
 """
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 
-from gitops_bg.core.groups.model import RouteMatch
-from gitops_bg.core.model.http_routes import PathKind
+from gitops_bg.core.groups.model import GroupGateway, GroupState, Route, RouteMatch, VersionStage
+from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, PathKind
+
+_Requests = tuple[tuple[str, ...], HttpMatch]
+"""Hosts, and what else the requests have in common."""
+
+
+def led_by_default(routes: Iterable[HttpRoute], gateway: GroupGateway | None) -> dict[_Requests, frozenset[str]]:
+    """The Services that get the requests without the version's header: of the rules of a route, the first one leads
+    them. Two routes may say the same requests while one of them takes these over from the other.
+    """
+    header = gateway.version_header.lower() if gateway is not None else ""
+    found: dict[_Requests, frozenset[str]] = {}
+    for route in routes:
+        for match, service in _led_by(route, header).items():
+            found[route.hosts, match] = found.get((route.hosts, match), frozenset()) | {service}
+    return found
+
+
+def takes_requests(new: _Requests, old: _Requests) -> bool:
+    """Whether a rule for some requests would take one that another rule is for: one may be narrower."""
+    return any(takes(one, other, ()) for one in _matches(new) for other in _matches(old))
+
+
+def _matches(requests: _Requests) -> Iterator[RouteMatch]:
+    hosts, match = requests
+    methods = (match.method,) if match.method else ()
+    return (RouteMatch(match.path, match.kind, host, match.headers, methods) for host in hosts or ("",))
+
+
+def _led_by(route: HttpRoute, header: str) -> dict[HttpMatch, str]:
+    found: dict[HttpMatch, str] = {}
+    for rule in route.rules:
+        for match in rule.matches if isinstance(rule.to, Backend) else ():
+            headers = tuple(sorted((name.lower(), value) for name, value in match.headers))
+            if isinstance(rule.to, Backend) and all(name != header for name, _ in headers):
+                found.setdefault(replace(match, headers=headers), rule.to.service)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Prohibition:
+    """Requests for ``version`` that match are denied."""
+
+    version: str
+    match: RouteMatch
+
+
+def prohibitions(state: GroupState) -> frozenset[Prohibition]:
+    """Return all prohibitions; the active version and archived ones have none."""
+    return frozenset(_found(state))
+
+
+def _found(state: GroupState) -> Iterator[Prohibition]:
+    active = state.only(VersionStage.ACTIVE)
+    theirs = [route for route in state.routes if route.version == active]
+    for version in state.at(VersionStage.CANDIDATE, VersionStage.LEGACY):
+        own = {route.match.requests for route in state.routes if route.version == version}
+        for route in theirs:
+            if route.match.requests not in own and _hides(state, version, active, route):
+                yield Prohibition(version, route.match)
+
+
+def _hides(state: GroupState, version: str, active: str, route: Route) -> bool:
+    """Return whether a version must not have a route of the active one."""
+    is_newer = state.stage(version) is VersionStage.LEGACY and route.initial_version == active
+    return is_newer or state.has(route.service, version)
+
 
 _SPECIAL = re.compile(r"[\\.\[\](){}*+?^$|]")
 

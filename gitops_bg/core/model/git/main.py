@@ -4,10 +4,94 @@ Several agents may look at one app or release group with different knowledge: by
 of the remote that lag. The record's lock orders their knowledge: the record says which main it was decided from, and an
 agent with an older main decides nothing (DESIGN §4: the primary.yaml of the newest main that any agent has seen).
 Ancestry belongs to Git: an adapter computes the relation and passes it to the engine as data.
+
+Whether main's commits are signed by the keys that an agent was given. Pure data.
+
+Why main cannot be read now, and how old what is known of it is. Pure data.
 """
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
+
+
+class Doubt(StrEnum):
+    """Why a commit is not verified: what is wrong with it is the reason of the condition SourceVerified."""
+
+    NOT_SIGNED = "NotSigned"
+    UNKNOWN_KEY = "UnknownKey"
+    INVALID = "InvalidSignature"
+    KEY_NOT_VALID = "KeyNotValid"
+    """The key is listed, but had expired, or was revoked."""
+    NOT_CHECKABLE = "NotCheckable"
+    """In a form that nobody can check here: X.509, a certificate, too large, or not as git writes commits."""
+    OTHER_HISTORY = "OtherHistory"
+    """Its history may be another one: what was verified before is not in it, nor anywhere else."""
+    RECORDS_UNKNOWN = "Records"
+    """What was verified before is not known yet: the records of live traffic cannot all be read."""
+    PENDING = "Pending"
+    """So many commits are new that some are left for the next looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedCommit:
+    """The oldest commit of main's line that is not verified. It, and all after it, are not read."""
+
+    commit: str
+    author: str
+    doubt: Doubt
+    key: str = ""
+    """The fingerprint of the key that signed it, as far as that is known."""
+    last: str = ""
+    """The commit up to which main is read; empty where nothing of it is."""
+    missing: str = ""
+    """What was verified before, where the mirror lacks it."""
+    said: str = ""
+    """The sentence of an agent about it, for others, who know nothing more; empty for the agent itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceVerification:
+    """What became of the last look at main, where commits are verified."""
+
+    held: UnverifiedCommit | None = None
+    keys_trouble: str = ""
+    """Why the present files of keys cannot be used, so that those read before still count; empty where they can."""
+
+
+class UnreadReason(StrEnum):
+    """What keeps main from being read: the reason of the condition GitReachable, by who must act."""
+
+    UNREACHABLE = "Unreachable"
+    AUTHENTICATION_FAILED = "AuthenticationFailed"
+    """The remote does not take the credentials, or its host key is not a known one."""
+    BRANCH_MISSING = "BranchMissing"
+    """The remote answers, and has no such branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A main that cannot be read: the remote's own words, and since when which commit stands for it."""
+
+    words: str
+    reason: UnreadReason = UnreadReason.UNREACHABLE
+    commit: str = ""
+    """The head of main as it was read last; empty where this process never read it."""
+    read_at: datetime | None = None
+    """When it was read last, in UTC."""
+
+    def __str__(self) -> str:
+        """The sentence for status, log and errors.
+
+        >>> from datetime import UTC
+        >>> str(Unread("no route to host", commit="0123456789abcdef", read_at=datetime(2026, 3, 1, 12, tzinfo=UTC)))
+        'no route to host; main was last read at 2026-03-01T12:00:00Z, at 0123456789'
+        >>> str(Unread("no route to host"))
+        'no route to host; main was not read since the agent started'
+        """
+        if self.read_at is None:
+            return f"{self.words}; main was not read since the agent started"
+        return f"{self.words}; main was last read at {self.read_at:%Y-%m-%dT%H:%M:%SZ}, at {self.commit[:10]}"
 
 
 class Knowledge(StrEnum):

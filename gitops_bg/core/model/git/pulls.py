@@ -6,7 +6,7 @@ It does not tell a merge: main's ``primary.yaml`` does (decision 31).
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.journal import Awaited
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Version
 

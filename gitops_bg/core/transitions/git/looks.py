@@ -9,8 +9,7 @@ from dataclasses import replace
 from gitops_bg.core.checks.operator_requests import is_answered_by
 from gitops_bg.core.model.git.journal import Named, Retried
 from gitops_bg.core.model.statements import Cause, Hold, looked
-from gitops_bg.core.transitions.git.decisions import override, overrule_target
-from gitops_bg.core.transitions.git.naming import note_named
+from gitops_bg.core.transitions.git.decisions import note_named, override, overrule_target
 from gitops_bg.core.transitions.git.operator_requests import hear_retries
 from gitops_bg.core.world import World
 

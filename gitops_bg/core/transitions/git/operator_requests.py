@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.delivery.holds import lift_hold
-from gitops_bg.core.model.git.looks import awaited
+from gitops_bg.core.model.git.journal import awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import Retry

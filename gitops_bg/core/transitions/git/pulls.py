@@ -1,14 +1,53 @@
-"""The step that follows a pull request that was closed without a merge, or reopened (decision 31).
+"""The steps about the promotion branch and its pull request (decision 31).
 
-A closing counts once main has been looked at after it was seen: what main says by then is the later decision. It
-answers one offer only, so it holds nothing that was promoted, superseded or retried since.
+- What the agent itself puts on the branch, and what people add to it. Promotion: the commit comes first, traffic
+  second. Emergency rollback: traffic first, the commit afterwards.
+- A pull request that was closed without a merge, or reopened. A closing counts once main has been looked at after it
+  was seen: what main says by then is the later decision. It answers one offer only, so it holds nothing that was
+  promoted, superseded or retried since.
+- Who merged a promotion and who approved it: asked once, after traffic moved, never before. A squash hides both from
+  Git (forges.md §3). Nothing waits for the answer: it becomes a separate ledger entry; if the forge does not answer in
+  time, the entry says that this is unknown.
 """
 
-from gitops_bg.core.checks.git.pulls import is_declined, is_held_by_closing
+from dataclasses import replace
+
+from gitops_bg.core.checks.git.pulls import given_up_at, is_declined, is_held_by_closing
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
-from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of
+from gitops_bg.core.model.actions import OfferPromotion
+from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
+from gitops_bg.core.model.record import AskedMerge, Event, Switch, SwitchKind
 from gitops_bg.core.model.statements import Cause, Says
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.world import World
+
+
+def note_offer(world: World) -> World:
+    """Record what the agent itself offers: it may withdraw that, but not what a person, or another cluster, put on the
+    branch.
+    """
+    git = world.observed.git
+    offers = [action.version.digest for action in write_to_git(world) if isinstance(action, OfferPromotion)]
+    gone = (git.promotion is None or git.promotion.offered_here is False) and not git.unreachable
+    offered = offers[0] if offers else ("" if gone else world.record.git.offered)
+    return world if offered == world.record.git.offered else world.with_part(replace(world.record.git, offered=offered))
+
+
+def note_beside(world: World) -> World:
+    """Remember that the branch offers a version together with other files, until that is over (policies.md §5).
+
+    A squash or a rebase may leave no trace of it on main. It is over when the branch holds ``primary.yaml`` alone, or,
+    once main names the version, when that was taken back or serves. A branch that main has says nothing more.
+    """
+    git, policing = world.observed.git, world.desired.policing
+    if git.unreachable or not world.main_counts or policing is None:
+        return world
+    known, branch = world.record.git.beside, git.promotion
+    waits = known and known == world.named and known != world.record.routing.traffic
+    offers = branch is not None and branch.digest != world.named and bool(policing.beside)
+    beside = known if waits else (branch.digest if branch and offers else "")
+    return world if beside == known else world.with_part(replace(world.record.git, beside=beside))
 
 
 def hear_pull_request(world: World) -> World:
@@ -43,3 +82,53 @@ def _lift(world: World, pull: PullRequest) -> World:
     if pull.offer != offer_of(version, world.spec):
         return world
     return lift_hold(world, version.digest, how=Says.CLEARED, reason=f"pull request #{pull.number} was reopened")
+
+
+def ask_who_merged(world: World, switch: Switch, to: Version) -> World:
+    """Ask who merged a promotion that was just carried out, if a forge may know."""
+    if switch.switch_kind is not SwitchKind.PROMOTION or not switch.commit or not world.observed.git.has_forge:
+        return world
+    asked = AskedMerge(switch.commit, to.digest, world.now)
+    git = world.record.git
+    return world.with_part(replace(git, asked_merges=(*git.asked_merges, asked)))
+
+
+def hear_merges(world: World) -> World:
+    """Write one entry for each answer, and one for each question without an answer in time; none if no
+    forge merged it.
+    """
+    told = {merge.commit: merge for merge in world.observed.git.merges}
+    for asked in world.record.git.asked_merges:
+        answer = told.get(asked.commit)
+        if answer is None and world.now < given_up_at(asked):
+            continue
+        world = _without(_noted(world, asked, answer), asked)
+    return world
+
+
+def _noted(world: World, asked: AskedMerge, answer: Merge | None) -> World:
+    version = world.record.version(asked.digest)
+    if version is None or (answer is not None and not answer.number):
+        return world
+    if answer is None:
+        return world.noting(Event.MERGED, to=version, commit=asked.commit, reason=_unknown(world))
+    named = f"pull request #{answer.number} {answer.url}".rstrip()
+    approved = f"approved by {', '.join(answer.approved_by)}" if answer.approved_by else "without an approval"
+    return world.noting(
+        Event.MERGED,
+        to=version,
+        commit=asked.commit,
+        by=answer.by,
+        reason=f"{named}, {approved}",
+        approved_by=answer.approved_by,
+    )
+
+
+def _unknown(world: World) -> str:
+    why = world.observed.git.pull_trouble or "the forge gave no answer in an hour"
+    return f"nobody could tell who merged and who approved it: {why}"
+
+
+def _without(world: World, asked: AskedMerge) -> World:
+    git = world.record.git
+    return world.with_part(replace(git, asked_merges=tuple(each for each in git.asked_merges if each != asked)))

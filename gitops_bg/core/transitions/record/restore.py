@@ -1,12 +1,11 @@
 """The step that joins the record with Git's memory: what the ledger already has, and what a rebuilt cluster forgot
-(`core.delivery.restore`).
+(`core.delivery.ledger`).
 """
 
 from dataclasses import replace
 
 from gitops_bg.core.checks.versions import next_color
-from gitops_bg.core.delivery.ledger import acknowledge_ledger
-from gitops_bg.core.delivery.restore import begun, recalled
+from gitops_bg.core.delivery.ledger import acknowledge_ledger, begun, recalled
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, same_content
 from gitops_bg.core.model.observed import ReplicaSetView

@@ -1,7 +1,7 @@
 """How a version on its way is aborted, whoever asks for it: a hold and an event; live traffic is never touched."""
 
 from gitops_bg.core.delivery.holds import put_hold
-from gitops_bg.core.model.git.looks import awaited
+from gitops_bg.core.model.git.journal import awaited
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version

@@ -2,13 +2,27 @@
 
 A switch is written to the record before the Service, and becomes true only when the Service shows it. So every switch
 ends as exactly one ledger entry, whatever crashes in between (I4).
+
+The part of a step that notes when live traffic has arrived: until then, and `drainSeconds` longer, no version is
+retired.
+
+A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until the
+slices of the active Service hold exactly the new ones, but no longer than ``progressDeadlineSeconds``: otherwise a
+foreign address in the slices would prevent every scale-down.
+
+Which version live traffic goes to, where the record does not say: it is new (docs/decisions/0022, 0084).
+
+Nothing serves by a selector alone (DESIGN §4.6): a Service of ours must lead to pods that Git knows. But as long as one
+does, the next switch is no first deployment, whatever has become of the other Services.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.release import moves_no_more
-from gitops_bg.core.checks.adoption.taking_over import may_take_over
+from gitops_bg.core.checks.adoption.taking_over import may_take_over, services_to_take_over
 from gitops_bg.core.checks.gates import gates_before_first, gates_before_switch, gates_of_begun_switch
+from gitops_bg.core.checks.pods.draining import reaches_only
 from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.delivery.analyses import await_verdict
@@ -16,21 +30,102 @@ from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.holds import put_hold
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.policies.facts import Verdict
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stabilization, Version
-from gitops_bg.core.transitions.git.merges import ask_who_merged
+from gitops_bg.core.transitions.git.pulls import ask_who_merged
 from gitops_bg.core.transitions.traffic.adoption import taken_over_before
-from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
 from gitops_bg.core.transitions.traffic.holds import overrule_retry
-from gitops_bg.core.transitions.traffic.serving import found_serving
 from gitops_bg.core.transitions.verdicts.subject import acting_app
 from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, retain
 from gitops_bg.core.world import World
+
+
+def note_endpoints_synced(world: World) -> World:
+    """Record when the endpoints of the active Service were first exactly the pods of the active version."""
+    active = world.active
+    if active is None or active.routed_at or not _is_routed(world, active):
+        return world
+    return world.with_version(replace(active, routed_at=world.now))
+
+
+def _is_routed(world: World, active: Version) -> bool:
+    """Whether the endpoints of every active Service are exactly its pods."""
+    reached = (reaches_only(world, view, active) for _, view in world.active_services)
+    return world.is_selected_by_all(active.digest) and all(reached)
+
+
+Versions = tuple[Version, ...]
+
+
+def found_serving(world: World) -> Version | None:
+    """The version that the Services of ours show, of those with pods that the ledger says served; or one that only main
+    names, where every active Service shows it.
+
+    A missing Service follows the others, one of somebody else's says nothing. Where Services are still to be taken over
+    the first switch goes on to what it was begun for.
+    """
+    served = tuple(each for each in _with_pods(world) if each.digest in world.record.routing.activations)
+    serving = _shown_by_active(world, served) or _named_and_shown_by_all(world) or _shown_by_former(world, served)
+    if serving and services_to_take_over(world) and serving.digest == world.desired_digest:
+        return None
+    return serving
+
+
+def _with_pods(world: World) -> Versions:
+    return tuple(each for each in world.record.versions if world.replica_set(each.digest) is not None)
+
+
+def _shown_by_active(world: World, served: Versions) -> Version | None:
+    """The version that they show. Where they disagree, traffic stays with pods that are there (I1); then it goes where
+    the lost record had it; else back, never forward.
+    """
+
+    def doubt(version: Version) -> tuple[bool, bool, int]:
+        there = world.available(version.digest) > 0
+        return not there, version.digest != _remembered(world), _place(world, version)
+
+    shown = _shown(served, (view for _, view in world.active_services if view is not None))
+    return min(shown, key=doubt, default=None)
+
+
+def _named_and_shown_by_all(world: World) -> Version | None:
+    """What main names and the ledger does not know: an unfinished first switch looks like it, unless all have moved."""
+    if any(view is None or not view.ours for _, view in world.active_services):
+        return None
+    named = (each for each in _with_pods(world) if each.digest == world.primary_digest)
+    return next((each for each in named if world.is_selected_by_all(each.digest)), None)
+
+
+def _shown_by_former(world: World, served: Versions) -> Version | None:
+    """The version where only Services under former names lead anywhere. A preview Service that was renamed may be among
+    them, so what the ledger says serves counts more than what they show.
+    """
+    shown = _shown(served, world.observed.former_services)
+    if not shown or services_to_take_over(world):
+        return None
+    remembered = (each for each in served if each.digest == _remembered(world))
+    return next(remembered, None) or min(shown, key=lambda each: _place(world, each))
+
+
+def _shown(versions: Versions, views: Iterable[ServiceView]) -> Versions:
+    selected = {view.digest for view in views if view.ours}
+    return tuple(each for each in versions if short(each.digest) in selected)
+
+
+def _place(world: World, version: Version) -> int:
+    return world.record.routing.activations.index(version.digest)
+
+
+def _remembered(world: World) -> str:
+    memory = world.desired.memory
+    return memory.serving if memory else ""
+
 
 EVENT_OF = {
     SwitchKind.FIRST: Event.DEPLOYED,

@@ -3,21 +3,44 @@
 A version on its way is put on hold, and what serves stays; one that serves is left for the last good version. Both look
 at the present state, not at what just happened, so a field that is set later also applies to versions that failed
 before. What hooks, analyses and people say against a version leads to the same (`core.delivery`, `git`).
+
+The part of a step that watches a promoted version until it is proven: pods that fail after the switch are a failure.
+
+From its promotion until it has served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where
+it has fewer available pods than at its switch, for that long, traffic goes back by itself (`verdicts.triggers`):
+override, commit, hold (DESIGN §4.5), even while another version waits to take over. After the probation it never does:
+an old version does not cure an outage months later.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.checks.git.unverified import away
+from gitops_bg.core.checks.git.main import away
 from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED, is_expired, is_in_flight
 from gitops_bg.core.checks.pods.stabilization import is_watched, stabilization_ends
 from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.statements import Cause
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
 from gitops_bg.core.world import World
+
+
+def watch_active(world: World) -> World:
+    """Note since when the active version on probation has its pods, or lacks some; end the probation of a proven
+    one.
+    """
+    active = world.active
+    if active is None or active.stabilization is None or not is_watched(world, active):
+        return world
+    stabilization = active.stabilization
+    is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)
+    if is_unready is not stabilization.unready:
+        changed = Stabilization(stabilization.pods, world.now, is_unready)
+        return world.with_version(replace(active, stabilization=changed))
+    is_proven = not is_unready and world.now >= stabilization_ends(world, stabilization)
+    return world.with_version(replace(active, stabilization=None)) if is_proven else world
 
 
 @dataclass(frozen=True, slots=True)

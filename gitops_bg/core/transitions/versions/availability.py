@@ -11,7 +11,7 @@ from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.transitions.traffic.stabilization import watch_active
+from gitops_bg.core.transitions.verdicts.triggers import watch_active
 from gitops_bg.core.world import World
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from tests.core.worlds import active, candidate, decided, world
 

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.git.looks import STAMPS, Awaited, Looks
+from gitops_bg.core.model.git.journal import STAMPS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Override, Says

@@ -6,8 +6,7 @@ import pytest
 
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem
-from gitops_bg.core.model.git.journal import Targeted
-from gitops_bg.core.model.git.looks import Looks
+from gitops_bg.core.model.git.journal import Looks, Targeted
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import SwitchKind

@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, Primary, Problem
-from gitops_bg.core.model.git.looks import Awaited
+from gitops_bg.core.model.git.journal import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.spec import Retry, Suspension

@@ -6,8 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import Targeted
-from gitops_bg.core.model.git.looks import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model.git.journal import NO_LOOKS, Awaited, Looks, Targeted
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.statements import Cause, Hold, Says
 from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted

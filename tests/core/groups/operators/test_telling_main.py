@@ -15,8 +15,7 @@ from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import Knowledge, MainRead
-from gitops_bg.core.model.git.verification import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import Doubt, Knowledge, MainRead, SourceVerification, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.desired.journal import Journals
-from gitops_bg.core.checks.git.journal import Asked
+from gitops_bg.core.checks.git.main import Asked
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.model.git.journal import Entry, Named, Retried, Targeted
 from gitops_bg.core.model.spec import Retry

@@ -4,6 +4,16 @@ has them.
 https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule. As long as somebody else's answers them, a promotion
 would change nothing for users. One whose owner left main gives its requests up, once all of them have somewhere to go.
 Nothing here decides anything.
+
+Whose routes stand before that of an app, and which of these give their requests up (`checks.rival_routes`).
+
+Only where the app has one that is an HTTPRoute: Gateways tell conflicts with a GRPCRoute themselves.
+
+Whether the route of an app may move to other Gateways or hosts, or to another kind: as traffic moves, the new beside
+the old.
+
+Which requests reach the route at all depends on them. A name with a mistake in it, written into the live route, would
+end all traffic. So a route of another name asks the Gateway first; the live one follows once that is taken.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +21,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gitops_bg.core import names
+from gitops_bg.core.checks.auxiliary import is_of_another
+from gitops_bg.core.model.auxiliary import AppRoute
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.questions import answered_once
+from gitops_bg.core.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +191,90 @@ def _includes(one: ParentRef, other: ParentRef) -> bool:
     """Whether all that comes in by ``other`` comes in by ``one``."""
     is_same = (one.group, one.kind, one.namespace, one.name) == (other.group, other.kind, other.namespace, other.name)
     return is_same and one.section in ("", other.section) and one.port in (0, other.port)
+
+
+HTTP_ROUTE = "HTTPRoute"
+
+
+def own_routes(world: World) -> tuple[OwnRoute, ...]:
+    """The route that main asks for, as it is live; none where main does not count, or has none."""
+    route = _route(world)
+    if route is None:
+        return ()
+    view = world.auxiliary_object(route.live)
+    if view is None or view.owner or view.former or not view.born:
+        return (OwnRoute(route.live.name, route.claim, None),)
+    return (OwnRoute(route.live.name, route.claim, view.born, view.taken, view.answered),)
+
+
+def taken_by_others(world: World) -> str:
+    """Which route of somebody else gets requests before that of the app, in a sentence; empty where none does."""
+    return first_of_others(world.spec.app.namespace, own_routes(world), world.observed.rivals)
+
+
+def waits_for_former(world: World) -> bool:
+    """Whether an owner that left main has a route for requests of the app."""
+    found = (rivalries(world.spec.app.namespace, each, world.observed.rivals) for each in own_routes(world))
+    return any(each.rival.former for of_one in found for each in of_one)
+
+
+@answered_once
+def formers_to_end(world: World) -> tuple[RivalRoute, ...]:
+    """The routes whose requests are the app's now: their owners left main, and what its own route leads to answers. An
+    app that is suspended, or moves, takes nothing over.
+    """
+    route = _route(world)
+    if route is None or world.suspended or world.record.routing.switch is not None or not _answers(world, route):
+        return ()
+    return given_up(world.spec.app.namespace, own_routes(world), world.observed.rivals)
+
+
+def has_http_route(record: Record) -> bool:
+    """Whether the app has, or may have, an HTTPRoute that is live."""
+    return any(each.kind == HTTP_ROUTE for each in record.last_read.auxiliary_objects)
+
+
+def _route(world: World) -> AppRoute | None:
+    """The HTTPRoute that main asks for; None where main does not count, or has no folder of the app."""
+    route = world.desired.route if world.in_main_for_sure else None
+    return route if route is not None and route.live.kind == HTTP_ROUTE else None
+
+
+def _answers(world: World, route: AppRoute) -> bool:
+    """Whether the live route is as Git says, and leads to a Service with pods for all of the traffic."""
+    view, (_, service), active = world.auxiliary_object(route.live), world.active_services[0], world.active
+    if view is None or view.owner or view.former or view.trouble or view.deleting or view.drifted or view.moves:
+        return False
+    if active is None or service is None or not service.ours or service.digest != short(active.digest):
+        return False
+    is_enough = service.ready_endpoints > 0 and world.available(active.digest) >= world.full_size
+    return is_enough and service.name in dict(view.ports)
+
+
+def may_follow(world: World) -> bool:
+    """Whether the live route may be attached as Git says: the one beside it is taken."""
+    route = world.desired.route
+    if route is None or route.beside is None:
+        return True
+    live, beside = world.auxiliary_object(route.live), world.auxiliary_object(route.beside)
+    return live is None or not live.moves or is_carried_by(world, beside, live)
+
+
+def is_carried_by(world: World, new: AuxiliaryView | None, former: AuxiliaryView | None) -> bool:
+    """Whether a route leads what ``former`` led: its Gateways have taken it; where none ever said anything of the
+    former one, silence is a yes.
+    """
+    if new is None or new.trouble or new.moves or is_of_another(world, new):
+        return False
+    return is_taken((new,), silent_before=former is None or not former.answered)
+
+
+def why_not_moved(world: World) -> str:
+    """Why the live route is not attached as Git says; empty where it is."""
+    route = world.desired.route
+    live = world.auxiliary_object(route.live) if route else None
+    if route is None or live is None or not live.moves or world.suspended or may_follow(world):
+        return ""
+    beside = world.auxiliary_object(route.beside) if route.beside else None
+    said = (beside.trouble or beside.refused) if beside else ""
+    return said or f"{route.live} stays at the Gateways and hosts of before until a Gateway takes {route.beside}"
