@@ -127,7 +127,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a lost record gets no holds back",
-        "delivery.restore",
+        "delivery.ledger",
         "        statements=preceded(record.statements, before),\n",
         "",
         "rolled back with a hold",
@@ -151,7 +151,7 @@ APP_FAULTS = (
     ),
     Fault(
         "the availability gate is always open",
-        "checks.gating.pods",
+        "checks.app_gates",
         "if world.replica_set(version.digest) and world.available(version.digest) >= needed:",
         "if True:",
         "v2 candidate ready",
@@ -271,7 +271,7 @@ APP_FAULTS = (
     ),
     Fault(
         "good pods are taken for bad ones",
-        "transitions.traffic.stabilization",
+        "transitions.verdicts.triggers",
         "is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)",
         "is_unready = True",
         "v2 on probation",
@@ -295,7 +295,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a revert of a push needs no marker",
-        "checks.git.reverts",
+        "checks.git.main",
         "    _says_nothing,\n    _says_something_else,\n",
         "",
         "v2 on probation",
@@ -303,7 +303,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a revert of a push is not followed",
-        "transitions.git.reverts",
+        "transitions.git.journal",
         "back == leaving or revert_objection(world, source, told)",
         "told",
         "v2 on probation",
@@ -351,7 +351,7 @@ APP_FAULTS = (
     ),
     Fault(
         "the preview stays with what was archived",
-        "transitions.traffic.preview",
+        "transitions.traffic.services",
         "if shown and still_of_use and shown.stage is not Stage.ARCHIVED:",
         "if shown and still_of_use:",
         "v2 on probation",
@@ -375,7 +375,7 @@ APP_FAULTS = (
     ),
     Fault(
         "dates say which commit is newer",
-        "checks.git.reverts",
+        "checks.git.main",
         "later = source.landed_after(primary.changed_by)",
         "later = str(source.date) > str(primary.changed_by.date)",
         "v2 candidate ready",

@@ -29,7 +29,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "a suspension stops a release",
-        "plan.ephemeral_metadata",
+        "plan.workloads",
         "(world.suspended and not is_releasing(world))",
         "world.suspended",
         "adopted: on its way back",
@@ -37,7 +37,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "a release has no ledger entry",
-        "transitions.traffic.release",
+        "transitions.traffic.adoption",
         "    return world.noting(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)",
         "    return world",
         "adopted: on its way back",
@@ -53,7 +53,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "what was released is never adopted again",
-        "transitions.traffic.release",
+        "transitions.traffic.adoption",
         "return begin_again(world) if _is_wanted_again(world) else world",
         "return world",
         "adopted: released",

@@ -93,7 +93,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "a hold is lost with its record",
-        "delivery.restore",
+        "delivery.ledger",
         "        statements=preceded(record.statements, before),\n",
         "",
         "group: on hold, and a record lost",
@@ -174,8 +174,8 @@ GROUP_FAULTS = (
     Fault(
         "a gate that is closed in the very look lets requests through",
         "delivery.hooks",
-        "world = _ask_people(_without_stale(world, rounds), rounds)",
-        "world = _without_stale(world, rounds)",
+        "answered = opened_by_hand(rounds(world))",
+        "answered = tuple(each for each in opened_by_hand(rounds(world)) if not is_told_closed(each))",
         "group: a manual gate",
         5,
     ),
@@ -221,7 +221,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "the route of somebody nobody knows is deleted",
-        "checks.rival_routes",
+        "checks.routes",
         "    if not all(each.former for each in found.values()):",
         "    if False:",
         "group: others have routes",
