@@ -4,9 +4,6 @@ from typing import Any
 
 import typer
 
-REST = "rest"
-"""The key of the words that belong to no option: arguments are among them while an option still lacks its value."""
-
 
 def apps(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the apps that begin so, each with its phase."""
@@ -49,4 +46,6 @@ def gates(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 
 def _typed(ctx: typer.Context) -> dict[str, Any]:
+    from gitops_bg.cli.session.completions import REST
+
     return {**ctx.params, REST: ctx.args}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.cli.clone.user_git import asked
-from gitops_bg.cli.options.completion import REST
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
@@ -20,6 +19,8 @@ Offers = list[tuple[str, str]]
 """What may be typed, each with a word about it."""
 Typed = Mapping[str, Any]
 """The options and arguments so far, by their names in the code."""
+REST = "rest"
+"""The key of the words that belong to no option: arguments are among them while an option still lacks its value."""
 
 
 def _never_an_error(find: Callable[[Typed], Iterable[tuple[str, str]]]) -> Callable[[Typed, str], Offers]:

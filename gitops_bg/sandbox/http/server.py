@@ -29,8 +29,8 @@ from gitops_bg.sandbox.http.requests import Requests
 from gitops_bg.sandbox.http.watches import Change
 from gitops_bg.sandbox.http.wire import Connection, Request, Response
 from gitops_bg.sandbox.objects.kinds import Kind, Kinds
-from gitops_bg.sandbox.objects.objects import Manifest, to_json
-from gitops_bg.sandbox.objects.store import Store, Stored
+from gitops_bg.sandbox.objects.objects import Manifest, Stored, to_json
+from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.verbs import deleting, patches, reading
 from gitops_bg.sandbox.verbs.eviction import evict
 from gitops_bg.sandbox.verbs.patches import strategic_merge

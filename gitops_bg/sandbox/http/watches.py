@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from threading import Condition
-from typing import TYPE_CHECKING
 
+from gitops_bg.sandbox.objects.objects import Stored
 from gitops_bg.sandbox.objects.selectors import Matcher
-
-if TYPE_CHECKING:
-    from gitops_bg.sandbox.objects.store import Stored
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 

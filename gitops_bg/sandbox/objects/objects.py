@@ -19,6 +19,23 @@ def to_json(value: Any) -> bytes:
     return _encode(value).encode()
 
 
+class Stored:
+    """One version of one object, with its JSON made at most once."""
+
+    __slots__ = ("_json", "obj", "version")
+
+    def __init__(self, obj: Manifest, version: int = 0) -> None:
+        self.obj = obj
+        self.version = version
+        self._json: bytes | None = None
+
+    def json(self) -> bytes:
+        """Return the object as JSON."""
+        if self._json is None:
+            self._json = to_json(self.obj)
+        return self._json
+
+
 def copy_of(value: Any) -> Any:
     """Return a deep copy of a JSON value, several times faster than `copy.deepcopy`."""
     if isinstance(value, dict):

@@ -15,27 +15,10 @@ from threading import RLock
 from gitops_bg.sandbox.http.errors import expired
 from gitops_bg.sandbox.http.watches import ADDED, DELETED, MODIFIED, Change, Watch
 from gitops_bg.sandbox.objects.kinds import ResourceKey
-from gitops_bg.sandbox.objects.objects import Manifest, key_of, to_json
+from gitops_bg.sandbox.objects.objects import Manifest, Stored, key_of
 from gitops_bg.sandbox.objects.selectors import Matcher
 
 ObjectKey = tuple[str, str]
-
-
-class Stored:
-    """One version of one object, with its JSON made at most once."""
-
-    __slots__ = ("_json", "obj", "version")
-
-    def __init__(self, obj: Manifest, version: int = 0) -> None:
-        self.obj = obj
-        self.version = version
-        self._json: bytes | None = None
-
-    def json(self) -> bytes:
-        """Return the object as JSON."""
-        if self._json is None:
-            self._json = to_json(self.obj)
-        return self._json
 
 
 @dataclass

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gitops_bg.sandbox.http.errors import conflict, not_found
 from gitops_bg.sandbox.objects.kinds import NAMESPACES, PODS, Kind
-from gitops_bg.sandbox.objects.objects import Manifest, dig, timestamp
-from gitops_bg.sandbox.objects.store import Store, Stored
+from gitops_bg.sandbox.objects.objects import Manifest, Stored, dig, timestamp
+from gitops_bg.sandbox.objects.store import Store
 
 _FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
 

@@ -23,9 +23,9 @@ from gitops_bg.sandbox.http.watches import Change, Watch
 from gitops_bg.sandbox.objects import selectors
 from gitops_bg.sandbox.objects.kinds import Kind
 from gitops_bg.sandbox.objects.kinds import Scale as ScalePaths
-from gitops_bg.sandbox.objects.objects import Manifest, dig, to_json
+from gitops_bg.sandbox.objects.objects import Manifest, Stored, dig, to_json
 from gitops_bg.sandbox.objects.selectors import Matcher
-from gitops_bg.sandbox.objects.store import ObjectKey, Store, Stored
+from gitops_bg.sandbox.objects.store import ObjectKey, Store
 from gitops_bg.sandbox.verbs.writing import served_as
 
 

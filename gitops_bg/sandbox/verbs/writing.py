@@ -21,8 +21,8 @@ from gitops_bg.sandbox.http.errors import (
 )
 from gitops_bg.sandbox.objects import rules
 from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kind, Kinds
-from gitops_bg.sandbox.objects.objects import Manifest
-from gitops_bg.sandbox.objects.store import Store, Stored
+from gitops_bg.sandbox.objects.objects import Manifest, Stored
+from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.verbs import managers
 from gitops_bg.sandbox.verbs.managers import Manager
 
