@@ -12,6 +12,7 @@ import pytest
 
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read import changes as walks
 from gitops_bg.repo.read.changes import Step, WalkedMain
 from gitops_bg.repo.read.changes import walked as way
 from gitops_bg.repo.read.files import Files
@@ -85,8 +86,8 @@ def test_after_main_went_another_way_nothing_is_known() -> None:
 def test_so_many_steps_and_changes_are_known_and_the_oldest_go_first(
     monkeypatch: pytest.MonkeyPatch, steps: int, changes: int, since: str
 ) -> None:
-    monkeypatch.setattr(changes, "_MOST_STEPS", steps)
-    monkeypatch.setattr(changes, "_MOST_CHANGES", changes)
+    monkeypatch.setattr(walks, "_MOST_STEPS", steps)
+    monkeypatch.setattr(walks, "_MOST_CHANGES", changes)
     assert walked(AB, BC, AB, BC, CD).changes(WEB, "d")[1] == since
 
 
