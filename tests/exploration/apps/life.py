@@ -14,6 +14,7 @@ from gitops_bg.core.model.actions import Action, CommitPrimary, GitAction, Publi
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.statements import unwanted
 from tests.exploration.apps import promises
 from tests.exploration.apps.passes import Outcome, Passes, carry_out, digest, tag_of
 from tests.exploration.apps.sayings import PROMISE, still
@@ -909,6 +910,6 @@ def _told_by(actions: tuple[Action, ...], record: Record) -> Ledger:
         record.rollout,
         record.last_version,
         record.routing.activations,
-        tuple(replace(said, at=LONG_AGO) for said in record.statements),
+        tuple(replace(said, at=LONG_AGO) for said in unwanted(record.statements)),
         record.git.primary_by,
     )
