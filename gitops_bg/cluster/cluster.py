@@ -56,7 +56,8 @@ from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis.history import RunRecord
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.change_set import ActionResult
-from gitops_bg.core.model.decision import Condition, Decision
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.http_routes import RivalRoute

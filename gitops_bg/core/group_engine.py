@@ -46,7 +46,7 @@ from gitops_bg.core.groups.transition import (
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.actions import WithdrawPromotion
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.record import Event, LedgerEntry

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 
 W = TypeVar("W")
 

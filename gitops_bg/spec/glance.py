@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 
 _WORDS = {"True": True, "False": False}
 

@@ -12,7 +12,8 @@ from gitops_bg import __version__
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.core.checks.milestones import RolloutStage
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.decision import Counts, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Color, GroupKey
 

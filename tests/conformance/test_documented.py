@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import RolloutOutcome
 from tests.conformance import examples, fields, survey
 from tests.conformance.document import COMMAND, PAGES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import RolloutOutcome
 
 PHASES = {

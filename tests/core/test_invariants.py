@@ -18,7 +18,7 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import DeletionPolicy

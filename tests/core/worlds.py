@@ -13,7 +13,8 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
 from gitops_bg.core.model.analysis.runs import MetricRun
-from gitops_bg.core.model.decision import Condition, Decision
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order

@@ -28,7 +28,7 @@ from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.convert import convert
-from gitops_bg.spec.manifests.image import amount
+from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies.cron import read_cron
 from gitops_bg.spec.rendering.rendered import rendered

@@ -19,7 +19,8 @@ from gitops_bg.core.model.actions import ScaleReplicaSet
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
-from gitops_bg.core.model.decision import Decision, GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.policies.facts import Policing

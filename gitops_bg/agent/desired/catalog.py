@@ -23,7 +23,8 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
-from gitops_bg.core.checks.git.main import asks_main, asks_of_file, describe
+from gitops_bg.core.checks.git.main import asks_main, asks_of_file
+from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.record import GroupRecord, MemberState

@@ -12,8 +12,8 @@ from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.groups.offered import OfferedGroup
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.app_gates import offered_alone
-from gitops_bg.core.checks.git.main import away
 from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in_place, is_way_back
+from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.policies.facts import awaits_promotion
 from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.groups.decision import GroupDecision

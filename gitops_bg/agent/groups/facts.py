@@ -9,7 +9,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.claims import without_claimed
 from gitops_bg.agent.groups.folders import UNREAD, GroupFolders
-from gitops_bg.agent.groups.leaving import LeftFacts, LeftGroups
+from gitops_bg.agent.groups.leaving import LeftFacts, LeftGroups, SeenFacts
 from gitops_bg.agent.groups.members import observed_members
 from gitops_bg.agent.groups.offered import OfferedGroup, OfferedGroups
 from gitops_bg.agent.groups.policing import GroupPolicing
@@ -38,14 +38,12 @@ from gitops_bg.spec.notifications.alert_providers import alerts_of
 
 
 @dataclass(frozen=True, slots=True)
-class GroupFacts:
+class GroupFacts(SeenFacts):
     """All that is known of one group at one moment."""
 
-    group: GroupKey
     config: GroupConfig
     desired: DesiredGroup
     """What the folder says, with what policies ask, and who is told of what happens."""
-    seen: SeenGroup
     observed: ObservedGroup
     asks: Asks = NO_ASKS
     """What a forge is asked about people."""
@@ -60,16 +58,6 @@ class GroupFacts:
 
     labels: Callable[[AppKey], Labels] = lambda _: ()
     """The labels of a service in main."""
-
-    @property
-    def subject(self) -> GroupKey:
-        """Whose facts these are."""
-        return self.group
-
-    @property
-    def record(self) -> GroupRecord:
-        """The record that is decided on."""
-        return self.seen.record
 
     @property
     def commit(self) -> str:
@@ -165,9 +153,9 @@ class GroupGatherer:
         asks = policing.asks or (offered.asks if isinstance(offered, OfferedGroup) else NO_ASKS)
         return GroupFacts(
             group,
+            seen,
             config,
             desired,
-            seen,
             observed,
             asks,
             offered,
@@ -199,7 +187,7 @@ class GroupGatherer:
         config = UNREAD if main.is_older else self._folders.config(group, seen.record.main.commit)
         config = replace(config, desired=replace(config.desired, main=main, alerts=_alerts(reading, group)))
         observed = self._observed(reading, group, config, seen, ())
-        return GroupFacts(group, config, config.desired, seen, observed, labels=reading.labels)
+        return GroupFacts(group, seen, config, config.desired, observed, labels=reading.labels)
 
     def _observed(
         self, reading: Reading, group: GroupKey, config: GroupConfig, seen: SeenGroup, in_main: Collection[GroupKey]

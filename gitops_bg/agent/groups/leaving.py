@@ -32,16 +32,11 @@ from gitops_bg.spec.groups.live import said_last
 
 
 @dataclass(frozen=True, slots=True)
-class LeftFacts:
-    """All that is known of such a group at one moment."""
+class SeenFacts:
+    """What every look at a live group knows: whose it is, and the group as it was seen."""
 
     group: GroupKey
     seen: SeenGroup
-    left: LeftGroup
-    policies: tuple[Policy, ...] = ()
-    """None is asked: nothing is promoted any more."""
-    body: Mapping[str, Any] = field(default_factory=dict)
-    """Nothing of the live ReleaseGroup is written anew."""
 
     @property
     def subject(self) -> GroupKey:
@@ -52,6 +47,17 @@ class LeftFacts:
     def record(self) -> GroupRecord:
         """The record that is decided on."""
         return self.seen.record
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFacts(SeenFacts):
+    """All that is known of a group whose folder left main, at one moment."""
+
+    left: LeftGroup
+    policies: tuple[Policy, ...] = ()
+    """None is asked: nothing is promoted any more."""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """Nothing of the live ReleaseGroup is written anew."""
 
     @property
     def commit(self) -> str:

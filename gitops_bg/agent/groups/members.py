@@ -14,7 +14,7 @@ from gitops_bg.core.groups.model import GroupState
 from gitops_bg.core.groups.observed import Member
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.app.layout import Member as Place
 from gitops_bg.spec.app.layout import member_of

@@ -17,7 +17,8 @@ from gitops_bg.agent.observability.compact_series import SUBJECT, SubjectGauges,
 from gitops_bg.core.checks.milestones import RolloutStage
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.decision import Counts, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import AppOrGroup, Color
 

@@ -17,12 +17,12 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import EVENTS, MOVES, severity_of
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import LedgerEntry, Record, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.core.status.alike import HISTORY_REWRITTEN
 from gitops_bg.core.status.rollout_events import RolloutEvent, ended, entry_message, runs, waited
 
 _SWITCH_KINDS: Mapping[TransitionKind, SwitchKind] = {

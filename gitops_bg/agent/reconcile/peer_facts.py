@@ -10,7 +10,8 @@ from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.policies.peer import peer_of
 from gitops_bg.core.model.actions import CommitPrimary
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.policies.facts import Peer
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey

@@ -22,7 +22,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.inspect.forecast import Forecast, forecast
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.kstatus import READY
 

@@ -11,7 +11,8 @@ from gitops_bg.cli.views.not_live import NotLive
 from gitops_bg.cli.views.pod_diagnosis import Trouble
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import Measurement
-from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.record import Event, LedgerEntry

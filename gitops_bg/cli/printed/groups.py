@@ -20,7 +20,8 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import Transition
 from gitops_bg.core.inspect.answers import SampleRequest
 from gitops_bg.core.inspect.forecast import Ahead, Changed
-from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.spec.groups.status import GroupStatus
 
 

@@ -9,10 +9,10 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.model.conditions import GIT_REACHABLE, SOURCE_VERIFIED
 from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.status.alike import GIT_REACHABLE, SOURCE_VERIFIED
 from gitops_bg.core.status.conditions import (
     LEDGER_WRITABLE,
     MAIN_REFUSES,

@@ -11,7 +11,7 @@ from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.views.condition_meanings import json_of
 from gitops_bg.cli.views.output import said
 from gitops_bg.core import names
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import demands

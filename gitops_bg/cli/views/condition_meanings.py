@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gitops_bg.cli.views.listing import Listing, facts, paragraph
 from gitops_bg.cli.views.output import said
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_of
 from gitops_bg.spec.glance import conditions_of

@@ -9,7 +9,8 @@ from typing import Any
 
 from gitops_bg.cli.exit_codes import ASKED, NOT_SO, NOT_YET, OK
 from gitops_bg.cli.views.condition_meanings import live_conditions
-from gitops_bg.core.model.decision import ASKS_PEOPLE, Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.status.conditions import FOLDER_IN_MAIN, LEAVING
 from gitops_bg.core.status.meanings import demands

@@ -14,7 +14,8 @@ from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.condition_meanings import drawn, json_of, table_of
 from gitops_bg.cli.views.listing import Column, Line, Listing, paragraph, without_what_was_told
 from gitops_bg.cli.views.output import said
-from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.statements import Says, Statement, Statements
 from gitops_bg.core.model.version import AppOrGroup

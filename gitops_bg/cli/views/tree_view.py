@@ -11,7 +11,7 @@ from gitops_bg.cli.views.condition_meanings import drawn
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.cli.views.tree_rows import Branch, root_of
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json

@@ -44,7 +44,7 @@ from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, Obser
 from gitops_bg.core.groups.plan import object_of
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.drift import Drift
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.git.pulls import PullRequest

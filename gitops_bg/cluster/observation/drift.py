@@ -8,7 +8,7 @@ servers.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gitops_bg.spec.manifests.image import amount
+from gitops_bg.spec.manifests.quantities import amount
 
 # The keys by which Kubernetes merges lists: +listMapKey in k8s.io/api core/v1.
 _MERGE_KEYS: Mapping[str, tuple[str, ...]] = {

@@ -13,13 +13,15 @@ from gitops_bg.cluster.manifests.record_seal import RECORD, sealed, without_edit
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.decision import Condition, Decision, GateResult, Named, Phase, Wait
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Decision, GateResult, Named, Wait
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.deadlines import DRAINING
-from gitops_bg.core.status.internal_error import FIELDS, STATUS_WHILE_BROKEN, RecordUnreadable
+from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.kstatus import READY
+from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.text.foreign_text import read_moment
 from gitops_bg.spec import status as shown

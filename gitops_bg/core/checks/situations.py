@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from gitops_bg.core.checks.adoption.release import at_rest, is_releasing, never_released, still_missing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting
-from gitops_bg.core.checks.git.main import held_since, why_rewritten
+from gitops_bg.core.checks.git.main import why_rewritten
+from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.leaving import after_leaving, stays
 from gitops_bg.core.checks.phase import (
     conflict,
@@ -25,7 +26,7 @@ from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import why
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Doubt
 from gitops_bg.core.model.hooks import HookType

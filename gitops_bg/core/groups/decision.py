@@ -7,7 +7,8 @@ from typing import NamedTuple
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
-from gitops_bg.core.model.decision import Condition, GateResult, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.http_routes import HttpRoute

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.git.main import away
+from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.routes import OwnRoute, rivalries
 from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
 from gitops_bg.core.groups.decision import (

@@ -11,7 +11,8 @@ from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.decision import PROMOTION_REJECTED, GateKind
+from gitops_bg.core.model.conditions import PROMOTION_REJECTED
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.group_conditions import RECORD_LOST
 

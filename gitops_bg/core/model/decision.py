@@ -1,7 +1,4 @@
-"""The answer of `decide`: the record to save first, the actions to carry out then, and what to show to people.
-
-The words for the state of an app: its phase, and its conditions. They stand alone: lists need nothing else.
-"""
+"""The answer of `decide`: the record to save first, the actions to carry out then, and what to show to people."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,53 +6,11 @@ from enum import StrEnum
 
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.analysis.runs import MeasurementRequest
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stored import NOT_STORED
-
-INVALID_SPEC, PROMOTION_REJECTED, DIVERGED = "InvalidSpec", "PromotionRejected", "Diverged"
-FOLDER_MISSING = "FolderMissing"
-"""The types, and a reason, of conditions that people are alerted to."""
-
-
-class Phase(StrEnum):
-    """One word for the state of an app; the first match wins, see ``core.status.conditions``."""
-
-    INVALID = "Invalid"
-    SUSPENDED = "Suspended"
-    ADOPTING = "Adopting"
-    DEPLOYING = "Deploying"
-    ROLLING_BACK = "RollingBack"
-    DEGRADED = "Degraded"
-    SCALED_TO_ZERO = "ScaledToZero"
-    WAITING = "Waiting"
-    PAUSED = "Paused"
-    PROMOTING = "Promoting"
-    RESTARTING = "Restarting"
-    PROGRESSING = "Progressing"
-    AWAITING_PROMOTION = "AwaitingPromotion"
-    HELD = "Held"
-    HEALTHY = "Healthy"
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition of the status; ``kubectl wait --for=condition=<type>`` reads it.
-
-    The writer of the status keeps the time of the last transition; it is not part of the decision.
-    """
-
-    type: str
-    status: bool | None
-    """None: unknown at present, ``Unknown`` on Kubernetes."""
-    reason: str
-    message: str
-
-
-__all__ = [
-    "ASKS_PEOPLE", "Condition", "Counts", "Decision", "GateKind", "GateResult", "Named", "Phase", "Wait",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

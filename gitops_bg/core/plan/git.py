@@ -5,7 +5,6 @@ The last actions on an app whose folder left main: what goes with it, and what i
 
 from gitops_bg.core.checks.adoption.moving import successor
 from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_own_commit
-from gitops_bg.core.checks.git.main import held_since
 from gitops_bg.core.checks.git.pulls import (
     follows_traffic_elsewhere,
     is_declined,
@@ -15,6 +14,7 @@ from gitops_bg.core.checks.git.pulls import (
     is_superseded_in_place,
     is_way_back,
 )
+from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.leaving import routes_first
 from gitops_bg.core.checks.pods.availability import is_expired
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero

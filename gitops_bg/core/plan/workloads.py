@@ -16,8 +16,8 @@ from dataclasses import replace
 from gitops_bg.core.checks.adoption.onboarding import leak_to, serves_by
 from gitops_bg.core.checks.adoption.release import is_released, is_releasing
 from gitops_bg.core.checks.contests import REPLICA_SET, may_repair
+from gitops_bg.core.checks.pods.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.pods.restart import PodGroup
-from gitops_bg.core.checks.pods.scheduling import metadata_for
 from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.checks.versions import has_twin, is_live, live_name
 from gitops_bg.core.model.actions import (

@@ -25,7 +25,7 @@ from gitops_bg.core.checks.adoption.taking_over import (
 )
 from gitops_bg.core.checks.phase import foreign_object, version_name
 from gitops_bg.core.checks.pods.sizes import needed_to_switch
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.model.version import Version

@@ -1,22 +1,28 @@
 """The conditions that apps and release groups have alike, each with the same words."""
 
-from gitops_bg.core.checks.git.main import describe, why_rewritten
+from gitops_bg.core.checks.git.main import why_rewritten
+from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.checks.ledger import never_told, set_back
 from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun, why
-from gitops_bg.core.model.decision import INVALID_SPEC, Condition
+from gitops_bg.core.model.conditions import (
+    ANALYSIS_PASSED,
+    GIT_REACHABLE,
+    HISTORY_REWRITTEN,
+    INVALID_SPEC,
+    LEDGER_TRUSTED,
+    ON_HOLD,
+    SOURCE_VERIFIED,
+    SUSPENDED,
+    Condition,
+)
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason
 from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import SubjectKind
-
-SUSPENDED, ON_HOLD = "Suspended", "OnHold"
-ANALYSIS_PASSED, LEDGER_TRUSTED = "AnalysisPassed", "LedgerTrusted"
-GIT_REACHABLE, HISTORY_REWRITTEN, SOURCE_VERIFIED = "GitReachable", "HistoryRewritten", "SourceVerified"
-
 
 # --- what people wrote ---
 

@@ -42,7 +42,8 @@ from gitops_bg.core.checks.situations import (
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.decision import INVALID_SPEC, Condition, Counts, GateResult, Phase
+from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase
+from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted

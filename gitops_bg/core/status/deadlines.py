@@ -15,8 +15,8 @@ from gitops_bg.core.checks.adoption.release import is_releasing
 from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
 from gitops_bg.core.checks.contests import pauses
 from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show, standing_gates
-from gitops_bg.core.checks.git.main import held_since
 from gitops_bg.core.checks.git.pulls import moments_of_merges
+from gitops_bg.core.checks.git.unverified import held_since
 from gitops_bg.core.checks.leaving import routes_first
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline

@@ -9,7 +9,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.subject import round_of
 from gitops_bg.core.groups.transition import lacks_pods
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.decision import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition, Phase
+from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition, Phase
 from gitops_bg.core.model.version import SubjectKind
 from gitops_bg.core.status.alike import (
     analysis_passed,

@@ -5,10 +5,14 @@ As `core.status.meanings` for apps; `{app}` in a command is the group.
 
 from collections.abc import Mapping
 
-from gitops_bg.core.model.decision import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Phase
-from gitops_bg.core.status.alike import (
+from gitops_bg.core.model.conditions import (
+    DIVERGED,
+    FOLDER_MISSING,
+    INVALID_SPEC,
     ON_HOLD,
+    PROMOTION_REJECTED,
     SUSPENDED,
+    Phase,
 )
 from gitops_bg.core.status.group_conditions import (
     CANDIDATES_ANSWER,

@@ -21,17 +21,20 @@ from gitops_bg.core.groups.transition import lacks_pods, obstacle_of, refused_by
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.decision import DIVERGED, INVALID_SPEC, PROMOTION_REJECTED, Phase
+from gitops_bg.core.model.conditions import (
+    ANALYSIS_PASSED,
+    DIVERGED,
+    HISTORY_REWRITTEN,
+    INVALID_SPEC,
+    ON_HOLD,
+    PROMOTION_REJECTED,
+    SUSPENDED,
+    Phase,
+)
 from gitops_bg.core.model.statements import Override
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.standing import Situation, Standing, first_that_holds
-from gitops_bg.core.status.alike import (
-    ANALYSIS_PASSED,
-    HISTORY_REWRITTEN,
-    ON_HOLD,
-    SUSPENDED,
-    why_suspended,
-)
+from gitops_bg.core.status.alike import why_suspended
 from gitops_bg.core.status.kstatus import READY
 
 ROUTES_ACCEPTED = "RoutesAccepted"

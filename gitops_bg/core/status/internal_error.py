@@ -15,21 +15,9 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
-from gitops_bg.core.model.decision import Condition, Decision, GateResult, Phase, Wait
-from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
-
-FIELDS = ("phase", "message", "conditions", "gates", "waits", "pullRequest")
-"""The fields of a status that belong to this view."""
-
-ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[Wait, ...], PullRequest | None]
-
-
-def process_view_of(decision: Decision) -> ProcessView:
-    """The view that a decision contains."""
-    return (decision.phase, decision.conditions, decision.gates, decision.waits, decision.pull)
-
 
 INTERNAL_ERROR = "InternalError"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from gitops_bg.core.model.actions import CommitPrimary
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 

@@ -8,15 +8,17 @@ NAMESPACE/NAME.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.model.decision import INVALID_SPEC, Condition, Phase
-from gitops_bg.core.status.alike import (
+from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
     GIT_REACHABLE,
     HISTORY_REWRITTEN,
+    INVALID_SPEC,
     LEDGER_TRUSTED,
     ON_HOLD,
     SOURCE_VERIFIED,
     SUSPENDED,
+    Condition,
+    Phase,
 )
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 

@@ -8,7 +8,8 @@ from gitops_bg.core.checks.pods.scheduling import StuckCause, stuck
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.decision import Condition, GateKind, GateResult
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from gitops_bg.core.checks.git.main import describe
+from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.git.main import SourceVerification
 

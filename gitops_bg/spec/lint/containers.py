@@ -15,7 +15,8 @@ from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container, error, note
-from gitops_bg.spec.manifests.image import EXAMPLE, amount, trouble_with
+from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
+from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import Body, as_map, maps
 

@@ -20,9 +20,10 @@ from gitops_bg.spec.lint.app_folder import (
     Severity,
     note,
 )
+from gitops_bg.spec.lint.configuration import CONFIGURATION_RULES
 from gitops_bg.spec.lint.containers import CONTAINER_RULES, PROBE_RULES
 from gitops_bg.spec.lint.pods import POD_RULES, SCALING_RULES
-from gitops_bg.spec.lint.services import CONFIGURATION_RULES, SERVICE_RULES
+from gitops_bg.spec.lint.services import SERVICE_RULES
 from gitops_bg.spec.yaml.reader import first_of
 from gitops_bg.spec.yaml.scalars import as_map
 

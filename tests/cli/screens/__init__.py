@@ -20,7 +20,8 @@ from gitops_bg.cli.views.explained import ShownGate, gate_table
 from gitops_bg.cli.views.groups.group_row import group_row_of
 from gitops_bg.cli.views.tree_view import picture_of
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
-from gitops_bg.core.model.decision import Condition, GateResult
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.ledger.ledger import Committed

@@ -13,7 +13,8 @@ from gitops_bg.core.checks.git.main import asks_for_reverts, why_not_back
 from gitops_bg.core.checks.pods.scheduling import wants_pods
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.policies.facts import Policing

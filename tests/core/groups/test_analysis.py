@@ -12,7 +12,8 @@ from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.subject import round_of, version_of
 from gitops_bg.core.model.analysis.history import MOST_RUNS
 from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.decision import GateKind, GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.notation import NOW

@@ -9,7 +9,7 @@ import pytest
 from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.attaching import GRACE
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.http_routes import Deny, ExtensionRef, ParentRef
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.gateway import Request, answer

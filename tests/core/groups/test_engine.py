@@ -13,7 +13,8 @@ from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredV
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.record import Event

@@ -10,7 +10,8 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.decision import GateKind, GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event

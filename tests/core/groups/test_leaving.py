@@ -11,7 +11,7 @@ from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteServi
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import WithdrawPromotion
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.git.main import Main, MainRead
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import DeletionPolicy

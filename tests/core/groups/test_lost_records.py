@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry

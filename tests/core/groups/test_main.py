@@ -13,7 +13,8 @@ from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.git.main import NO_MAIN, Knowledge, Main, MainRead
 from tests.core.groups.simulation import STORE, World, store
 

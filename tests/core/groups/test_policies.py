@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.groups.desired import MemberPolicing
-from gitops_bg.core.model.decision import GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing, VersionFacts
 from gitops_bg.core.model.policies.rules import (
     Approvals,

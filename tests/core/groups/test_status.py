@@ -12,7 +12,7 @@ from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason, UnverifiedCommit
 from gitops_bg.core.model.observed import GitView

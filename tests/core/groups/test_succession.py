@@ -10,7 +10,8 @@ import pytest
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.attaching import GRACE
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
 from gitops_bg.core.model.observed import OperatorCommand

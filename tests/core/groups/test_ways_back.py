@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.record import MemberState, member_state
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 

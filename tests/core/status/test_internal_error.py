@@ -1,7 +1,8 @@
 """The condition of an app after a bug: it says what to do."""
 
 from gitops_bg.core.errors import Exhausted, InternalError
-from gitops_bg.core.model.decision import Condition, Decision, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import RecordUnreadable, broken, internal_error

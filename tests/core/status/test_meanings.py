@@ -13,7 +13,7 @@ import pytest
 import gitops_bg
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.git.main import UnreadReason
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS

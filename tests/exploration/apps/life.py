@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.actions import Action, CommitPrimary, GitAction, PublishLedger
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.statements import unwanted

@@ -17,7 +17,8 @@ from gitops_bg.core.delivery.analyses import due
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import (
     Desired,
     LedgerMemory,

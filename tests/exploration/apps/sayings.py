@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import standing_of
-from gitops_bg.core.model.decision import Condition, GateKind, GateResult, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.status.kstatus import HEALTH, Health

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.git.journal import Entry, Journal, Retried
 from gitops_bg.core.model.git.main import Knowledge, MainRead

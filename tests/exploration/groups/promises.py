@@ -13,7 +13,7 @@ from gitops_bg.core.groups.model import GroupState, PromotionRejected, Transitio
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.model import observed
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Answer, HookRun, HookType
 from gitops_bg.core.model.http_routes import claim_of
 from gitops_bg.core.model.record import Event, LedgerEntry

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from gitops_bg.cli.views.condition_meanings import drawn, drawn_together, json_of
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.meanings import MEANINGS, Meanings

@@ -23,7 +23,8 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.model.decision import Condition, Decision, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.observed import Observed

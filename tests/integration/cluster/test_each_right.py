@@ -39,7 +39,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.analysis.runs import due
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.digest import digest_of
 from gitops_bg.core.model.observed import OperatorCommand, Request

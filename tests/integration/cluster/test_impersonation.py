@@ -12,7 +12,8 @@ import pytest
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.actions import ApplyApp, DeleteConfiguration
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, watching
 from tests.support.cluster import rights

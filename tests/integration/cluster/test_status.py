@@ -21,7 +21,8 @@ from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
-from gitops_bg.core.model.decision import Condition, Counts, Decision, GateKind, GateResult, Named, Phase, Wait
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.statements import Hold

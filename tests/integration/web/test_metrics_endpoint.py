@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open_metrics
 from prometheus_client.parser import text_string_to_metric_families as parse_plain
 
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import AppKey
 from tests.integration.web.conftest import FakeAgent
 

@@ -13,7 +13,7 @@ from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation, json_explanation
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 
 
 def explain(

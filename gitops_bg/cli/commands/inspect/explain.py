@@ -24,7 +24,8 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.decision import Decision, GateKind, GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import AppKey, Version

@@ -10,7 +10,7 @@ from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import ClusterOptions, CommitOptions, GitOptions, OutputOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output
-from gitops_bg.core.status.alike import HISTORY_REWRITTEN
+from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 from gitops_bg.spec.app.settings import load_settings, new_settings

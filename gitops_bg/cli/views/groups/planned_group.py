@@ -15,7 +15,7 @@ from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND
 from gitops_bg.core.inspect.forecast import Changed, Forecast
-from gitops_bg.core.model.decision import PROMOTION_REJECTED, Condition
+from gitops_bg.core.model.conditions import PROMOTION_REJECTED, Condition
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.codec import to_json

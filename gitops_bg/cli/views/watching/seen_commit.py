@@ -13,8 +13,8 @@ from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.conditions import GIT_REACHABLE
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.alike import GIT_REACHABLE
 from gitops_bg.spec.glance import conditions_of
 
 SEEN_WITHIN = 60.0

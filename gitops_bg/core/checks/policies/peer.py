@@ -12,7 +12,8 @@ from gitops_bg.core.checks.situations import phase_of
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.policies import with_place
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.decision import GateResult, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.policies.facts import Peer
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version

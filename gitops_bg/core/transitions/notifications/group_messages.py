@@ -20,15 +20,8 @@ from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.decision import (
-    DIVERGED,
-    FOLDER_MISSING,
-    INVALID_SPEC,
-    PROMOTION_REJECTED,
-    Condition,
-    GateResult,
-    Phase,
-)
+from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition, Phase
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.events import entry_text, sentence_of, severity_of
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookType, OutboxMessage, Severity

@@ -19,7 +19,8 @@ from gitops_bg.core.delivery.ledger import untold
 from gitops_bg.core.delivery.outbox import only_known, queued, settled
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.events import entry_text, of_commit, severity_of
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind

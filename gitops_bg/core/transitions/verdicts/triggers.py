@@ -15,7 +15,7 @@ an old version does not cure an outage months later.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gitops_bg.core.checks.git.main import away
+from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.pods.availability import DEADLINE_EXCEEDED, is_expired, is_in_flight
 from gitops_bg.core.checks.pods.stabilization import is_watched, stabilization_ends
 from gitops_bg.core.model.record import Event, SwitchKind

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import PodMetadata, Snapshot, Stage

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.version import PodMetadata, Snapshot
 from tests.core.engine.adoption.builders import HAND_OVER, adopting, foreign, up

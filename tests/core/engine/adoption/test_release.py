@@ -15,7 +15,7 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.policies.facts import Policing

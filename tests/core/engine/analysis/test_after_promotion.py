@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import RolloutOutcome
 from gitops_bg.core.model.statements import Hold

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.auxiliary import Autoscaler
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import AuxiliaryView, GitView
 from gitops_bg.core.model.record import Event, LedgerEntry

@@ -7,7 +7,8 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, HookResponse, HookRun, HookType
 from gitops_bg.core.model.observed import OperatorCommand

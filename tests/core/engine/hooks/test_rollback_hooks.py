@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from tests.core.engine.analysis.notation import OPEN, POST, PRE, judged, measure, pass_analysis

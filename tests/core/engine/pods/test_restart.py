@@ -6,7 +6,8 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.model.actions import EvictPod
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Event, Restart

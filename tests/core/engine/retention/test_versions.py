@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand

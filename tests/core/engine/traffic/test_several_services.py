@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.actions import ApplyService, PointPreview, RepairSelector, SwitchTraffic
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, FormerService, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension

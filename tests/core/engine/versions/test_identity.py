@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.actions import CommitPrimary, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Primary
 from gitops_bg.core.model.version import ConfigurationRef, Snapshot
 from gitops_bg.core.world import World

@@ -12,7 +12,7 @@ import pytest
 
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import NOBODY, OF_THE_PHASE, STAYS, meaning_of, troubles

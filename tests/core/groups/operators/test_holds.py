@@ -12,7 +12,8 @@ import pytest
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.requests import Aborting, aborting
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event

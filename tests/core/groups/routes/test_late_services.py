@@ -12,7 +12,8 @@ from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredV
 from gitops_bg.core.groups.model import RouteMatch
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.routes.taking import takes
-from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.http_routes import NO_BACKEND, Deny, PathKind
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.simulation import GATEWAY, World, store, version

@@ -13,7 +13,7 @@ from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredV
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.taking import led_by_default
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.http_routes import Backend
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version

@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import AppSpec

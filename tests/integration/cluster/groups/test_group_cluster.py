@@ -33,7 +33,7 @@ from gitops_bg.core.groups.model import GroupGateway, TransitionStep
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import DeletedVersion, GroupRecord, Transition, TransitionKind
 from gitops_bg.core.groups.routes.routing import render
-from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.http_routes import (
     Backend,

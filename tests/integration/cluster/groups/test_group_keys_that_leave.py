@@ -14,7 +14,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.groups.decision import ApplyGroup, GroupDecision
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.models import GroupSpec
 from tests.integration.cluster.keys import differing, keys, without
