@@ -1,19 +1,9 @@
-"""Who else has a live HTTPRoute for the requests of an app or a release group: of two that say the same ones, the older
-has them.
+"""Whether an HTTPRoute of ours gets the requests that it is for: others may have routes for them, and Gateways may not
+have taken it yet.
 
-https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule. As long as somebody else's answers them, a promotion
-would change nothing for users. One whose owner left main gives its requests up, once all of them have somewhere to go.
-Nothing here decides anything.
-
-Whose routes stand before that of an app, and which of these give their requests up (`checks.rival_routes`).
-
-Only where the app has one that is an HTTPRoute: Gateways tell conflicts with a GRPCRoute themselves.
-
-Whether the route of an app may move to other Gateways or hosts, or to another kind: as traffic moves, the new beside
-the old.
-
-Which requests reach the route at all depends on them. A name with a mistake in it, written into the live route, would
-end all traffic. So a route of another name asks the Gateway first; the live one follows once that is taken.
+https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule. Of two routes for the same requests the older has them.
+As long as somebody else's answers them, a promotion would change nothing for users. One whose owner left main gives its
+requests up, once all of them have somewhere to go. Nothing here decides anything.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +20,8 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
+
+# --- routes for the same requests, of apps and release groups ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +185,9 @@ def _includes(one: ParentRef, other: ParentRef) -> bool:
     return is_same and one.section in ("", other.section) and one.port in (0, other.port)
 
 
+# --- the route of an app, and those of others ---
+# Only where it is an HTTPRoute: Gateways tell conflicts with a GRPCRoute themselves.
+
 HTTP_ROUTE = "HTTPRoute"
 
 
@@ -249,6 +244,11 @@ def _answers(world: World, route: AppRoute) -> bool:
         return False
     is_enough = service.ready_endpoints > 0 and world.available(active.digest) >= world.full_size
     return is_enough and service.name in dict(view.ports)
+
+
+# --- the route of an app on its way to other Gateways or hosts, or to another kind ---
+# Which requests reach a route at all depends on them, so a mistake in a name, written into the live route, would end
+# all traffic. A route of another name asks the Gateway first; the live one follows once that is taken.
 
 
 def may_follow(world: World) -> bool:

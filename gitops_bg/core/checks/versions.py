@@ -1,9 +1,5 @@
-"""Facts about a version: the name of its ReplicaSet, whether it is live or an old tag, how long it stays; the color of
-the next one.
-
-Whether the versions that Git names can be told apart, and known again, by their digests.
-
-A document whose version cannot be is as one that cannot be read: what it said last holds, and nothing new starts.
+"""Facts about the versions of an app: whether those that Git names can be told apart by their digests, which are live
+or old tags, how their ReplicaSets are called, how long they stay, and the color of the next one.
 """
 
 from collections.abc import Iterator
@@ -19,11 +15,16 @@ from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import Color, Snapshot, Version
 from gitops_bg.core.world import World
 
+# --- whether Git names it for certain ---
+
 PRIMARY = "primary.yaml"
 
 
 def accepted(world: World) -> World:
-    """Return the world as far as its documents name versions that are known for certain."""
+    """Return the world as far as its documents name versions that are known for certain.
+
+    A document whose version is not is as one that cannot be read: what it said last holds, and nothing new starts.
+    """
     desired = world.desired
     if trouble := unknown_digest(world):
         world = replace(
@@ -91,6 +92,9 @@ def _named(world: World) -> Iterator[tuple[str, str]]:
         if digest:
             named.setdefault(digest, f"that of {file} ({digest})")
     yield from ((name, digest) for digest, name in named.items())
+
+
+# --- its ReplicaSet, its life, its color ---
 
 
 def live_name(world: World, version: Version) -> str:

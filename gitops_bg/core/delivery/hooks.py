@@ -2,9 +2,7 @@
 
 A hook is asked once those before it have accepted. Too many refusals, or a rollback hook that accepts, end the way of a
 version; a backend that does not answer neither promotes nor takes back. No hook is asked about a rollback, and none
-blocks one (I6).
-
-What a hook has answered, and what comes next, as parts of a sentence. Knows neither apps nor release groups.
+blocks one (I6). Knows neither apps nor release groups.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +32,8 @@ from gitops_bg.core.model.hooks import (
 )
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
+
+# --- one answer as parts of a sentence ---
 
 LONGEST_REASON = 300
 """The most characters of a body in one sentence; the condition ``HooksPassed`` and the status have all of it."""

@@ -1,11 +1,7 @@
-"""What a record has for the ledger, of an app or a release group: each entry stays in it until Git has it (I4).
+"""What the record of an app or a release group has for the ledger, and what a new record has from it.
 
-The beginning of a record: what was answered in a former life, and what the ledger still knows of that.
-
-Main alone is enough to serve (DESIGN §4.7); the ledger adds history and holds.
-
-The steps that note in the ledger when an app or a group begins or ceases to be suspended, invalid or rewritten, and
-that its folder is back in main. One entry for each change.
+Each entry stays in the record until Git has it (I4). Main alone is enough to serve (DESIGN §4.7); the ledger adds
+history and holds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,6 +16,8 @@ from gitops_bg.core.model.record import Delivery, Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.statements import preceded
 from gitops_bg.core.model.version import Source
+
+# --- the beginning of a record: what was answered in a former life, and what the ledger still knows of that ---
 
 D = TypeVar("D", bound=Delivery)
 
@@ -47,6 +45,8 @@ def recalled(record: D, memory: LedgerMemory) -> D:
         statements=preceded(record.statements, before),
     )
 
+
+# --- steps: one entry where it begins or ceases to be suspended, invalid or rewritten, or its folder is back ---
 
 # Enough for a person to find the line; the condition and `gitops-bg check` show all of it.
 LONGEST_REASON = 500
@@ -121,6 +121,8 @@ def _history(world: W) -> W:
     reason = f"main no longer contains {told[:10]}; it moves nothing until that is back or accepted"
     return world.noting_of(Event.HISTORY_REWRITTEN, reason=reason, commit=world.desired.commit)
 
+
+# --- entries on their way ---
 
 Kept = TypeVar("Kept", bound=Delivery)
 

@@ -2,5 +2,5 @@
 
 What only they have: routes, members and the lifecycle of versions. `model`, `desired`, `observed`, `record` and
 `decision` are the nouns; `lifecycle` moves versions from stage to stage, `transition` takes a group there step by step,
-`routing` renders HTTPRoutes. Pure; the group never touches a pod. The engine is `core.group_engine`.
+`routes` says which HTTPRoutes that needs. Pure; the group never touches a pod. The engine is `core.group_engine`.
 """

@@ -1,5 +1,4 @@
 """What the merge of a group's branch would do to the live group: where requests go then, and what stands before it.
-
 Pure.
 """
 

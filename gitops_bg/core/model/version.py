@@ -1,6 +1,5 @@
-"""The nouns of DESIGN §2: app, color, stage, snapshot, version. Frozen data, no behaviour that decides.
-
-Whose analyses, alerts and hooks these are: an app, or a release group.
+"""The nouns of DESIGN §2: app and release group, color, stage, snapshot, version. Frozen data, no behaviour that
+decides.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ class SubjectKind(StrEnum):
 
 
 class Subject(Protocol):
-    """It is hashable, and never equal to one of the other kind."""
+    """Whose versions, analyses, alerts and hooks these are: an app, or a release group. It is hashable, and never equal
+    to one of the other kind.
+    """
 
     @property
     def namespace(self) -> str:

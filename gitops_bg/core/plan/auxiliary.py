@@ -3,13 +3,6 @@
 They follow Git without a gate, and neither traffic nor versions wait for them: the agent goes on where one of them is
 refused, and tries them even where another action is. The autoscaler scales the version that the record calls live: it
 follows a switch or a rollback, and never leads one.
-
-Actions on copies of ConfigMaps and Secrets: one for each content that a version uses, immutable, named by its
-content.
-
-The copies of a new version come before its pods, which would wait for them. All others come last: running pods have
-read theirs, and a rollback to a warm version is one write whatever became of its copies (I6). The content of a copy
-stands in Git, in the target or in ``primary.yaml``; where it does not, the copy cannot be created.
 """
 
 from collections.abc import Iterator

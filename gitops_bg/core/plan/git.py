@@ -1,6 +1,5 @@
-"""Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6).
-
-The last actions on an app whose folder left main: what goes with it, and what it lets go (docs/decisions/0065).
+"""Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6). And,
+where Git has the app no more, its end (docs/decisions/0065).
 """
 
 from gitops_bg.core.checks.adoption.moving import successor
@@ -40,6 +39,8 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
+# --- the last actions on an app whose folder left main: what goes with it, and what it lets go ---
+
 
 def ending(world: World) -> tuple[DeleteAuxiliaryObject | DeleteApp, ...]:
     """End the app from outside to inside, as a group ends: first no request is led to it, then it goes."""
@@ -72,6 +73,8 @@ def _copy(world: World) -> AuxiliaryObject | None:
     autoscaler = world.record.last_read.autoscaler
     return autoscaler.copy if autoscaler else None
 
+
+# --- what is written to Git ---
 
 _NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody wants"
 

@@ -1,14 +1,5 @@
-"""Actions on ReplicaSets: which must exist, at which size, and which may go; `decide` orders them.
-
-What traffic needs grows first, new versions last: a refused new version must not hold up the serving one, or a
-rollback.
-
-Actions that give pods the metadata of their version's role (argo-rollouts.md §1.1).
-
-First the ReplicaSet's template, so that new pods have it; then the existing pods, in place. The metadata is never part
-of a digest or a selector, and no pod is restarted for it. These actions come after all that traffic depends on.
-
-Evictions: the pods that a restart asks to evict now (argo-rollouts.md §1.3).
+"""Actions on ReplicaSets and their pods: which must exist, at which size, and which may go; what metadata pods carry,
+and which are evicted. The engine orders them.
 """
 
 from dataclasses import replace
@@ -32,6 +23,10 @@ from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import AntiAffinityTerm, PodMetadata, Stage, Version
 from gitops_bg.core.world import World
+
+# --- what pods carry by the role of their version (argo-rollouts.md §1.1) ---
+# First the ReplicaSet's template, so that new pods have it; then the existing pods, in place. The metadata is never
+# part of a digest or a selector, and no pod is restarted for it. These actions come after all that traffic depends on.
 
 
 def sync_pod_metadata(world: World) -> tuple[ClusterAction, ...]:
@@ -67,6 +62,9 @@ def _dress_replica_set(
     return (CreateReplicaSet(number, snapshot, color, view.replicas, ready, True, metadata=wanted, reason=why),)
 
 
+# --- the pods that a restart asks to evict now (argo-rollouts.md §1.3) ---
+
+
 def evictions(world: World) -> tuple[ClusterAction, ...]:
     """The evictions that were decided now; a pod that stays is asked for again after a while."""
     restart = world.record.operator.restart
@@ -78,6 +76,11 @@ def evictions(world: World) -> tuple[ClusterAction, ...]:
         for pod in PodGroup.of(world, version).pods
         if pod.uid in restart.asked
     )
+
+
+# --- which ReplicaSets exist, at which size ---
+# What traffic needs grows first, new versions last: a refused new version must not hold up the serving one, or a
+# rollback.
 
 
 def grow(world: World, versions: tuple[Version, ...]) -> tuple[ClusterAction, ...]:

@@ -1,6 +1,5 @@
-"""The condition of an app that is adopted from a live Deployment: what was taken over, and what is missing.
-
-The condition of an app that gives live traffic back to what it was adopted from: what is missing for that.
+"""The conditions of an app that is adopted from a live Deployment, or gives live traffic back to it: what was taken
+over, and what is missing. Nothing here decides anything.
 """
 
 from collections.abc import Iterator

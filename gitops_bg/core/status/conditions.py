@@ -1,10 +1,5 @@
-"""The conditions of the status, for people and ``kubectl wait``. Nothing here decides anything.
-
-How many pods an app has, in the words of Argo Rollouts (argo-rollouts.md §4). Nothing here decides anything.
-
-The condition that Services which the app does not name have pods that nobody promoted, or would have them.
-
-The condition ServicesInGit: whether live Services are as Git says, and which are not. Decides nothing.
+"""What the status of an app says: its conditions, for people and ``kubectl wait``, and how many pods it has. Nothing
+here decides anything.
 """
 
 from collections.abc import Iterator
@@ -68,7 +63,7 @@ from gitops_bg.core.world import World
 
 
 def counts_of(world: World) -> Counts:
-    """The present number of pods of an app."""
+    """The present number of pods of an app, in the words of Argo Rollouts (argo-rollouts.md §4)."""
     active, target = world.replica_set(world.record.routing.traffic), world.replica_set(world.target_digest)
     return Counts(
         desired=wanted_size(world, world.active) if world.active and world.active.on_every_node else world.full_size,
@@ -79,6 +74,8 @@ def counts_of(world: World) -> Counts:
     )
 
 
+# --- Services ---
+
 EXPOSED = "Exposed"
 _MOST = 3
 _WHAT_TO_DO = (
@@ -88,7 +85,9 @@ _WHAT_TO_DO = (
 
 
 def exposed(world: World) -> Condition:
-    """The condition; unknown where the Services of the namespace cannot be listed."""
+    """The condition that Services which the app does not name have pods that nobody promoted, or would have them;
+    unknown where the Services of the namespace cannot be listed.
+    """
     found = exposures(world)
     if found:
         more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
@@ -118,8 +117,10 @@ def _named(versions: tuple[Version, ...]) -> str:
 
 
 def services_in_git(world: World) -> Condition:
-    """The most lasting difference first: Services no longer managed, Services followed for a while, ports that wait for
-    a promotion.
+    """The condition whether live Services are as Git says, and which are not.
+
+    The most lasting difference comes first: Services no longer managed, Services followed for a while, ports that wait
+    for a promotion.
     """
     as_in_git = Condition("ServicesInGit", True, "AsInGit", "the Services are as Git says")
     return next(_differences(world), as_in_git)
@@ -177,6 +178,8 @@ def _waits(world: World, active: Version, service: str) -> str:
         else ""
     )
 
+
+# --- all conditions ---
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
 

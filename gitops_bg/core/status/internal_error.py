@@ -2,12 +2,6 @@
 
 It lasts from the pass that failed until one that succeeds, beside everything else that is known, and the app is
 Degraded meanwhile. Where there is no decision, the condition is written alone. (Its `reason` is the error's.)
-
-The part of a status that depends on the process, and may differ between two processes that are both right. Pure.
-
-All agents share the record. The rest of a status follows from the record and from what one process sees: whether it
-reaches the remote, which branches it may push, which writes it is refused, the clock. Two agents that do not share a
-Lease must not overwrite each other's view in turns (DESIGN §5 I5: nothing new, nothing written).
 """
 
 from collections.abc import Mapping

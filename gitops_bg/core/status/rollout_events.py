@@ -1,10 +1,5 @@
-"""Events about rollouts and analyses besides the ledger, derived from two records so that each is sent once.
-
-Each is one Kubernetes Event; its row is in the one table, `core.model.events`.
-
-The Kubernetes Event of an action on the cluster, by the result of the action.
-
-The words are in the one table, `core.model.events`.
+"""The Kubernetes Events of an app or a release group: of what changed between two records, so that each is sent once,
+and of each action on the cluster, by its result. Their words are in the one table, `core.model.events`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +31,8 @@ from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.events import MOVES, NOTICES, Notice, analysis_notice, metric_notice
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
+
+# --- of what changed between two records: rollouts and analyses, besides the ledger ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +164,9 @@ def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[RolloutE
 
 def _of_metric(called: str, one: MetricRun) -> RolloutEvent:
     return RolloutEvent(metric_notice(one.phase), f"{called}: {one}", one.metric.dry_run)
+
+
+# --- of an action ---
 
 
 def event_of(result: ActionResult, news: Sequence[LedgerEntry] = ()) -> RolloutEvent | None:

@@ -1,19 +1,5 @@
-"""The one decoder of JSON from outside: with limits, and with a result that can always be encoded again.
-
-`read_json` refuses what breaks a rule of `Limits`; it is for a document of one author. `read_objects` is for answers
-that contain objects of many authors: what is nested too deep in one becomes null, and the others stay as they are.
-`reread_json` is for texts that this process wrote itself.
-
-Python's own decoder returns infinities and lone surrogates (which fail later, where they are encoded), and raises
-RecursionError for twenty thousand brackets. msgspec refuses all of these, and takes two thirds of the time
-(docs/decisions/0003). A server written in Go sends none of them, but brackets.
-
-JSON that readers of JSON and readers of YAML understand alike.
-
-YAML forbids some characters, takes some for ends of lines, and knows no escapes of half a character, of which JSON may
-put two for one beyond the basic plane. The API server reads the body of an apply as YAML.
-
-JSON that is kept for long and read now and then: compressed, which is a fifth where most of it is words of ours.
+"""JSON from outside, and JSON for others: decoded with limits, written so that every reader understands it alike, and
+packed to be kept.
 """
 
 import json
@@ -23,6 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+
+# --- the one decoder of JSON from outside: with limits, and a result that can always be encoded again ---
+# `read_json` is for a document of one author, and refuses what breaks a rule of `Limits`. `read_objects` is for answers
+# that contain objects of many authors: what is nested too deep in one becomes null, and the others stay as they are.
+# `reread_json` is for texts that this process wrote itself. Python's own decoder returns infinities and lone surrogates
+# (which fail later, where they are encoded), and raises RecursionError for twenty thousand brackets. msgspec refuses
+# all of these, and takes two thirds of the time (docs/decisions/0003). A server written in Go sends none of them, but
+# brackets.
 
 DEEPEST = 100
 """Levels of nesting; a Deployment has about 12. Python's own functions fail at some hundreds."""
@@ -152,6 +146,10 @@ def _pruned(text: str) -> str:
     return "".join([*kept, text[copied:]]) if level <= DEEPEST else "".join(kept)
 
 
+# --- JSON that readers of JSON and readers of YAML understand alike ---
+# YAML forbids some characters, takes some for ends of lines, and knows no escapes of half a character, of which JSON
+# may put two for one beyond the basic plane. The API server reads the body of an apply as YAML.
+
 UNPRINTABLE = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """The opposite of what YAML takes as it is, and for no end of a line but `\\n` (YAML 1.1 has five)."""
 
@@ -169,6 +167,8 @@ def _escaped(match: re.Match[str]) -> str:
     code = ord(match.group())
     return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
 
+
+# --- JSON that is kept for long and read now and then: compressed, to a fifth where most of it is words of ours ---
 
 _LEVEL = 1
 """Of zlib: higher ones save hardly more here, and take longer."""

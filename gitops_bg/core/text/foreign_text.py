@@ -1,14 +1,5 @@
-"""The lines of a text that came from outside. Pure.
-
-Makes foreign text safe to show: no character of it forges a line, drives a terminal or reorders the text.
-
-Times from outside: with their zone, and of years in which any delay can be added and any zone be written;
-and durations as people write them.
-
-Hides secrets in texts, in every form in which they occur. Pure; it does not know where the texts go.
-
-Its time is linear in the length of the text, and in that of the secrets: who chooses them may choose them to be slow.
-A regular expression of the secrets is not linear, `str.find` is (since Python 3.10).
+"""Texts that came from outside: cut into lines, made safe to show, read as times and durations, and rid of secrets.
+Pure: it does not know where the texts go.
 """
 
 import base64
@@ -31,6 +22,8 @@ def lines_of(text: str) -> list[str]:
     return text.split("\n")
 
 
+# --- safe to show: no character forges a line, drives a terminal or reorders the text ---
+
 _LONGEST_LINE = 500
 
 
@@ -52,6 +45,8 @@ def one_line(text: str) -> str:
     flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return flat if len(flat) <= _LONGEST_LINE else flat[: _LONGEST_LINE - 1] + "…"
 
+
+# --- times, with their zone, and of years in which any delay can be added and any zone be written ---
 
 YEARS = (1900, 9000)
 """Python counts to the year 9999; beyond these, the sum with a delay, or another zone, would be an error far away."""
@@ -80,6 +75,10 @@ def is_in_range(moment: datetime) -> bool:
     """Whether delays can be added to a time, and its zone be changed, whatever they are."""
     return YEARS[0] <= moment.year <= YEARS[1]
 
+
+# --- secrets, hidden in every form in which they occur ---
+# The time is linear in the length of the text, and in that of the secrets: who chooses them may choose them to be slow.
+# A regular expression of the secrets is not linear, `str.find` is (since Python 3.10).
 
 MASK = "***"
 _SHORTEST_PART = 4  # A shorter part at the end of a text reveals nothing, and may be anything.

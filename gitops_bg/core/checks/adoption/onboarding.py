@@ -1,17 +1,11 @@
-"""Whether a live Service that is not ours yet would send live traffic to pods that were never promoted.
+"""Which live Services have, or would have, the pods of versions that nobody promoted, and what follows from it.
 
-A Service selects pods by labels, whoever created them. Before the handover of an app, its Service selects the labels of
-its pod template, so a candidate would serve at once, without any gate. Such a version gets no pods until the Service is
-ours, and its selector names one version (docs/decisions/0023), unless stand-ins for labels keep it out (`taking_over`).
-While an app is adopted, this holds for every Service of the namespace, also those that it does not name.
-
-Which Services that are not the app's own send requests to pods of versions that nobody promoted, or would as soon as
-there are any.
-
-A Service selects pods by labels, whoever made them. The agent moves only the Services that the app names; any other one
-whose selector matches the pod template has the pods of every version, each as soon as it is ready. The agent cannot
-know what it is for (a headless Service of a monitor should have them all), so it takes no pods away, and says so
-(docs/decisions/0023). Only until a live app is handed over, pods of ours keep out of all of them (`taking_over`).
+A Service selects pods by labels, whoever made them (docs/decisions/0023). Before the handover of an app, its Service
+selects the labels of its pod template, so a candidate would serve at once, without any gate: it gets no pods until the
+Service is ours, and its selector names one version. What a Service that the app does not name is for (a headless one of
+a monitor should have all pods) the agent cannot know: it takes no pods away, and says so. Only until a live app is
+handed over, this holds for every Service of the namespace, and pods of ours keep out of them by stand-ins for labels
+where these can (`taking_over`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,6 +20,8 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.world import World
+
+# --- Services that the app does not name ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +73,9 @@ def _selects(world: World, view: ServiceView, version: Version) -> bool:
     selector, live = set(view.selector), labels_as_live(world, version)
     carried = (labels for labels in labels_of_pods(world, version) if labels is not None)
     return live is not None and selector <= live.items() and any(selector <= labels.items() for labels in carried)
+
+
+# --- what keeps a version from having pods ---
 
 
 def leak_to(world: World, version: Version) -> ServiceView | None:
@@ -152,6 +151,9 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
         return not world.record.routing.traffic
     first = world.desired_digest or world.target_digest
     return not (world.record.routing.traffic or version.digest == first)
+
+
+# --- what a Service selects ---
 
 
 def selects_pods(world: World, view: ServiceView, version: Version) -> bool:

@@ -1,6 +1,6 @@
-"""Why pods that are waited for do not come up. Nothing watches pods: they are listed once a version is late.
+"""Why pods that are waited for do not come up, and what helps.
 
-What pods carry by the role of their version: `activeMetadata`, `previewMetadata` (argo-rollouts.md §1.1).
+Nothing watches pods: they are listed once a version is late, or while a restart evicts them.
 """
 
 from dataclasses import dataclass

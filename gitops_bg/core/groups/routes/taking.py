@@ -1,15 +1,5 @@
-"""Whether a route would take requests that another one answers: not only where both are for the same, but also where
-the path, host, method or headers of one are narrower.
-
-By the precedence of the Gateway API (`core.inspect.answers`). Where that leaves it open, as with regular
-expressions, it would.
-
-Where HTTPRoutes lead requests that name no version: what people who know nothing of versions get.
-
-Which requests for a version must not fall through to the active one, though it would answer them.
-
-A request without a route of its own version is answered by the active version. That is wrong where the version has the
-service, and has left the route out, or where the route is younger than the version (versions-and-routes.md §8).
+"""Who answers the requests of a group where routes meet: which route takes requests from another one, who gets those
+that name no version, and which must not fall through to the active version.
 """
 
 import re
@@ -19,6 +9,8 @@ from itertools import product
 
 from gitops_bg.core.groups.model import GroupGateway, GroupState, Route, RouteMatch, VersionStage
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, PathKind
+
+# --- what requests that name no version get: what people get who know nothing of versions ---
 
 _Requests = tuple[tuple[str, ...], HttpMatch]
 """Hosts, and what else the requests have in common."""
@@ -57,6 +49,11 @@ def _led_by(route: HttpRoute, header: str) -> dict[HttpMatch, str]:
     return found
 
 
+# --- what must not fall through to the active version, though it would answer ---
+# A request without a route of its own version is answered by the active version. That is wrong where the version has
+# the service, and has left the route out, or where the route is younger than the version (versions-and-routes.md §8).
+
+
 @dataclass(frozen=True, slots=True)
 class Prohibition:
     """Requests for ``version`` that match are denied."""
@@ -85,6 +82,10 @@ def _hides(state: GroupState, version: str, active: str, route: Route) -> bool:
     is_newer = state.stage(version) is VersionStage.LEGACY and route.initial_version == active
     return is_newer or state.has(route.service, version)
 
+
+# --- which route takes requests from another one ---
+# By the precedence of the Gateway API (`core.inspect.answers`), also where only the path, host, method or headers of
+# one are narrower. Where that leaves it open, as with regular expressions, it would.
 
 _SPECIAL = re.compile(r"[\\.\[\](){}*+?^$|]")
 

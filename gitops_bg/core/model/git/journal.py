@@ -1,11 +1,7 @@
-"""What main said of an app or a release group, change after change, in the order of main's own line. Pure data.
+"""What main said of an app or a release group, change after change, and which looks at main heard it. Pure data.
 
-A place that is not known is a value (`Source.landed`): it moves nothing (decision 18).
-
-Looks at main, numbered: they tell whether main could have changed in answer to a decision.
-
-Dates of commits do not tell that, nor does a difference from the last look. A look that began after a decision of the
-agent or of an operator shows what was in main before anybody could react to it (decision 17). Pure data.
+The order is that of main's own line; a place that is not known is a value (`Source.landed`): it moves nothing (decision
+18).
 """
 
 from collections.abc import Sequence
@@ -14,6 +10,10 @@ from typing import TypeVar
 
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Snapshot, Source
+
+# --- looks at main, numbered: whether main could have changed in answer to a decision ---
+# Dates of commits do not tell that, nor does a difference from the last look. A look that began after a decision of the
+# agent or of an operator shows what was in main before anybody could react to it (decision 17).
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,9 @@ def awaited(looks: Looks) -> Awaited:
     (False, True)
     """
     return Awaited().noted(looks)
+
+
+# --- what main said ---
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,12 @@
-"""The main that a record was decided from, and how the main that an agent has read relates to it. Pure data.
-
-Several agents may look at one app or release group with different knowledge: by mistake, after a freeze, from replicas
-of the remote that lag. The record's lock orders their knowledge: the record says which main it was decided from, and an
-agent with an older main decides nothing (DESIGN §4: the primary.yaml of the newest main that any agent has seen).
-Ancestry belongs to Git: an adapter computes the relation and passes it to the engine as data.
-
-Whether main's commits are signed by the keys that an agent was given. Pure data.
-
-Why main cannot be read now, and how old what is known of it is. Pure data.
+"""How far the main that an agent has read can be acted on: whether its commits are verified, why it cannot be read, and
+how it relates to the main that the record was decided from. Pure data.
 """
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+
+# --- whether its commits are signed by the keys that the agent was given ---
 
 
 class Doubt(StrEnum):
@@ -59,6 +53,9 @@ class SourceVerification:
     """Why the present files of keys cannot be used, so that those read before still count; empty where they can."""
 
 
+# --- why it cannot be read now, and how old what is known of it is ---
+
+
 class UnreadReason(StrEnum):
     """What keeps main from being read: the reason of the condition GitReachable, by who must act."""
 
@@ -92,6 +89,13 @@ class Unread:
         if self.read_at is None:
             return f"{self.words}; main was not read since the agent started"
         return f"{self.words}; main was last read at {self.read_at:%Y-%m-%dT%H:%M:%SZ}, at {self.commit[:10]}"
+
+
+# --- how it relates to the main of the record ---
+# Several agents may look at one app or release group with different knowledge: by mistake, after a freeze, from
+# replicas of the remote that lag. The record's lock orders their knowledge: the record says which main it was decided
+# from, and an agent with an older main decides nothing (DESIGN §4: the primary.yaml of the newest main that any agent
+# has seen). Ancestry belongs to Git: an adapter computes the relation and passes it to the engine as data.
 
 
 class Knowledge(StrEnum):

@@ -1,11 +1,4 @@
-"""The step that follows a changed ``primary.yaml``, and overrides, which move traffic before Git says so
-(DESIGN §4).
-
-The order in which ``primary.yaml`` named versions, and which of them main reverted (decision 18).
-
-The line grows with each promotion. It is cut where main names again what it named or what served before: everything
-after that was reverted. The line does not depend on who looked, or when.
-"""
+"""The steps that follow a change of ``primary.yaml``, and overrides, which move traffic before that (DESIGN §4)."""
 
 from dataclasses import replace
 
@@ -21,6 +14,10 @@ from gitops_bg.core.transitions.traffic.holds import is_wanted_since, overrule_r
 from gitops_bg.core.transitions.versions.versions import register, retain, start_rollout
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World
+
+# --- in which order it named versions, and which of them main reverted (decision 18) ---
+# The line grows with each promotion. It is cut where main names again what it named or what served before: everything
+# after that was reverted. The line does not depend on who looked, or when.
 
 MOST_NAMED = 11
 """How many digests a record keeps: the one named now, and ten before."""
@@ -49,6 +46,9 @@ def _kept(record: Record, line: tuple[str, ...], name: str) -> tuple[str, ...]:
     if name == record.routing.traffic or name in record.routing.activations:
         return tuple(digest for digest in line if record.came_before(digest, name))
     return line
+
+
+# --- what it names, and what is to serve instead ---
 
 
 def hear_name(world: World, snapshot: Snapshot) -> World:

@@ -1,11 +1,8 @@
-"""The step that notifies hooks and people of what happened. Post-rollout hooks, event hooks and alerts block nothing.
+"""The steps that notify hooks and people of what happened to an app. Post-rollout hooks, event hooks and alerts block
+nothing.
 
 Each message stays in the record until its hook accepts it, refuses it, or is unreachable for too long: at least once,
-in order for each hook, and no hook waits for another (flagger.md §3.4).
-
-The step that records that people were alerted to a rollout that waits for them (flagger.md §3.7).
-
-One table words every ledger entry. A wait for people is no ledger entry; it is derived from the gates.
+in order for each hook, and no hook waits for another (flagger.md §3.4). One table words every ledger entry.
 """
 
 from collections.abc import Iterator
@@ -29,9 +26,10 @@ from gitops_bg.core.world import World
 
 def note_awaited(world: World) -> tuple[World, str, str]:
     """The digest for which a person is awaited, and the text to send: once for each rollout, however often the wait
-    recurs.
+    recurs (flagger.md §3.7).
 
-    A hook gate reports itself with an event (`HOOK_REFUSED`).
+    A wait for people is no ledger entry; it is derived from the gates. A hook gate reports itself with an event
+    (`HOOK_REFUSED`).
     """
     coming = world.candidate
     if (

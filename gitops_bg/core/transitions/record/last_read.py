@@ -1,14 +1,8 @@
-"""The step that remembers what the app's folder said when it could be read last, and what has left it since.
+"""The steps that remember what the app's folder said when it could be read last, what has left it since, and, in the
+ledger, that it left main as a whole.
 
 A file that nobody can read now says nothing: what it said before holds. What left Git is remembered as long as it may
 be live, for otherwise nobody would delete it, or report it. Where the folder cannot be read whole, nothing has left it.
-
-Clients still use the old name of a Service that carried live traffic until ``app.yaml`` named others. So it moves with
-live traffic as long as its manifest is in Git, or those that ``app.yaml`` names instead carry none, and for a whole
-``scaleDownDelaySeconds`` afterwards: also one that ``app.yaml`` names for the preview now, which shows no candidate
-before. A former preview Service carried nothing, and is only reported. The agent deletes none.
-
-The step that notes in the ledger that the folder of an app left main; other changes: `core.delivery.ledger`.
 """
 
 from dataclasses import replace
@@ -101,6 +95,11 @@ def _moved_to(world: World) -> str:
 def _former_services(world: World) -> tuple[FormerService, ...]:
     """Each Service of ours that Git no longer names, and since when, until it is deleted or named again; of one that is
     to show the preview, until it has followed long enough.
+
+    Clients still use the old name of a Service that carried live traffic until ``app.yaml`` named others. So it moves
+    with live traffic as long as its manifest is in Git, or those that ``app.yaml`` names instead carry none, and for a
+    whole ``scaleDownDelaySeconds`` afterwards: also one that ``app.yaml`` names for the preview now, which shows no
+    candidate before. A former preview Service carried nothing, and is only reported. The agent deletes none.
     """
     strategy, views = world.spec.strategy, world.observed.former_services
     if not views:

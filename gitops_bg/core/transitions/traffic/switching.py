@@ -1,19 +1,8 @@
-"""Steps that move live traffic in the record: deciding a switch, and settling a switch that reached the Service.
+"""Steps that move live traffic in the record: deciding a switch, settling a switch that reached the Service, and
+finding where traffic is if the record does not say.
 
 A switch is written to the record before the Service, and becomes true only when the Service shows it. So every switch
 ends as exactly one ledger entry, whatever crashes in between (I4).
-
-The part of a step that notes when live traffic has arrived: until then, and `drainSeconds` longer, no version is
-retired.
-
-A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until the
-slices of the active Service hold exactly the new ones, but no longer than ``progressDeadlineSeconds``: otherwise a
-foreign address in the slices would prevent every scale-down.
-
-Which version live traffic goes to, where the record does not say: it is new (docs/decisions/0022, 0084).
-
-Nothing serves by a selector alone (DESIGN §4.6): a Service of ours must lead to pods that Git knows. But as long as one
-does, the next switch is no first deployment, whatever has become of the other Services.
 """
 
 from collections.abc import Iterable
@@ -47,7 +36,12 @@ from gitops_bg.core.world import World
 
 
 def note_endpoints_synced(world: World) -> World:
-    """Record when the endpoints of the active Service were first exactly the pods of the active version."""
+    """Record when the endpoints of the active Service were first exactly the pods of the active version.
+
+    A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until
+    the slices of the active Service hold exactly the new ones, and ``drainSeconds`` longer, but no longer than
+    ``progressDeadlineSeconds``: otherwise a foreign address in the slices would prevent every scale-down.
+    """
     active = world.active
     if active is None or active.routed_at or not _is_routed(world, active):
         return world
@@ -59,6 +53,10 @@ def _is_routed(world: World, active: Version) -> bool:
     reached = (reaches_only(world, view, active) for _, view in world.active_services)
     return world.is_selected_by_all(active.digest) and all(reached)
 
+
+# --- which version live traffic goes to, where the record is new (docs/decisions/0022, 0084) ---
+# Nothing serves by a selector alone (DESIGN §4.6): a Service of ours must lead to pods that Git knows. But as long as
+# one does, the next switch is no first deployment, whatever has become of the other Services.
 
 Versions = tuple[Version, ...]
 
@@ -126,6 +124,8 @@ def _remembered(world: World) -> str:
     memory = world.desired.memory
     return memory.serving if memory else ""
 
+
+# --- what the Services show ---
 
 EVENT_OF = {
     SwitchKind.FIRST: Event.DEPLOYED,
@@ -196,7 +196,7 @@ def _end_withdrawn(world: World) -> World:
 
 
 def recover_traffic(world: World) -> World:
-    """Begin a new record with live traffic where it is (`serving.found_serving`).
+    """Begin a new record with live traffic where it is (`found_serving`).
 
     No traffic moves: the ledger gets no entry, and what it says against the serving version stays. Active Services that
     are missing or lead elsewhere follow as any foreign change is repaired.
@@ -247,6 +247,9 @@ def _left(world: World, version: Version) -> Version:
     unproven = world.unproven and version.digest == world.record.routing.traffic
     stage = stage_after(version.stage, StageEvent.TRAFFIC_LEFT)
     return replace(retire(world, version), stage=stage, left_at=world.now, stabilization=None, unproven=unproven)
+
+
+# --- deciding a switch ---
 
 
 def decide_switch(world: World) -> World:

@@ -2,14 +2,8 @@
 
 A version on its way is put on hold, and what serves stays; one that serves is left for the last good version. Both look
 at the present state, not at what just happened, so a field that is set later also applies to versions that failed
-before. What hooks, analyses and people say against a version leads to the same (`core.delivery`, `git`).
-
-The part of a step that watches a promoted version until it is proven: pods that fail after the switch are a failure.
-
-From its promotion until it has served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where
-it has fewer available pods than at its switch, for that long, traffic goes back by itself (`verdicts.triggers`):
-override, commit, hold (DESIGN §4.5), even while another version waits to take over. After the probation it never does:
-an old version does not cure an outage months later.
+before. What hooks, analyses and people say against a version leads to the same (`core.delivery`,
+`core.transitions.git`).
 """
 
 from collections.abc import Callable
@@ -28,8 +22,12 @@ from gitops_bg.core.world import World
 
 
 def watch_active(world: World) -> World:
-    """Note since when the active version on probation has its pods, or lacks some; end the probation of a proven
-    one.
+    """Note since when the active version on probation has its pods, or lacks some; end the probation of a proven one.
+
+    From its promotion until it has served for ``progressDeadlineSeconds`` without a break, a version is on probation.
+    Where it has fewer available pods than at its switch, for that long, traffic goes back by itself (`TRIGGERS`):
+    override, commit, hold (DESIGN §4.5), even while another version waits to take over. After the probation it never
+    does: an old version does not cure an outage months later.
     """
     active = world.active
     if active is None or active.stabilization is None or not is_watched(world, active):
