@@ -1,9 +1,4 @@
-"""Takes one measurement from beginning to end: Secrets, provider, conditions; the result contains no secret.
-
-Evaluates a reading: the conditions of a metric, in CEL over ``result``, give a phase (argo-rollouts.md §3).
-
-Missing data is always inconclusive; a condition that cannot be evaluated on existing data is an error.
-"""
+"""Takes one measurement from beginning to end: Secrets, provider, conditions; the result contains no secret."""
 
 import json
 import logging
@@ -35,7 +30,12 @@ IsTrue = Callable[[str, Mapping[str, Any]], bool]
 
 
 def evaluate(metric: Metric, reading: Reading, is_true: IsTrue = is_true) -> Judgement:
-    """Evaluate the metric's conditions on a reading: `evaluate.EvaluateResult`, except for missing data."""
+    """Evaluate the conditions of a metric, in CEL over ``result``, on a reading (argo-rollouts.md §3,
+    `evaluate.EvaluateResult` of Argo Rollouts).
+
+    Unlike there, missing data is always inconclusive; a condition that cannot be evaluated on existing data is an
+    error.
+    """
     result = None if isinstance(reading, NoData) else reading.result
     if result is None or _has_nan(result):
         why = reading.why if isinstance(reading, NoData) else "the value is null or NaN"

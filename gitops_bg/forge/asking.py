@@ -1,10 +1,5 @@
-"""Chooses the next question about people to ask a forge, and keeps the answers. No I/O; one thread uses it.
-
-Reviews are read only if a policy asks for them and the pull request has changed: its ``updated_at`` moved. That has a
-resolution of a second, so a changed one is read again after each list until `SETTLES_AFTER` has passed. Answers are
-kept while a forge is down.
-
-What a forge is asked about people, and its answers: reviews, and who merged commits into main. Plain values.
+"""What a forge is asked about people, and its answers: reviews, and who merged commits into main. Chooses the next
+question, and keeps the answers while a forge is down. No I/O; one thread uses it.
 
 Nothing is judged here: only code with access to Git knows who is who and what a commit promotes.
 """
@@ -139,7 +134,11 @@ class _Answered:
 
 
 class Answers:
-    """All questions and answers of one forge. ``kind`` as in `Heard`."""
+    """All questions and answers of one forge. ``kind`` as in `Heard`.
+
+    Reviews are read only if a policy asks for them and the pull request has changed: its ``updated_at`` moved. That has
+    a resolution of a second, so a changed one is read again after each list until `SETTLES_AFTER` has passed.
+    """
 
     def __init__(self, kind: str, known: Known) -> None:
         self._kind = kind

@@ -1,6 +1,5 @@
-"""Connects to a forge from settings: which one, with which credential, over which connections.
-
-Credentials for a forge: a token in a file, or a GitHub App, which gets hourly tokens with its private key.
+"""Connects to a forge from settings: which one, over which connections, and with which credential, a token in a file or
+a GitHub App.
 
 Files are read when they are needed, so that a rotation needs no restart. No message contains their content.
 """
@@ -17,6 +16,8 @@ from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.detect import Kind, NoForge, Place, Remote, at, known, probed, remote_of, told
 from gitops_bg.outbound.http import Answer, MeasuringFailed, Request, Trust, ask
 from gitops_bg.outbound.rest import RestClient, RestSettings
+
+# --- credentials ---
 
 _CLOCKS_DIFFER = timedelta(seconds=60)
 _LIFE_OF_A_JWT = timedelta(minutes=9)
@@ -61,7 +62,9 @@ class AppSettings:
 
 
 class GitHubApp:
-    """Tokens of an App's installation on one repository, each used until shortly before it expires."""
+    """Hourly tokens of an App's installation on one repository, got with its private key, each used until shortly
+    before it expires.
+    """
 
     def __init__(self, app: AppSettings, rest: RestSettings, owner: str, name: str, now: Now) -> None:
         self._app, self._now = app, now
@@ -114,6 +117,8 @@ def _read(path: Path, what: str) -> str:
         raise CredentialUnusable(f"{path} is empty: put the {what} into it")
     return text
 
+
+# --- from settings ---
 
 _ADAPTERS: dict[Kind, type[RestForge]] = {
     Kind.GITHUB: github.GitHub,

@@ -1,9 +1,5 @@
-"""What failed on a forge, when it is tried again, and what users are told of it. No I/O.
-
-Limits the rate of writes to the forge, by the published limits and what the forge itself says. Pure.
-
-GitHub allows 80 creating requests a minute and 500 an hour, and asks for a second between two writes (forges.md §2).
-The others allow more; nothing but the view is delayed.
+"""When a forge may be asked or written to again, after failures and within its limits, and what users are told of what
+failed. No I/O; the caller passes the time.
 """
 
 import logging
@@ -14,6 +10,10 @@ from datetime import datetime, timedelta
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.forge.plan import Kind
 from gitops_bg.forge.port import NotFound
+
+# --- the rate of writes, by the published limits and what the forge itself says ---
+# GitHub allows 80 creating requests a minute and 500 an hour, and asks for a second between two writes (forges.md §2).
+# The others allow more; nothing but the view is delayed.
 
 PER_MINUTE = 60
 CREATING_PER_HOUR = 500
@@ -62,6 +62,8 @@ class Budget:
         excess = len(spent) + wanted - most
         return spent[min(excess, len(spent)) - 1] + window if excess > 0 and wanted and spent else None
 
+
+# --- what failed ---
 
 LOGGER = logging.getLogger(__name__)
 

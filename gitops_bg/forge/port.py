@@ -1,12 +1,8 @@
-"""What the agent asks of a forge, in our terms; each adapter translates it to one forge's REST API (forges.md §3, §4).
+"""What the agent asks of a forge, in our terms, and the errors of that; each adapter translates it to one forge's REST
+API (forges.md §3, §4).
 
-Every call may raise the errors of `forge.port`, and no others; none waits longer than its timeout, none repeats a
-write. The caller controls the pace: an adapter delays nothing.
-
-Errors of a forge, each with who must do what. Permanent ones are `Refused`, passing ones `Transient`.
-
-The agent distinguishes them by those two (`core.errors`): it repeats refused requests slowly, passing errors with
-backoff, and `RateLimited` not before its ``until``. None of them stops a promotion: Git carries it (decision 31).
+Every call may raise the errors of this module, and no others; none waits longer than its timeout, none repeats a write.
+The caller controls the pace: an adapter delays nothing.
 """
 
 import re
@@ -16,6 +12,11 @@ from enum import StrEnum
 from typing import Protocol
 
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
+
+# --- errors, each with who must do what ---
+# The agent distinguishes them by `Refused` and `Transient` (`core.errors`): it repeats refused requests slowly, passing
+# errors with backoff, and `RateLimited` not before its ``until``. None of them stops a promotion: Git carries it
+# (decision 31).
 
 
 class TokenRefused(Refused):
@@ -124,6 +125,8 @@ class Nonsense(Transient):
 def _said(words: str) -> str:
     return f": {words}" if words else ""
 
+
+# --- what is asked ---
 
 Prefix = str | tuple[str, ...]
 """How the names of branches begin: as ``str.startswith`` takes it."""

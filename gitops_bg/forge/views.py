@@ -1,9 +1,5 @@
-"""What each app learns of its pull request, from what is known of the forge: plain data for the core. Pure.
-
-Which reviews approve a digest: the last verdict of each person, on exactly the content that they saw. Pure.
-
-The forge's own judgement (`stale`, dismissed on push) is ignored: the same content on a newer main keeps its approvals,
-other content has none, whatever the commits are (forges.md §4).
+"""What each app learns of its pull request, and which reviews of it approve its digest: plain data for the core, from
+what is known of the forge. Pure.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -61,6 +57,10 @@ def approvals_of(
     ``digest_at`` has for each reviewed commit the digest in its ``primary.yaml``. A commit that is not in it can no
     longer be read: its content is unknown, and a review of it does not count. ``authors`` are the ids of users who may
     not approve: who opened the pull request, and who wrote the change.
+
+    It counts the last verdict of each person, on exactly the content that they saw. The forge's own judgement (`stale`,
+    dismissed on push) is ignored: the same content on a newer main keeps its approvals, other content has none,
+    whatever the commits are (forges.md §4).
     """
     last = sorted(_last(reviews), key=lambda review: review.at)
     judged = [(review, _why_not(review, digest, digest_at, authors)) for review in last]

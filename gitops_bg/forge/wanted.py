@@ -1,6 +1,5 @@
-"""The desired text of a pull request and its commit status, made from an `Offer`. Pure.
-
-The texts of the pull request of a group's branch: which services move, and who answers which request then. Pure.
+"""The desired text of a pull request and its commit status, made from an `Offer` of an app or of a group's branch.
+Pure.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,6 +27,8 @@ from gitops_bg.forge.marker import Marker, hashed, without_marker
 from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
 from gitops_bg.spec.manifests.differences import differences
+
+# --- of a group's branch: which services move, and who answers which request then ---
 
 MOST_ROWS = 50
 """How many rows of a table are shown."""
@@ -95,6 +96,8 @@ def _way_back_of_group(offer: GroupOffer) -> str:
         f"going back waits for no gate.\n\n{no}"
     )
 
+
+# --- of any offer ---
 
 _NOT_OFFERED = "content that gitops-bg does not offer"
 _MOST_TAGS = 3

@@ -1,11 +1,6 @@
-"""Connections of httpx that go only where `AddressRules` permit: a name is resolved once, and what was checked is used.
+"""Connections that go only where `AddressRules` permit, of httpx, and of libraries that connect by themselves.
 
-Were the name given to the connection, it would be resolved again: a server of names can answer differently then.
-
-Connections of libraries that resolve names by themselves: each goes only where `AddressRules` permit.
-
-Python tells a hook of every connection with the very address that it goes to, so no second answer of a server of names
-can lead elsewhere (https://docs.python.org/3/library/audit_events.html, ``socket.connect``). Loads no library itself.
+What is checked is the address that is connected to: a server of names can answer differently a second time.
 """
 
 import asyncio
@@ -24,6 +19,8 @@ import httpcore
 import httpx
 
 from gitops_bg.outbound.addresses import AddressRules, is_address
+
+# --- of httpx: a name is resolved once, and what was checked is used ---
 
 _C = TypeVar("_C", httpx.Client, httpx.AsyncClient)
 _Options = Iterable[Any] | None
@@ -104,6 +101,11 @@ def _permitted(rules: AddressRules, host: str, found: Iterable[tuple[Any, ...]])
         raise httpcore.ConnectError(refused if host == every[0] else f"{host} leads to a refused address: {refused}")
     return permitted
 
+
+# --- of libraries that resolve names by themselves ---
+# Python tells a hook of every connection with the very address that it goes to, so no second answer of a server of
+# names can lead elsewhere (https://docs.python.org/3/library/audit_events.html, ``socket.connect``). No library is
+# loaded for that.
 
 _guard: ContextVar["_Guard | None"] = ContextVar("_guard", default=None)
 

@@ -1,12 +1,5 @@
-"""The one way to call backends over HTTP: bounded in time and size, verified, safe from redirects.
-
-Translates all errors of httpx into `MeasuringFailed`; knows no provider.
-
-The errors of a backend that is called over HTTP.
-
-Posts over HTTP without a waiting thread: one client for each destination, connections kept. Knows no hook.
-
-It has no deadline of its own: the caller has one for the whole post, because httpx would time each read separately.
+"""The one way to call backends over HTTP: bounded in time and size, verified, safe from redirects. Knows no provider
+and no hook.
 """
 
 import re
@@ -118,6 +111,8 @@ class Answer:
 def ask(request: Request, rules: AddressRules = EVERYWHERE) -> Answer:
     """Send a request to where ``rules`` permit. Raises ``MeasuringFailed`` where they do not, or no response arrives
     within the limits of time and size.
+
+    All errors of httpx become ``MeasuringFailed``.
     """
     with _border(_place(request.url)), guarded(client_for(request.trust, request.timeout), rules) as client:
         refused = rules.refusal_of_literal(httpx.URL(request.url).host)  # also where a proxy would be asked for it
@@ -228,7 +223,11 @@ class PostFailed(Exception):
 
 
 class Poster:
-    """Sends posts in one event loop, to where ``rules`` permit. `close` it at the end."""
+    """Sends posts in one event loop, without a waiting thread, to where ``rules`` permit: one client for each
+    destination, connections kept. `close` it at the end.
+
+    It has no deadline of its own: the caller has one for the whole post, because httpx would time each read separately.
+    """
 
     def __init__(self, rules: AddressRules = EVERYWHERE) -> None:
         self._rules = rules

@@ -1,9 +1,5 @@
-"""How much of an answer is shown to people: the one place that decides. Pure (decision 52).
-
-An author names an address, and the agent asks it from inside the cluster. So an error quotes only what a service says
-about an error, where it says it in the way that was asked for, and only a line of that.
-
-The Secrets of one measurement: read on demand, kept only to hide them in its texts.
+"""What people get to see of a call to a backend: how much of the answer is quoted, and which Secrets are hidden in its
+texts (decision 52).
 """
 
 import re
@@ -16,6 +12,10 @@ import httpx
 
 from gitops_bg.core.text.foreign_json import NotJson, read_json
 from gitops_bg.core.text.foreign_text import hidden, printable
+
+# --- how much of an answer is shown: the one place that decides ---
+# An author names an address, and the agent asks it from inside the cluster. So an error quotes only what a service says
+# about an error, where it says it in the way that was asked for, and only a line of that.
 
 LONGEST = 100
 """The most characters of an answer in one message."""
@@ -128,6 +128,8 @@ def _said(value: Any) -> Iterator[str]:
     else:
         yield from _words(value)
 
+
+# --- the Secrets of one measurement: read on demand, kept only to hide them in its texts ---
 
 REFERENCE = re.compile(r"\{\{secret:([^/}]+)/([^}]+)\}\}")
 

@@ -1,8 +1,7 @@
-"""One REST API: connections kept, responses cached by their ETag, every page of a list. Knows no forge.
+"""One REST API: connections kept, responses cached by their ETag, every page of a list, and the limits that its headers
+state. Knows no forge.
 
 It never sends a write twice, and its errors contain no credentials.
-
-The rate limits that a REST API states in its headers. Pure; the time is an argument.
 """
 
 import json
@@ -17,6 +16,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from gitops_bg.core.text.foreign_text import hidden, printable
 from gitops_bg.outbound.http import Answer, MeasuringFailed, NoAnswer, Request, Trust, client_for, exchange
+
+# --- rate limits; the time is an argument ---
 
 LONGEST_WAIT = timedelta(hours=1)
 """The longest wait: no forge has a longer window, so a header with more is wrong."""
@@ -92,6 +93,8 @@ def _number(text: str | None) -> float | None:
         return None
     return value if math.isfinite(value) and value >= 0 else None
 
+
+# --- requests ---
 
 MAX_PAGES = 200
 _READS = ("GET", "HEAD")

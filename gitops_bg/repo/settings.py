@@ -69,7 +69,7 @@ class RepositorySettings:
     """Accept http://, where anybody on the network path can read and change what is deployed."""
 
     git_memory: int | None = None
-    """Bytes of memory that each process of git may have; by default half of the container's (`git.limits`)."""
+    """Bytes of memory that each process of git may have; by default half of the container's (`git.runner`)."""
 
     def __post_init__(self) -> None:
         _demand("branch", self.branch, _BRANCH)

@@ -11,7 +11,7 @@ from gitops_bg.web.receiver import Later
 
 
 def application(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> Starlette:
-    """The ASGI application; ``later`` and ``read_seconds`` as in `webhook.routes`."""
+    """The ASGI application; ``later`` and ``read_seconds`` as in `receiver.routes`."""
     pages = (*health.routes(view), *metrics.routes(view), *groups.routes(view))
     routes = [*pages, *receiver.routes(view, later, read_seconds)]
     return _app(routes)

@@ -1,15 +1,6 @@
-"""Amazon CloudWatch: GetMetricData, in the JSON protocol of the AWS SDKs (service model of CloudWatch, awsJson1_0).
+"""Amazon CloudWatch as a provider: its queries, and what every request to AWS needs, credentials and a signature.
 
 A result without values is no data; a failed result is an error.
-
-The agent's own AWS credentials, from the places that AWS' own libraries use: keys, a pod's role on EKS, EKS Pod
-Identity.
-
-The variables are those of the AWS SDKs reference guide (shared settings: environment, web identity, container).
-
-Signs requests for AWS: Signature Version 4, by its specification. Pure.
-
-botocore would do it, but requires an older python-dateutil than the Kubernetes client.
 """
 
 import hashlib
@@ -30,6 +21,9 @@ from gitops_bg.core.text.foreign_text import seconds_of
 from gitops_bg.outbound.http import Answer, MeasuringFailed, Request, ask
 from gitops_bg.outbound.quoting import is_json
 from gitops_bg.spec.analysis import providers
+
+# --- Signature Version 4, by its specification ---
+# botocore would do it, but requires an older python-dateutil than the Kubernetes client.
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
@@ -106,6 +100,10 @@ def _quoted(text: str) -> str:
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
+
+# --- the agent's own credentials, from the places of AWS' own libraries ---
+# Keys, a pod's role on EKS, EKS Pod Identity. The variables are those of the AWS SDKs reference guide (shared settings:
+# environment, web identity, container).
 
 _TIMEOUT = 5.0
 _SESSION = "gitops-bg"
@@ -191,6 +189,8 @@ def _from_container(address: str, token: str) -> Credentials:
     data = ask(Request(address, headers={"Authorization": token} if token else {}, timeout=_TIMEOUT)).json()
     return Credentials(*(str(at(data, name)) for name in ("AccessKeyId", "SecretAccessKey", "Token")))
 
+
+# --- GetMetricData, in the JSON protocol of the AWS SDKs (service model of CloudWatch, awsJson1_0) ---
 
 _SERVICE = "monitoring"
 _HEADERS = {

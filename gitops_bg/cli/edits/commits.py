@@ -1,6 +1,5 @@
-"""Commits of edits that verbs make on main, and the message shown where main refuses. No verb's rules.
-
-What `check` would report on an app after a commit, asked before it is pushed. Reads main; changes nothing.
+"""Commits of edits that verbs make on main: what `check` would report after one, the push, and the message shown where
+main refuses. No verb's rules.
 """
 
 from collections.abc import Mapping
@@ -35,6 +34,8 @@ def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, byte
     """Check that an app's folder has no error once some of its files, by name, have this content.
 
     Raises `InvalidInput`.
+
+    Asked before the commit is pushed; reads main, and changes nothing.
     """
     files = {SETTINGS_FILE: repository.settings_file() or b""}
     for shared in (ANALYSIS_FOLDER, ALERTS_FOLDER):

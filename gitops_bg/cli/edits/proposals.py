@@ -1,10 +1,7 @@
-"""A person's promotion or rollback through Git: one change of primary.yaml, to main or, if main refuses, on a branch.
+"""A person's promotion, rollback or retry through Git: which version that names, and one change of primary.yaml, to
+main or, if main refuses, on a branch.
 
-The core decides which version it is; the agent moves the traffic.
-
-The version of an app that a person names: from its record, or from main's past if the record has forgotten it.
-
-The next ``spec.retry`` of an app: lifts a hold, or restarts a failed rollout; the core carries it out.
+The core decides which version it is, and carries a retry out; the agent moves the traffic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,6 +31,8 @@ from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
+
+# --- the version that a person names: from its record, or from main's past if the record has forgotten it ---
 
 
 def known_as(number: int | None, snapshot: Snapshot) -> Known:
@@ -88,9 +87,14 @@ def one_name(to: str, old: str, option: str) -> str:
 
 
 def next_retry(facts: Facts, digest: str, by: str) -> Retry:
-    """Return the request for a new rollout of ``digest``, with an unused number."""
+    """Return the request for a new rollout of ``digest``, with an unused number: it lifts a hold, or restarts a failed
+    rollout.
+    """
     last = max(facts.record.operator.retry, facts.spec.retry.number if facts.spec.retry else 0)
     return Retry(digest, last + 1, by, facts.record.sequence)
+
+
+# --- the change of primary.yaml ---
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,5 @@
-"""Restores the files of an app's folder for an older version: its pod template, its ConfigMaps and Secrets.
-
-If the commit that brought the version is at hand, its text is taken over with its comments; otherwise the files are
-written anew from the version. Nothing is committed here.
-
-Which file of an app's folder is its target: the one that app.yaml names. Reads only.
-
-Reads a former primary.yaml of main as a version, for a rollback to a version that the record has forgotten.
-
-The content of a version's ConfigMaps and Secrets, from wherever it still exists. Reads only; shows nothing.
-
-Main's files have it for the target and the primary; for other versions the sources are the commit that brought the
-version, every primary.yaml that main ever had, and the copies that its pods read.
+"""An older version of an app as text: its content, from wherever that still exists, and the edits that bring it back
+into the app's folder. Nothing is committed here.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -46,15 +35,14 @@ from gitops_bg.spec.yaml.reader import read_one
 
 
 def target_file(repository: Repository, app: AppKey) -> str:
-    """Return the name of the target's file in the folder."""
+    """Return the name of the target's file in the folder: the one that app.yaml names."""
     folder = repository.places.folder(app)
     return load_app(app, repository.files(app), lambda *_names: Source(""), folder=folder).target_file
 
 
 def version_in(content: bytes, app: AppKey, folder: str) -> Version:
-    """Return the version in the text. ``folder`` is the app's, named in errors.
-
-    Its color and times mean nothing: the agent sets new ones. Raises `InvalidInput`.
+    """Return the version in a former primary.yaml of main, for a rollback to one that the record has forgotten.
+    ``folder`` is the app's, named in errors.
     """
     document, problems = read_one(f"{folder}/{PRIMARY_FILE}", content)
     primary = None
@@ -64,6 +52,11 @@ def version_in(content: bytes, app: AppKey, folder: str) -> Version:
         raise InvalidInput(*problems)
     began = primary.source.date or datetime.fromtimestamp(0, UTC)
     return Version(primary.version, primary.snapshot, Color.BLUE, Stage.ARCHIVED, primary.source, 0, began)
+
+
+# --- the content of its ConfigMaps and Secrets ---
+# Main's files have it for the target and the primary; for other versions the sources are the commit that brought the
+# version, every primary.yaml that main ever had, and the copies that its pods read.
 
 
 def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = "") -> Side:
@@ -120,6 +113,10 @@ def _places(session: Session, facts: Facts, snapshot: Snapshot, commit: str) -> 
     yield partial(find, configuration_in(content or b"", facts.app))
     yield partial(live_copy, session.cluster, facts.app)
 
+
+# --- the edits ---
+# If the commit that brought the version is at hand, its text is taken over with its comments; otherwise the files are
+# written anew from the version.
 
 _HELD = ("data", "binaryData", "stringData", "type")
 

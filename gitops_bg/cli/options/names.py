@@ -1,12 +1,4 @@
-"""How the command line names an app: NAME or NAMESPACE/NAME, both names of Kubernetes. Asks no server.
-
-https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names (RFC 1123).
-
-How people name a version: `v4`, `4`, a tag of its image, a digest or the beginning of one. Pure.
-
-A bare number is always the number of a version, if there is one; every other name that fits several versions is refused
-with all of them.
-"""
+"""How people name apps and versions on the command line. Asks no server."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,6 +6,9 @@ from dataclasses import dataclass
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.spec.dns_labels import is_dns_label
+
+# --- an app: NAME or NAMESPACE/NAME, both names of Kubernetes ---
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names (RFC 1123).
 
 _RULE = "lower-case letters, digits and '-', first and last no '-', at most 63"
 _HOW = "write NAME or NAMESPACE/NAME, as in shop/web"
@@ -68,6 +63,10 @@ def _demanded(what: str, name: str, text: str) -> str:
     better = f"; {likely}?" if is_dns_label(likely) else ""
     raise UsageError(f"{name!r} is no name of {'an' if what == 'app' else 'a'} {what}: {_RULE}{better}")
 
+
+# --- a version: `v4`, `4`, a tag of its image, a digest or the beginning of one ---
+# A bare number is always the number of a version, if there is one; every other name that fits several versions is
+# refused with all of them.
 
 _NUMBER = re.compile(r"(v?)([1-9][0-9]{0,8})")
 _LEAST_OF_A_DIGEST = 4

@@ -1,8 +1,5 @@
-"""Options that many verbs share, as dataclasses: a parameter of such a type stands for one option per field.
-
-Groups may contain groups. Knows how typer reads signatures, and no option in particular.
-
-Options whose value may be left out, as in ``plan --worktree [DIR]``: typer knows none such. Pure.
+"""What typer does not know of options: dataclasses of options that many verbs share, and options whose value may be
+left out.
 """
 
 import dataclasses
@@ -16,10 +13,8 @@ _BARE = {"--worktree": "."}
 
 
 def with_bare_values(words: list[str]) -> list[str]:
-    """Return the words of a command with a value after each option that stands alone: at the end, or before an option.
-
-    >>> with_bare_values(["--worktree", "-o", "json"]), with_bare_values(["--worktree", "there"])
-    (['--worktree', '.', '-o', 'json'], ['--worktree', 'there'])
+    """Return the words of a command with a value after each option that stands alone, as in ``plan --worktree [DIR]``:
+    at the end, or before an option.
     """
     found: list[str] = []
     for word, following in zip(words, [*words[1:], "-"], strict=False):
@@ -30,7 +25,9 @@ def with_bare_values(words: list[str]) -> list[str]:
 
 
 def with_option_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with each dataclass parameter replaced by its fields, for typer to read."""
+    """Return ``function`` with each dataclass parameter replaced by its fields, one option for each, for typer to read.
+    Such groups may contain groups.
+    """
     hints = typing.get_type_hints(function, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if _is_group(hint)}
     own = [

@@ -1,11 +1,5 @@
-"""Reads plain values of options without pydantic, whose import takes a tenth of a second of CPU.
-
-typer builds a validator of pydantic for every option of a command, whether it is given or not. Texts, paths, words of a
-list and what a parser of ours reads need none; all else, and every value that is wrong, is left to typer.
-
-Durations as people write them, parsed to seconds and formatted. Pure.
-
-Whether a program reads what a command says: known before the command is, so that every error can be an object.
+"""What the words of a command mean: durations, whether a program reads the answer, and plain values of options, read
+without pydantic.
 """
 
 from collections.abc import Sequence
@@ -17,6 +11,8 @@ import typer
 from typer.core import TyperArgument, TyperOption
 
 from gitops_bg.core.text.foreign_text import seconds_of
+
+# --- durations as people write them ---
 
 
 def seconds(text: str | float) -> float:
@@ -59,6 +55,8 @@ def spoken(duration: float) -> str:
     return text
 
 
+# --- whether a program reads the answer: known before the command is, so that every error can be an object ---
+
 _OF_PROGRAMS = frozenset(("json", "yaml"))
 _LONG, _SHORT = "--output", "-o"
 
@@ -84,6 +82,10 @@ def wants_programs(arguments: Sequence[str]) -> bool:
             wanted = each.removeprefix(_SHORT)
     return wanted in _OF_PROGRAMS
 
+
+# --- plain values without pydantic, whose import takes a tenth of a second of CPU ---
+# typer builds a validator of pydantic for every option of a command, whether it is given or not. Texts, paths, words of
+# a list and what a parser of ours reads need none; all else, and every value that is wrong, is left to typer.
 
 _NOT_PLAIN = object()
 

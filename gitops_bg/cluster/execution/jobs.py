@@ -53,7 +53,7 @@ _STOP_SECONDS = 2.0
 class _WantedJobs:
     """What a subject's record says about Jobs: those to start, by name; those still needed; how many to keep.
 
-    ``keep`` is by metric and run: ``names.metric_of`` of its measurements.
+    ``keep`` is by metric and run: ``job_state.metric_of`` of its measurements.
     """
 
     uid: str

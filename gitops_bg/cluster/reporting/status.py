@@ -252,8 +252,8 @@ def _message(decision: Decision) -> str:
 def conditions_with_times(
     live: list[Object], conditions: tuple[Condition, ...], generation: int, now: datetime
 ) -> Iterator[Object]:
-    """Return conditions as a status stores them (`shown.Condition`), each with the time when its status last changed
-    (metav1.Condition). As JSON at once: every look makes all of them.
+    """Return conditions as a status stores them (metav1.Condition), each with the time when its status last changed.
+    As JSON at once: every look makes all of them.
     """
     before, at_once = {each["type"]: each for each in live}, moment_of(now)
     for condition in conditions:

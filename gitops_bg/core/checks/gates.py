@@ -1,9 +1,9 @@
 """The chains of gates: what must be open before traffic moves, in the order in which it is checked (DESIGN §4).
 
 A gate is a function ``(world, version) -> GateResult``. It says whether it is open, why, until when if that is known,
-and what a person can do about it; None where the app asks for nothing. The gates are in `checks.gating`, and those that
-release groups have, too, in `core.delivery.gates`; the chains below say which of them count when, and why. A new gate
-is one function there, and one line here.
+and what a person can do about it; None where the app asks for nothing. The gates are in `checks.app_gates`, and those
+that release groups have, too, in `core.delivery.gates`; the chains below say which of them count when, and why. A new
+gate is one function there, and one line here.
 """
 
 from collections.abc import Callable, Mapping

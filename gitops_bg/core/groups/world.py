@@ -174,7 +174,7 @@ class GroupWorld:
     def wanted(self) -> str:
         """The version that shall be active: what group.yaml names, or, where that was left, the one before.
 
-        An override that is still remembered has not been answered (`operators.holds.lift_answered`).
+        An override that is still remembered has not been answered (`core.groups.holds.lift_answered`).
         """
         return self.record.wanted(self.spec.active)
 

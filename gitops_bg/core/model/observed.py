@@ -256,7 +256,7 @@ class GitView:
     main_refused: str = ""
     """Why main refuses the agent's pushes (a protected branch), or empty."""
     unreachable: str = ""
-    """Why main cannot be read, and how old what is known of it is (``git.unread``), or empty."""
+    """Why main cannot be read, and how old what is known of it is (``core.model.git.main``), or empty."""
     unread_reason: UnreadReason = UnreadReason.UNREACHABLE
     """What keeps it from being read, where it cannot be."""
     verification: SourceVerification | None = None
@@ -322,7 +322,7 @@ class Observed:
     other_services: tuple[ServiceView, ...] | None = None
     """The Services of the namespace that are not the app's own, and may have the pods of any version: whose selector
     tells no versions apart, and that nobody agreed to (`names.ALL_VERSIONS`). None where they are not known, or nobody
-    has to look at them (`checks.adoption.exposure`).
+    has to look at them (`core.checks.adoption.onboarding`).
     """
     other_services_refused: str = ""
     """Why the agent may not list them, or empty."""

@@ -272,7 +272,7 @@ class SeenInGit:
     main: Main = NO_MAIN
     """The main that this was decided from (``core.model.git.main``)."""
     named: tuple[str, ...] = ()
-    """What ``primary.yaml`` named and main did not revert, oldest first (``transitions.git.naming``)."""
+    """What ``primary.yaml`` named and main did not revert, oldest first (``core.transitions.git.decisions``)."""
     primary_by: str = ""
     """The commit that brought the last seen ``primary.yaml`` into main."""
     offered: str = ""
@@ -292,7 +292,7 @@ class SeenInGit:
     The first agent to notice notes it; a main that counts clears it.
     """
     asked_merges: tuple[AskedMerge, ...] = ()
-    """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.merges``)."""
+    """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.pulls``)."""
 
     @property
     def primary(self) -> str:

@@ -1,5 +1,5 @@
-"""Everything that an app waits for, in one list: behind the next time to decide (`timers`) and the waits shown
-(`waits`).
+"""Everything that an app waits for, in one list: behind the next time to decide (`wake_at`) and the waits shown
+(`waits_of`).
 
 In the order in which it is shown: what blocks the next version, what stops the app as a whole, what earlier versions
 wait for; last, what only the engine waits for. Nothing here decides anything.
