@@ -1,5 +1,5 @@
-"""What policies, and the commit of a promotion, say about an app or a release group: gates, when that changes, and its
-place in the queue of those that wait for their turn (policies.md §3, §5).
+"""What policies, and the commit of a promotion, say about an app or a release group: gates, when that changes, its
+place in the queue of those that wait for their turn, and who overrode them (policies.md §3, §5, §6).
 
 An app is judged for itself, a group for each service that moves with it. Never on the way back (I6).
 """
@@ -10,9 +10,11 @@ from datetime import datetime
 
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.subject import Round, Subject
+from gitops_bg.core.delivery.world import W
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.policies.facts import Peer, Verdict
-from gitops_bg.core.model.policies.rules import PoliciesThen
+from gitops_bg.core.model.policies.facts import Overriding, Peer, Verdict
+from gitops_bg.core.model.policies.rules import PoliciesThen, Proof
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppOrGroup, Source
 
 CONCURRENCY = "concurrency"
@@ -34,9 +36,7 @@ def policies(asked: Round[Subject], digest: str) -> Iterator[GateResult]:
         for result in (*judged.commit, *of_verdicts(judged.verdicts)):
             told.setdefault(result, []).append(judged.service)
     for result, names in told.items():
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        about = f"{', '.join(names[:_MOST_NAMED])}{more}: " if any(names) else ""
-        yield replace(result, reason=f"{about}{result.reason}")
+        yield replace(result, reason=f"{_about(names)}{result.reason}")
 
 
 def of_commit(then: PoliciesThen | None) -> Iterator[GateResult]:
@@ -82,6 +82,28 @@ def _shut(verdict: Verdict) -> GateResult:
     if not verdict.holds:
         return GateResult(GateKind.POLICY, True, f"{reason} (it only warns)", verdict.until)
     return GateResult(GateKind.POLICY, False, reason, verdict.until, verdict.remedy)
+
+
+def note_overridden(world: W, asked: Round[Subject], digest: str) -> W:
+    """Note in the ledger each policy in spite of which traffic moves: who overrode it, and why (policies.md §6)."""
+    told: dict[Overriding, list[tuple[str, str]]] = {}
+    for judged in asked.of.judged(digest):
+        for verdict in judged.verdicts:
+            if verdict.overriding:
+                told.setdefault(verdict.overriding, []).append((judged.service, verdict.rule))
+    for by, found in told.items():
+        rules = dict.fromkeys(rule for _, rule in found)
+        signed = ", signed" if by.proof is Proof.SIGNED else ""
+        said = f"{_about(service for service, _ in found)}{by.policy} ({', '.join(rules)}{signed}): {by.reason}"
+        world = world.noting_of(Event.OVERRIDDEN, digest, reason=said, by=by.by, commit=by.commit)
+    return world
+
+
+def _about(services: Iterable[str]) -> str:
+    """The names of services, each once, before what is said of them; empty of an app."""
+    names = list(dict.fromkeys(filter(None, services)))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}: " if names else ""
 
 
 # --- when, and in which order ---

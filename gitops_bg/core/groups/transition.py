@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery.analyses import await_verdict
+from gitops_bg.core.delivery.policies import note_overridden
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.holds import hold_version
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
@@ -91,8 +92,7 @@ def _taken_up(world: GroupWorld, moving: Transition) -> GroupWorld:
         return world
     said = f"{moving.kind.lower()} from {moving.source} to {moving.target} goes on: group.yaml asks for it again"
     world = world.telling(_STARTED[moving.kind], said)
-    on = replace(moving, step=TransitionStep.SWITCH, step_since=world.now, withdrawn="", moved=False)
-    return world.with_record(transition=on)
+    return _switching(world, replace(moving, withdrawn="", moved=False))
 
 
 def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
@@ -150,6 +150,13 @@ def advance(world: GroupWorld) -> GroupWorld:
         return _finished(world, moving)
     if not all(gate.open for gate in gates_of(world, moving.target)):
         return world
+    return _switching(world, moving)
+
+
+def _switching(world: GroupWorld, moving: Transition) -> GroupWorld:
+    """Move requests, and note the policies in spite of which a promotion does."""
+    if not moving.goes_back:
+        world = note_overridden(world, acting_group(world), world.digest_of(moving.target))
     return world.with_record(transition=replace(moving, step=TransitionStep.SWITCH, step_since=world.now))
 
 

@@ -196,6 +196,7 @@ EVENTS: Mapping[Event, EventRow] = {
     Event.GATE_OPENED: EventRow(kinds=BOTH, verb="gate opened", sentence="a gate was opened", reason="GateOpened"),
     Event.GATE_CLOSED: EventRow(kinds=BOTH, verb="gate closed", sentence="a gate was closed", reason="GateClosed"),
     Event.OVERRIDDEN: EventRow(
+        kinds=BOTH,
         verb="overrode a policy for",
         sentence="{to} is promoted in spite of a policy",
         severity=ERROR,

@@ -28,6 +28,7 @@ from gitops_bg.core.model.policies.rules import (
     Span,
     Windows,
 )
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Source
 from tests.core.groups.notation import NOW
@@ -172,6 +173,22 @@ def test_each_rule_is_judged_by_what_is_known_of_the_service(row: str) -> None:
     world.settle()
     assert (world.stages == "v1L v2A") is opens
     assert bool(shut(world)) is not opens
+
+
+def test_each_override_is_an_entry_before_requests_move_as_of_an_app() -> None:
+    """One for both services: it is one commit that says so. The way back asks no policy, and notes none."""
+    world = two()
+    world.settle()
+    world.policing = {name: asked(frozen(), commit=OVERRIDE) for name in ("cart-v2", "auth-v2")}
+    world.active = "v2"
+    world.settle()
+    *_, entry, promoted = world.written
+    assert (entry.event, promoted.event) == (Event.OVERRIDDEN, Event.PROMOTED)
+    assert (entry.to_version, entry.commit, entry.by) == (2, OVERRIDE.commit, "Ada <ada@example.com>")
+    assert entry.reason == "auth-v2, cart-v2: p (windows): INC-1"
+    world.active = "v1"
+    world.settle()
+    assert sum(each.event is Event.OVERRIDDEN for each in world.written) == 1
 
 
 def seen_by_an_expression(world: World, commits: tuple[CommitFacts, ...] = ()) -> dict[str, Any]:

@@ -12,16 +12,14 @@ from gitops_bg.core.checks.adoption.release import moves_no_more
 from gitops_bg.core.checks.adoption.taking_over import may_take_over, services_to_take_over
 from gitops_bg.core.checks.gates import gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.pods.draining import reaches_only
-from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.holds import put_hold
+from gitops_bg.core.delivery.policies import note_overridden
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.policies.facts import Verdict
-from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.statements import Cause
@@ -320,24 +318,9 @@ def _with_switch(world: World, coming: Version) -> World:
     commit, by, reason = _decided_by(world)
     origin, kind, pods = world.record.routing.traffic, world.switch_kind, world.available(coming.digest)
     switch = Switch(origin, coming.digest, kind, world.now, commit, by, reason, pods=pods)
-    return _note_overridden(world, coming).with_part(replace(world.record.routing, switch=switch))
-
-
-def _note_overridden(world: World, coming: Version) -> World:
-    """Note in the ledger each policy in spite of which traffic moves: who overrode it, and why (policies.md §6)."""
-    if world.desired.policing is None or world.switch_kind is not SwitchKind.PROMOTION:
-        return world
-    told = {each.overriding: _overridden(each) for each in verdicts(world, coming) if each.overriding}
-    for overriding, what in told.items():
-        said = f"{what}: {overriding.reason}"
-        world = world.noting(Event.OVERRIDDEN, to=coming, commit=overriding.commit, by=overriding.by, reason=said)
-    return world
-
-
-def _overridden(verdict: Verdict) -> str:
-    """Return the policy and the rule, and that the override was signed, if it was."""
-    signed = verdict.overriding is not None and verdict.overriding.proof is Proof.SIGNED
-    return f"{verdict.policy} ({verdict.rule}{', signed' if signed else ''})"
+    if kind is SwitchKind.PROMOTION:
+        world = note_overridden(world, acting_app(world), coming.digest)
+    return world.with_part(replace(world.record.routing, switch=switch))
 
 
 def _cause(world: World) -> Cause:
