@@ -95,7 +95,7 @@ VERBS = {
             "history",
             "inspect.history",
             "Show the history of an app: what, when, from which version to which, by whom, why.",
-            "group.history",
+            "inspect.history:of_group",
         ),
     ),
     DECIDE: (
@@ -251,8 +251,8 @@ GROUP_VERBS = (
     ),
     Verb(
         "history",
-        "group.history",
-        "Show the history of a group, the newest first: what, when, from which version to which, why.",
+        "inspect.history:of_group",
+        "Show the history of a group: what `history` shows, also of one whose folder left main.",
     ),
     Verb(
         "new",

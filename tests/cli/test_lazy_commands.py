@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.cli.lazy_commands import LazyCommand, LazyGroup, Verb
-from gitops_bg.cli.registry import GROUPS, VERBS, commands
+from gitops_bg.cli.registry import GROUP_VERBS, GROUPS, LOOK, VERBS, commands
 from tests.support.imports import ENGINE, HEAVY, imported_by
 
 ALL = [verb for verbs in VERBS.values() for verb in verbs] + [verb for *_, verbs in GROUPS for verb in verbs]
@@ -22,6 +22,22 @@ def sentences(help_text: str) -> str:
 @pytest.mark.parametrize("verb", ALL, ids=lambda verb: verb.place)
 def test_a_verb_is_listed_with_its_own_first_sentences(verb: Verb) -> None:
     assert sentences(LazyCommand(verb).loaded().help) == verb.says
+
+
+VIEWS = ("history",)
+"""What shows an app and a release group by one view."""
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_both_kinds_has_the_same_options_for_both(name: str) -> None:
+    (verb,) = (each for each in VERBS[LOOK] if each.name == name)
+    (of_group,) = (each for each in GROUP_VERBS if each.name == name)
+    assert verb.of_group == of_group.place
+    options = [
+        {option for each in LazyCommand(one).loaded().params for option in each.opts if option.startswith("-")}
+        for one in (verb, of_group)
+    ]
+    assert options[0] == options[1]
 
 
 def listed() -> Iterator[str]:

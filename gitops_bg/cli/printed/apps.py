@@ -236,17 +236,28 @@ class DiffJson(_Compared):
     differences: list[DifferenceJson]
 
 
-EntryJson = Annotated[dict[str, Any], Encoded(LedgerEntry, configuration=list[ChangeJson], epoch=str, ledgerCommit=str)]
+_OF_LEDGER: dict[str, Any] = {"configuration": list[ChangeJson], "epoch": str, "ledgerCommit": str}
+EntryJson = Annotated[dict[str, Any], Encoded(LedgerEntry, **_OF_LEDGER)]
 PolicyEntryJson = Annotated[dict[str, Any], Encoded(PolicyChange, event=Literal[Event.POLICY_CHANGED], at=str | None)]
 
 
-@with_config(CLOSED)
-class HistoryJson(TypedDict):
-    """What `history` prints."""
-
-    app: str
+class _Entries(TypedDict):
     ledger: str
     entries: list[EntryJson | PolicyEntryJson]
+
+
+@with_config(CLOSED)
+class HistoryJson(_Entries):
+    """What `history` prints of an app."""
+
+    app: str
+
+
+@with_config(CLOSED)
+class GroupHistoryJson(_Entries):
+    """What `history` prints of a release group."""
+
+    group: str
 
 
 @with_config(CLOSED)
@@ -255,7 +266,7 @@ class OverridesJson(TypedDict):
 
     ledger: str
     entries: list[
-        Annotated[
-            dict[str, Any], Encoded(LedgerEntry, app=str, configuration=list[ChangeJson], epoch=str, ledgerCommit=str)
-        ]
+        Annotated[dict[str, Any], Encoded(LedgerEntry, **_OF_LEDGER, app=str)]
+        | Annotated[dict[str, Any], Encoded(LedgerEntry, **_OF_LEDGER, group=str)]
     ]
+    """Each with the name of its app, or of its group."""

@@ -7,9 +7,7 @@ from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import (
     DifferenceJson,
-    EntryJson,
     ExplainedJson,
-    PolicyEntryJson,
     ProblemJson,
     RowJson,
     TreeJson,
@@ -180,15 +178,6 @@ class GroupDiffJson(TypedDict):
     wanted: str
     equal: bool
     differences: list[DifferenceJson]
-
-
-@with_config(CLOSED)
-class GroupHistoryJson(TypedDict):
-    """What `group history` prints."""
-
-    group: str
-    ledger: str
-    entries: list[EntryJson | PolicyEntryJson]
 
 
 @with_config(CLOSED)

@@ -53,7 +53,7 @@ _VERBS: dict[str, Any] = {
     "group explain": groups.GroupExplanationJson,
     "group plan": groups.GroupPlanJson,
     "group diff": groups.GroupDiffJson,
-    "group history": groups.GroupHistoryJson,
+    "group history": apps.GroupHistoryJson | apps.OverridesJson,
     "group new": groups.NewGroupVersionJson,
     "group promote": groups.GroupChangeJson,
     "group rollback": groups.GroupChangeJson,

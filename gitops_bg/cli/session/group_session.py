@@ -29,6 +29,15 @@ def group_in_git(session: Session, name: str, namespace: str = "") -> GroupKey:
     return found[0]
 
 
+def group_meant(session: Session, name: str, namespace: str = "") -> GroupKey:
+    """Return the group that a person means, also one whose folder left main where its namespace is named. Raises as
+    `group_in_git`.
+    """
+    written, bare = app_name(name)
+    namespace = written or namespace
+    return GroupKey(namespace, bare) if namespace else group_in_git(session, name)
+
+
 def group_facts(session: Session, group: GroupKey) -> GroupFacts:
     """Return all facts about a group now. Raises `CommandFailed` where main does not count, `NamespaceMissing`."""
     if session.lacks_namespace(group.namespace):

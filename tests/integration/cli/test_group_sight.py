@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.forge.markdown import code
 from tests.fixtures.repos.texts import policy
-from tests.integration.cli.conftest import Cli
+from tests.integration.cli.conftest import AUTHOR, Cli
 from tests.support.groups import Store
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
@@ -242,6 +242,25 @@ def test_a_first_version_in_a_freeze_says_what_waits_and_comes_up_by_an_override
         cli("promote", app, "--override", "stop", "--reason", "INC-4712 needs it")
     store.wait("v1A")
     assert (store.ask("/cart"), store.ask("/auth")) == ("cart-v1", "auth-v1")
+    _an_override_of_the_group_is_listed_as_that_of_an_app(cli, store)
+
+
+def _an_override_of_the_group_is_listed_as_that_of_an_app(cli: Cli, store: Store) -> None:
+    store.world.publish("v2", store.version("v2", cart="/cart"))
+    store.wait("v1A v2C")
+    store.spec["active"] = "v2"
+    store.world.pull()
+    store.world.remote.stage(store.group())
+    store.world.remote.commit("Serve v2\n\nBg-Override: stop\nBg-Reason: INC-4713", author=AUTHOR)
+    store.world.push()
+    store.wait("v1L v2A")
+    store.wait_for_ledger("overridden")
+    (entry,) = cli.json("history", "--overrides")["entries"]
+    said = "cart-v2: stop (windows): INC-4713"
+    assert (entry["group"], entry["reason"], entry["by"]) == (name(store), said, AUTHOR)
+    for words in (("history", name(store), "--overrides"), ("group", "history", "--overrides")):
+        assert cli.json(*words)["entries"] == [entry]
+        assert said in cli(*words)
 
 
 def test_who_has_the_turn_is_named_to_apps_and_groups_alike(cli: Cli, store: Store) -> None:

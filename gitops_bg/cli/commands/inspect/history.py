@@ -1,26 +1,30 @@
 """`history`: all past events of an app or a release group, from the ledger. Reads the state branch; asks no cluster."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import UnionType
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
+from gitops_bg.cli.commands.group.arguments import a_group_or_none
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AppOptions
+from gitops_bg.cli.session.group_session import group_meant
 from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
-from gitops_bg.cli.session.location import ALL, About, apps_named
+from gitops_bg.cli.session.location import ALL, About, apps_named, group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import Output, said
+from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES, goal_of, origin_of
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.ledger.ledger import Committed
 from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.repo.repository import Repository
@@ -47,6 +51,13 @@ Held = Mapping[str, Sequence[Configuration]]
 """The contents of versions, by digest."""
 
 
+Overrides = Annotated[
+    bool, typer.Option("--overrides", help="Show only promotions that overrode a policy, of the one named, or of all.")
+]
+Limit = Annotated[int, typer.Option("--limit", "-l", min=1, help="Show at most so many, newest first.")]
+_ENDLESS = 1_000_000
+
+
 def history(
     at: AppOptions,
     app: Annotated[
@@ -55,13 +66,11 @@ def history(
             parser=an_app,
             metavar="[APP]",
             autocompletion=completion.apps_and_groups,
-            help="NAME or NAMESPACE/NAME, of an app or a release group. Default, with --overrides: all apps.",
+            help="NAME or NAMESPACE/NAME, of an app or a release group. Default, with --overrides: all of them.",
         ),
     ] = None,
-    overrides: Annotated[
-        bool, typer.Option("--overrides", help="Show only promotions that overrode a policy, of APP or of all apps.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-l", min=1, help="Show at most so many, newest first.")] = 1_000_000,
+    overrides: Overrides = False,
+    limit: Limit = _ENDLESS,
 ) -> None:
     """Show the history of an app: what, when, from which version to which, by whom, why.
 
@@ -71,24 +80,56 @@ def history(
     """
     if app is None and not overrides:
         raise UsageError("which app? Name one, or ask for `gitops-bg history --overrides` of all")
-    output = Output(at.out)
-    with reading(at, apps_named(app) if app else ALL, output) as session:
-        key = session.app(app) if app else None
-        if key is None or overrides:
-            return _show_overrides(output, session.repository, at.place.namespace, key, limit)
-        return show(output, session.repository, key, limit)
+    with _reading(at, apps_named(app) if app else ALL) as session:
+        if app is None:
+            _show_overrides(Output(at.out), session.repository, at.place.namespace, AppOrGroup, limit)
+        else:
+            _show(Output(at.out), session.repository, session.app(app), limit, overrides=overrides)
 
 
-def reading(at: AppOptions, about: About, output: Output) -> Session:
+def of_group(
+    at: AppOptions,
+    group: Annotated[
+        str,
+        typer.Argument(
+            parser=a_group_or_none,
+            metavar="[GROUP]",
+            autocompletion=completion.groups,
+            help="NAME or NAMESPACE/NAME. Default, with --overrides: all groups.",
+        ),
+    ] = "",
+    overrides: Overrides = False,
+    limit: Limit = _ENDLESS,
+) -> None:
+    """Show the history of a group: what `history` shows, also of one whose folder left main.
+
+    Example: gitops-bg group history shop/store
+    """
+    if not group and not overrides:
+        raise UsageError("which group? Name one, or ask for `gitops-bg group history --overrides` of all")
+    with _reading(at, group_named(group) if group else replace(ALL, kind=RELEASE_GROUPS)) as session:
+        if not group:
+            _show_overrides(Output(at.out), session.repository, at.place.namespace, GroupKey, limit)
+        else:
+            named = group_meant(session, group, at.place.namespace)
+            _show(Output(at.out), session.repository, named, limit, overrides=overrides)
+
+
+def _reading(at: AppOptions, about: About) -> Session:
     """A session that reads the ledger; one that is named is that of another cluster, or of none any more."""
     kube = None if at.git.cluster else at.kube
-    return Session(at.git, kube, at.place, about=about, with_ledger=True, note=output.note)
+    return Session(at.git, kube, at.place, about=about, with_ledger=True, note=Output(at.out).note)
 
 
-def show(output: Output, repository: Repository, about: AppOrGroup, limit: int) -> None:
-    """Show the entries of an app or a group, newest first, with the changes of policies between them."""
+def _show(output: Output, repository: Repository, about: AppOrGroup, limit: int, *, overrides: bool) -> None:
+    """Show the entries of an app or a group, newest first, with the changes of policies between them; or its overrides
+    alone.
+    """
     entries = demanded(repository, about, repository.history(about, limit))
     tell_doubts(repository, output, about)
+    if overrides:
+        _show_overridden(output, repository, [about], limit)
+        return
     held = _held(repository.primaries(about), about) if isinstance(about, AppKey) else {}
     told = with_policies([Row(each, about, held) for each in entries], repository.policy_changes())[:limit]
     if output.json:
@@ -98,18 +139,24 @@ def show(output: Output, repository: Repository, about: AppOrGroup, limit: int) 
         output.show(table_of(told))
 
 
-def _show_overrides(output: Output, repository: Repository, namespace: str, app: AppKey | None, limit: int) -> None:
-    """Show every promotion in spite of a policy, newest first."""
-    known = (each for each in repository.positions() if isinstance(each, AppKey))
-    apps = [app] if app else sorted(each for each in known if namespace in ("", each.namespace))
-    tell_doubts(repository, output, *apps[: bool(app)])
-    found = (Row(each, one) for one in apps for each in repository.history(one))
+def _show_overrides(
+    output: Output, repository: Repository, namespace: str, kind: type[AppKey] | type[GroupKey] | UnionType, limit: int
+) -> None:
+    """Show every promotion in spite of a policy, of all of a kind, or of both."""
+    known = (each for each in repository.positions() if isinstance(each, kind) and namespace in ("", each.namespace))
+    tell_doubts(repository, output)
+    _show_overridden(output, repository, sorted(known, key=str), limit)
+
+
+def _show_overridden(output: Output, repository: Repository, about: Iterable[AppOrGroup], limit: int) -> None:
+    """Show the promotions of these in spite of a policy, newest first."""
+    found = (Row(each, one) for one in about for each in repository.history(one))
     rows = sorted((each for each in found if each.event is Event.OVERRIDDEN), key=lambda row: row.at, reverse=True)
     if output.json:
-        entries = [{"app": str(each.about), **each.json} for each in rows[:limit]]
+        entries = [each.named | each.json for each in rows[:limit]]
         output.data({"ledger": repository.settings.state_branch, "entries": entries})
     elif rows:
-        output.show(table_of(rows[:limit], with_app=True))
+        output.show(table_of(rows[:limit], with_name=True))
     else:
         output.line(f"no policy was overridden, says {repository.settings.state_branch}")
 
@@ -132,6 +179,11 @@ class Row:
         """When it happened; a commit without a date counts as older than all others."""
         at = self.said.at if isinstance(self.said, PolicyChange) else self.said.entry.at
         return at or datetime.min.replace(tzinfo=UTC)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Whose entry it is, as JSON: by its kind."""
+        return {self.about.kind: str(self.about)} if self.about is not None else {}
 
     @property
     def json(self) -> dict[str, Any]:
@@ -192,7 +244,7 @@ def _json(each: Committed, held: Held) -> dict[str, Any]:
 
 _COLUMNS = (
     Column("WHEN", 1),
-    Column("APP"),
+    Column("NAME"),
     Column("EVENT"),
     Column("FROM", 2),
     Column("TO"),
@@ -202,12 +254,12 @@ _COLUMNS = (
 )
 
 
-def table_of(rows: list[Row], *, with_app: bool = False) -> Listing:
+def table_of(rows: list[Row], *, with_name: bool = False) -> Listing:
     """Return the entries as a table."""
-    columns = [each for each in _COLUMNS if with_app or each.title != "APP"]
-    return Listing(columns, (Line(_cells(row, with_app)) for row in rows))
+    columns = [each for each in _COLUMNS if with_name or each.title != "NAME"]
+    return Listing(columns, (Line(_cells(row, with_name)) for row in rows))
 
 
-def _cells(row: Row, with_app: bool) -> tuple[Text, ...]:
-    when, app = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.about)] if with_app else []
-    return (when, *app, said(row.event, _STYLES.get(row.event, "")), *map(said, row.cells))
+def _cells(row: Row, with_name: bool) -> tuple[Text, ...]:
+    when, name = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.about)] if with_name else []
+    return (when, *name, said(row.event, _STYLES.get(row.event, "")), *map(said, row.cells))
