@@ -1,10 +1,5 @@
-"""The mirror's directory: one owner, no leftovers of a killed git, deleted and recreated where it is damaged.
-
-Joins the many small packs that fetches leave, and the loose objects of the agent's own commits.
-
-Every fetch makes a pack, and git looks through all of them for each object. They are joined by their count, which costs
-what the small ones hold: a pack is joined only with smaller ones that together have grown to half its size, a large one
-never. Nothing is dropped. Mostly that takes milliseconds, where `gc` takes minutes.
+"""The mirror's directory: one owner, no leftovers of a killed git, deleted and recreated where it is damaged, and its
+many small packs joined.
 """
 
 import fcntl
@@ -22,6 +17,11 @@ from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import Git, GitFailed, Limits, initialise
 from gitops_bg.repo.git.transport import ASKPASS
 from gitops_bg.repo.settings import MIRROR
+
+# --- the many small packs that fetches leave, and the loose objects of the agent's own commits ---
+# Every fetch makes a pack, and git looks through all of them for each object. They are joined by their count, which
+# costs what the small ones hold: a pack is joined only with smaller ones that together have grown to half its size, a
+# large one never. Nothing is dropped. Mostly that takes milliseconds, where `gc` takes minutes.
 
 MOST_PACKS, MOST_LOOSE = 50, 1000
 """How many small packs, and loose objects, are left as they are; of so many packs some can always be joined."""
@@ -160,6 +160,8 @@ def _ids_in(index: Path) -> Iterator[str]:
         raise ValueError(f"{index} has another length than its {count} objects need")
     return (content[at : at + size].hex() for at in range(_FAN_OUT, _FAN_OUT + count * size, size))
 
+
+# --- the directory ---
 
 LEAST_FREE_BYTES = 16 * 1024 * 1024
 

@@ -1,13 +1,7 @@
-"""Parses git's output: on NUL or LF bytes or by length, before anything is decoded. No I/O.
+"""Parses what git prints, and raw objects: on NUL or LF bytes or by length, before anything is decoded. No I/O.
 
 Never by characters that people can type: ``str.splitlines`` takes U+2028, U+0085 and five more for the end of a line,
 and a branch name may contain them; a commit message may contain anything but NUL.
-
-Whether a raw commit has the form that git itself writes: nothing else is asked about its signature. Pure.
-
-A signature covers a commit without the header that holds it, wherever that stands; but git reads the parents up to the
-first line that is none. So whoever moves the header of a good signature up makes another commit, with fewer parents or
-with none, whose signature still holds. Other commits make git die, with all that was asked in the same breath.
 """
 
 import re
@@ -17,6 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitops_bg.core.text.foreign_text import YEARS, lines_of
+
+# --- the signature of a raw commit, if that has the form that git itself writes ---
+# A signature covers a commit without the header that holds it, wherever that stands; but git reads the parents up to
+# the first line that is none. So whoever moves the header of a good signature up makes another commit, with fewer
+# parents or with none, whose signature still holds. Other commits make git die, with all that was asked in the same
+# breath.
 
 HEADERS = {40: b"gpgsig ", 64: b"gpgsig-sha256 "}
 """The header of a commit with its signature, by length of ids."""
@@ -74,6 +74,8 @@ def _in_further(written: list[bytes], header: bytes) -> bytes | None:
             found.append(line.removeprefix(header))
     return b"".join(line + b"\n" for line in found)
 
+
+# --- lines, parts, commits, trees ---
 
 _COMMIT = re.compile(
     rb"tree [0-9a-f]+\n((?:parent [0-9a-f]+\n)*)"

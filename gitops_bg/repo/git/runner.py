@@ -2,15 +2,6 @@
 
 Nothing of the machine's git configuration applies, no prompt ever waits, and data goes through stdin, never through
 options (pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
-
-What a git process may use: a remote, or one commit, can make git ask for any amount of memory, CPU and disk.
-
-The limits are the kernel's, set by the shell that becomes git, so that they hold for all processes that git starts:
-`index-pack`, `ssh`, the helper for https.
-
-One process of git until its end: what it prints is read as it comes, and neither its time nor its output is endless.
-
-It is ended together with all processes that it started: git leaves its helpers behind where only git is killed.
 """
 
 import os
@@ -29,6 +20,10 @@ from typing import IO, BinaryIO, cast
 
 from gitops_bg.repo.git.output import parts_of, text
 from gitops_bg.repo.git.transport import LOCKED_DOWN, Transport, no_git_variables, without_the_machine
+
+# --- what a process may use: a remote, or one commit, can make git ask for any amount of memory, CPU and disk ---
+# The limits are the kernel's, set by the shell that becomes git, so that they hold for all processes that git starts:
+# `index-pack`, `ssh`, the helper for https.
 
 MEBIBYTE = 1024 * 1024
 _LEAST, _MOST = 128 * MEBIBYTE, 2048 * MEBIBYTE
@@ -85,6 +80,9 @@ def _limit_in(file: Path) -> int:
 def _of_the_machine() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
+
+# --- one process until its end: neither its time nor its output is endless ---
+# It is ended together with all processes that it started: git leaves its helpers behind where only git is killed.
 
 _CHUNK = 65536
 LONGEST_COMPLAINT = 64 * 1024
@@ -158,6 +156,9 @@ def running(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Runn
 
 with no_git_variables():
     from git.cmd import Git as GitCommand
+
+
+# --- commands ---
 
 _LONGEST_SUMMARY = 600
 LONGEST_PART = 1024 * 1024

@@ -1,13 +1,5 @@
-"""How git may talk to the remote: one allowed protocol, credentials that never reach a URL, argument or log.
-
-Everything but file, https and ssh is refused: `ext::` and friends run commands (pitfalls.md §2.1).
-
-The variables of the machine's environment that may reach git: a short list of names, each with its reason.
-
-GitPython passes its own process's environment on and reads variables of its own, so every other variable is removed by
-name before each command: a value may be a secret, and arguments are visible to everybody.
-
-The mirror's git configuration: written whole at every start, so that no other setting survives in it.
+"""How git may talk to the remote: one allowed protocol, credentials that never reach a URL, argument or log, and
+nothing of the machine's environment or configuration but what is named here.
 """
 
 import os
@@ -26,6 +18,10 @@ from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.core.text.foreign_text import MASK, hidden
 from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
+
+# --- the environment: a short list of names, each with its reason ---
+# GitPython passes its own process's environment on and reads variables of its own, so every other variable is removed
+# by name before each command: a value may be a secret, and arguments are visible to everybody.
 
 _PROXIES = {f"{scheme}_PROXY": "how to get out" for scheme in ("HTTP", "HTTPS", "ALL", "NO")}
 LET_THROUGH: Mapping[str, str] = {
@@ -88,6 +84,8 @@ def no_git_variables() -> Iterator[None]:
     finally:
         os.environ.update(kept)
 
+
+# --- the mirror's configuration: written whole at every start, so that no other setting survives in it ---
 
 PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")
 """For commands that may deal with a partial clone: fetch, fsck.
@@ -153,6 +151,9 @@ def _section(name: str, values: dict[str, str]) -> str:
 def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
+
+# --- the remote: everything but file, https and ssh is refused ---
+# `ext::` and friends run commands (pitfalls.md §2.1).
 
 _HOST = r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]"
 _USER = r"[A-Za-z0-9_][\w.-]*"

@@ -1,12 +1,9 @@
 """The ledger: a file for each app and each release group on the state branch, one commit for all events of a tick,
-nothing lost, nothing twice.
+nothing lost, nothing twice; and its whole history.
 
-Others may be able to push this branch. A file counts as the agent itself wrote it last (`state_branch`).
-
-Traffic never waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until ``publish``
-says that Git has them.
-
-All ledger entries of an app or a group, as far back as the state branch goes. Reads page by page.
+Others may be able to push this branch. A file counts as the agent itself wrote it last (`state_branch`). Traffic never
+waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until ``publish`` says that Git
+has them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +44,7 @@ class Committed:
 
 
 class LedgerHistory:
-    """Walks the history of one file at a time."""
+    """Walks the history of one file at a time, as far back as the state branch goes, page by page."""
 
     def __init__(self, mirror: Mirror, blobs: Blobs, branch: StateBranch) -> None:
         self._mirror = mirror

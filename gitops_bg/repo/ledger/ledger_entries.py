@@ -1,6 +1,5 @@
-"""How files of the state branch take entries, whoever they are about: each once, in order. Pure data, no Git.
-
-Where the files of the ledger are on the state branch. No I/O.
+"""What the files of the ledger are on the state branch: where each is, and how it takes entries, each once, in order.
+Pure data; no I/O.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,8 @@ from itertools import chain, pairwise
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.repo.layout import is_app
+
+# --- entries, whoever they are about ---
 
 KEPT_ENTRIES = 20
 MOST_SEQUENCE = 2**53
@@ -93,6 +94,8 @@ def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
     """
     return replace(entry, sequence=0, from_tag="", to_tag="")
 
+
+# --- places ---
 
 README, POLICIES, GROUPS = "README.md", "policies.json", "groups"
 """The overview; the file of policies; and the folder of the files of groups, beside those of namespaces: no file

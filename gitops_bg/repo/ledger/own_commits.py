@@ -1,8 +1,6 @@
 """Whose commits the state branch has, and how that is known. Believes a name only where nothing better is to be had.
 
 Writes nothing but a commit of no branch, to try the signing key.
-
-The error of a ledger whose commits nobody can check at present.
 """
 
 import time

@@ -1,11 +1,8 @@
-"""Writes changes of ``policies/`` to the ledger: one entry for each commit of main that changed their content.
+"""The changes of ``policies/`` in the ledger: one entry for each commit of main that changed their content, once for
+the repository, not once for each app that a policy matches.
 
 Level-triggered: it compares main with the state branch, so nothing is lost while no agent runs, and nothing is recorded
 twice, whoever writes: after a refused push it starts again from what others wrote.
-
-``policies.json`` of the state branch: every change of ``policies/`` in main. Pure data, no Git.
-
-The ledger has it once for the repository, not once for each app that a policy matches.
 """
 
 import json
@@ -32,6 +29,8 @@ from gitops_bg.repo.write.messages import mark
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at
+
+# --- ``policies.json`` of the state branch: pure data, no Git ---
 
 KEPT = 500
 """How many changes the file keeps; the older ones are in the log of the state branch."""
@@ -112,6 +111,8 @@ def _trailers(change: PolicyChange) -> list[str]:
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
 
+
+# --- what main changed ---
 
 _PATHS = (POLICIES_FOLDER, SETTINGS_FILE)
 _MOST = 100

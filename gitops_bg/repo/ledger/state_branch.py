@@ -1,10 +1,9 @@
-"""The state branch as the agent itself wrote it last, whoever else pushed to it; and how anything is written to it.
+"""The state branch as the agent itself wrote it last, whoever else pushed to it; and how anything is written to it, the
+overview of the cluster included.
 
 What counts is the tree of the agent's newest commit, for every file that is read back: of apps, of groups, of policies,
 and the overview. So each commit of the agent has to be all its own: with whatever it writes, it writes back every file
 of the ledger that somebody else has changed since. Other files of others stay as they are.
-
-README.md of the state branch: the overview of a cluster that a forge shows; its size is limited.
 """
 
 import time
@@ -25,6 +24,8 @@ from gitops_bg.repo.ledger.own_commits import Found, LedgerNotChecked, OwnCommit
 from gitops_bg.repo.read.trees import NOTHING, Change, Node, Pair, Trees
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from gitops_bg.repo.write.commits import Committer, Draft
+
+# --- README.md: the overview that a forge shows; its size is limited ---
 
 _MOST_ROWS = 200
 
@@ -86,6 +87,8 @@ def _version(version: VersionState | None) -> str:
 def _cell(text: str) -> str:
     return one_line(text).replace("|", "\\|")
 
+
+# --- the branch ---
 
 ORDINARY = "100644"
 

@@ -1,13 +1,5 @@
-"""The differences between two commits in the folders of apps, and in those above them. Reads no file.
-
-Whose files the commits between two heads of main touched: a change that was undone was a decision all the same.
-
-Folders are compared by id, only as deep as apps are (`repo.read.trees`).
-
-Where main was between two looks of this process, and which files by which it speaks to apps changed on the way.
-
-Each look compares all that came since the one before. What is known from that need not be asked of git again, which
-would walk the whole way since a file changed last. Pure: it only remembers.
+"""What changed between two commits, by the folders of apps and the few files by which main speaks to them. Reads no
+file.
 """
 
 from collections import deque
@@ -20,6 +12,8 @@ from gitops_bg.repo.layout import app_at
 from gitops_bg.repo.read.trees import Change, Pair, Trees
 from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER, is_version
+
+# --- the differences between two commits, as deep as apps are (`repo.read.trees`): folders are compared by id ---
 
 DEPTH = {APPS_FOLDER: 3, GROUPS_FOLDER: 5}
 """How many names the path of an app's folder has, by the first of them."""
@@ -103,6 +97,10 @@ def leads_on(path: str) -> bool:
 def _path(place: str, name: str) -> str:
     return f"{place}/{name}" if place else name
 
+
+# --- where main was between two looks of this process, and which files changed on the way ---
+# Each look compares all that came since the one before. What is known from that need not be asked of git again, which
+# would walk the whole way since a file changed last. It only remembers.
 
 WATCHED = (APP_FILE, PRIMARY_FILE)
 """The files of an app's folder that speak to the agent."""
@@ -188,6 +186,9 @@ def promoted(step: Step) -> frozenset[AppKey]:
     """The apps whose ``primary.yaml`` a step changed, also where it changed back."""
     folders = (path.removesuffix(f"/{PRIMARY_FILE}") for path in step.changed if path.endswith(f"/{PRIMARY_FILE}"))
     return frozenset(app for app in map(app_at, folders) if app is not None)
+
+
+# --- what commits touched: a change that was undone was a decision all the same ---
 
 
 def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:

@@ -1,6 +1,5 @@
-"""What single commits say: by whom they are, their whole messages, what a folder was before them. Decides nothing.
-
-The commits that made an app's folder what a version is: their authors wrote what is promoted. Decides nothing.
+"""What single commits say and did: by whom they are, what a folder was before them, and which of them made an app's
+folder what a version is. Decides nothing.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -101,7 +100,9 @@ _FOLDERS = 64
 
 
 class Changes:
-    """Caches the answers: history never changes."""
+    """The commits that changed an app's folder: their authors wrote what is promoted. Caches the answers: history never
+    changes.
+    """
 
     def __init__(self, mirror: Mirror, commits: CommitReader, index: AppIndex) -> None:
         self._mirror = mirror

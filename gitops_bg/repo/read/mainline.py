@@ -1,14 +1,5 @@
-"""The line of main itself, oldest commit first: the order in which changes came into main (decision 18).
-
-Dates do not tell it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the parents:
-then the second one is the former main. What main was is known of the heads that it had; only where they do not tell,
-the subject of the merge decides. It knows ids only, and reads no files.
-
-Where branches leave main: the first commit of their own line, by first parents, that main contains.
-
-Thousands of promotion branches stay where they are while main moves on. Of those only what main took in is looked at.
-
-The head of main as the base of the agent's commits, and what a refused push means for it.
+"""The line of main itself, oldest commit first, where branches leave it, and its head, on which the agent's commits are
+built. Knows ids only, and reads no files.
 """
 
 from collections import deque
@@ -24,7 +15,12 @@ Line = tuple[str, ...]
 
 
 class BranchPoints:
-    """The answer for the heads that were asked for last, kept up to date."""
+    """Where branches leave main: the first commit of their own line, by first parents, that main contains. The answer
+    for the heads that were asked for last, kept up to date.
+
+    Thousands of promotion branches stay where they are while main moves on. Of those only what main took in is looked
+    at.
+    """
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
@@ -80,7 +76,7 @@ _OF_THE_KEY = (Doubt.UNKNOWN_KEY, Doubt.KEY_NOT_VALID, Doubt.NOT_SIGNED)
 
 
 class MainBranch:
-    """Main, for code that commits to it."""
+    """The head of main as the base of the agent's commits, and what a refused push means for it."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
@@ -136,6 +132,11 @@ class MainBranch:
             raise RemoteMoved(f"{self._mirror.settings.branch} has commits that are not verified: see SourceVerified")
         return head
 
+
+# --- in which order changes came into main (decision 18) ---
+# Dates do not tell it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the
+# parents: then the second one is the former main. What main was is known of the heads that it had; only where they do
+# not tell, the subject of the merge decides.
 
 _WALK = ("log", "-z", "--format=%H%x00%P%x00%s%x00")
 _LONGEST = 4096

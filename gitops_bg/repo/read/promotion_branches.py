@@ -1,6 +1,5 @@
-"""The content of the promotion branches, compared with the main they start from; cached as long as nothing moves.
-
-Which branches of the remote concern anything that main has. Anybody who may push can make thousands of others.
+"""The promotion branches: which of the remote concern anything that main has, and their content, compared with the main
+they start from; cached as long as nothing moves.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +22,9 @@ from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 
 class ConcernedBranches:
-    """Compares the names of branches with the apps and groups of main."""
+    """Compares the names of branches with the apps and groups of main: anybody who may push can make thousands of
+    others.
+    """
 
     def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex) -> None:
         self._mirror = mirror

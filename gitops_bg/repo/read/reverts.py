@@ -1,20 +1,6 @@
 """How files came to be as they are, by main's history: the commit that last changed them, and what it reverts.
 
 Commits and messages only; no blob is read here. The caller must find out which version a commit brought.
-
-What a commit message says it reverts, as people, git and the forges write it. Untrusted text, read in one pass.
-
-A marker stands at the start of a line, alone or behind a bullet:
-
-    This reverts commit 9be1….                    git, GitHub, GitLab; also an abbreviation, and several in a line
-    This reverts merge request !12                GitLab
-    Reverts org/repo#12                           GitHub's Revert button
-    This reverts pull request #12.                others
-    revert 9be1…                                  Gitea's Revert button
-    Bg-Rollback-To: 9be1…                         a trailer, for who writes messages of their own
-    Revert "web 1.1.0"                            where a squash kept the title only: the subject of what it reverts
-
-It says what is named, never whether there is such a commit: that is `repo.read.reverts`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +11,19 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
+
+# --- what a message says it reverts, as people, git and the forges write it ---
+# Untrusted text, read in one pass. A marker stands at the start of a line, alone or behind a bullet:
+#
+#     This reverts commit 9be1….                    git, GitHub, GitLab; also an abbreviation, and several in a line
+#     This reverts merge request !12                GitLab
+#     Reverts org/repo#12                           GitHub's Revert button
+#     This reverts pull request #12.                others
+#     revert 9be1…                                  Gitea's Revert button
+#     Bg-Rollback-To: 9be1…                         a trailer, for who writes messages of their own
+#     Revert "web 1.1.0"                            where a squash kept the title only: the subject of what it reverts
+#
+# It says what is named, never whether there is such a commit: that is `Reverts`.
 
 _BULLETS = "*-+>•· \t\"'"
 _AROUND = ".,;:()[]{}`'\""
@@ -146,6 +145,8 @@ def _in_brackets(text: str) -> set[str]:
     before = text.rpartition(" from ")[0].rstrip()
     return {_request(before.rpartition("(")[2].rstrip(")"))} if before.endswith(")") else set()
 
+
+# --- what history says ---
 
 _FORMAT = "--format=%H%x00%P%x00%B%x00"
 _LONGEST = 64 * 1024

@@ -1,9 +1,7 @@
-"""Builds commits without a work tree: one `git fast-import` for a whole chain, signed afterwards if configured.
+"""The agent's own commits: built without a work tree, by one `git fast-import` for a whole chain, signed afterwards if
+configured; and whether its keys vouch for them.
 
 It knows paths, contents and messages; not apps, branches or pushes. Nothing here moves a branch.
-
-Whether the agent's own commits are verified by the keys that it was given: tried before it begins, and wherever a
-commit that should be its own seems not to be.
 """
 
 import hashlib
@@ -163,7 +161,9 @@ class KeyNotTried(Transient):
 
 
 class OwnKey:
-    """The key that signs the agent's commits, as the present files of keys see it."""
+    """The key that signs the agent's commits, as the present files of keys see it: tried before the agent begins, and
+    wherever a commit that should be its own seems not to be.
+    """
 
     def __init__(self, committer: Committer, verifier: MainVerifier, settings: RepositorySettings) -> None:
         self._committer = committer

@@ -1,8 +1,5 @@
-"""The branches for people: what they are asked to merge. Each is written only from the head that was decided from,
-because people share it.
-
-The branch of a group: what main does not take from the agent, for people to merge. One for each group, updated in
-place, gone once main says the same.
+"""The branches of apps and release groups for people: what they are asked to merge. Each is written only from the head
+that was decided from, because people share it.
 """
 
 from collections.abc import Callable, Mapping
@@ -97,7 +94,9 @@ class OfferedFolder:
 
 
 class GroupBranches:
-    """The branches of all groups. Not thread-safe."""
+    """The branches of all groups: what main does not take from the agent, for people to merge. One for each group,
+    updated in place, gone once main says the same. Not thread-safe.
+    """
 
     def __init__(
         self, mirror: Mirror, trees: Trees, edits: Edits, committer: Committer, branches: SharedBranches
