@@ -1,9 +1,5 @@
-"""How a container image behaves in the sandbox: a table to read and to replace. It must do nothing itself.
-
-How the command of a container ends: a very small shell, enough for the Jobs of demos and tests. It runs nothing.
-
-It knows `true`, `false`, `exit`, `sleep`, `echo` and `:`, alone or in `sh -c`, joined by `;`, `&&`, `||` or lines.
-Any other program is not there and ends with 127, what cannot be read with 2: as a shell says.
+"""How the containers of a pod behave and end: by a table of images to read and to replace, and by their command. It
+must do and run nothing itself.
 """
 
 from __future__ import annotations
@@ -15,6 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gitops_bg.sandbox.objects.objects import Manifest
+
+# --- how a command ends: a very small shell, enough for the Jobs of demos and tests ---
+# It knows `true`, `false`, `exit`, `sleep`, `echo` and `:`, alone or in `sh -c`, joined by `;`, `&&`, `||` or lines.
+# Any other program is not there and ends with 127, what cannot be read with 2: as a shell says.
 
 _SHELLS = ("sh", "bash", "ash", "dash")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -100,6 +100,8 @@ def _seconds(text: str) -> float:
     return float(text[:-1]) * unit if unit else float(text)
 
 
+# --- how an image behaves ---
+
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REFERENCE = re.compile(
     rf"^(?:[A-Za-z0-9.-]+(?::\d+)?/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][\w.-]{{0,127}})?(?:@[a-z0-9]+:[0-9a-f]{{32,}})?$"
@@ -113,7 +115,7 @@ class Behaviour:
 
     `ready_after` seconds it is ready, unless `waiting` names the reason why it never will be
     (`ImagePullBackOff`, `InvalidImageName`, `CrashLoopBackOff`). Its HTTP server answers with
-    `http_status` after `latency` seconds. In a Job, where nobody says a command (see `commands.py`),
+    `http_status` after `latency` seconds. In a Job, where nobody says a command (see `ending_of`),
     it ends at once with `exit_code`.
     """
 

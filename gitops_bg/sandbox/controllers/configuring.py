@@ -1,12 +1,10 @@
-"""Which pods have the ConfigMaps and Secrets that their containers need, and which wait for them. It must run no pod.
+"""What containers get from ConfigMaps and Secrets, and which pods wait because something of it is missing. It must run
+no pod.
 
-A kubelet retries all the time; here a change of a ConfigMap or Secret triggers the retry. A container keeps the
-configuration it started with, whatever happens to the object.
-
-What containers get from ConfigMaps and Secrets, and what of it is missing. It must run nothing and write nothing.
-
-Rules and words: kubernetes `pkg/kubelet/kubelet_pods.go: makeEnvironmentVariables`, `pkg/volume/{configmap,secret,
-projected}`; a volume that no container mounts is not looked at (`desired_state_of_world_populator.go`).
+Rules and words: kubernetes `pkg/kubelet/kubelet_pods.go: makeEnvironmentVariables`,
+`pkg/volume/{configmap,secret,projected}`; a volume that no container mounts is not looked at
+(`desired_state_of_world_populator.go`). A container keeps the configuration it started with, whatever happens to the
+object.
 """
 
 from __future__ import annotations
@@ -140,7 +138,9 @@ _TABLES = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 
 @dataclass(eq=False)
 class Configuring:
-    """Gives containers their configuration."""
+    """Gives containers their configuration. A kubelet retries all the time; here a change of a ConfigMap or Secret
+    triggers the retry.
+    """
 
     writer: Writer
     _given: dict[ObjectKey, Setup] = field(default_factory=dict)

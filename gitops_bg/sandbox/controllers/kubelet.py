@@ -1,11 +1,6 @@
 """Scheduler and kubelet: places pods, makes them ready or not, ends them. It must not create any.
 
-Pods of ReplicaSets and DaemonSets serve until they are deleted; those of Jobs end as `commands.py` says.
-
-Which node a pod goes to, and why to none: what two versions meet that run side by side. It must write nothing.
-
-Rules and words: kubernetes `pkg/scheduler/framework/plugins/{nodeaffinity,nodeunschedulable,nodeports,
-podtopologyspread}`. Resources and preemption are left out.
+Pods of ReplicaSets and DaemonSets serve until they are deleted; those of Jobs end as `behaviours.py` says.
 """
 
 from __future__ import annotations
@@ -31,6 +26,11 @@ from gitops_bg.sandbox.objects.objects import Manifest, dig, key_of, labels_of
 from gitops_bg.sandbox.objects.store import ObjectKey
 from gitops_bg.sandbox.verbs.deleting import Deletion, delete
 from gitops_bg.sandbox.verbs.writing import Options, Writer
+
+# --- the scheduler: which node a pod goes to, and why to none. It must write nothing ---
+# What two versions meet that run side by side. Rules and words: kubernetes
+# `pkg/scheduler/framework/plugins/{nodeaffinity,nodeunschedulable,nodeports,podtopologyspread}`. Resources and
+# preemption are left out.
 
 HOSTNAME = "kubernetes.io/hostname"
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
@@ -179,6 +179,8 @@ def _keeps(
 def _is_over(pod: Manifest) -> bool:
     return dig(pod, ("status", "phase")) in ("Succeeded", "Failed")
 
+
+# --- the kubelet ---
 
 _RESTART_SECONDS = 10.0
 """How long a container waits before its second and later restarts; the real kubelet waits longer each time."""

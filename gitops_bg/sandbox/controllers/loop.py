@@ -1,11 +1,8 @@
-"""One thread for all controllers: a queue without duplicates and a heap of timers. It must not poll.
+"""What all controllers share: one thread with a queue without duplicates and a heap of timers, and indexes by which
+they find what a change concerns. It must not poll.
 
-A controller gets told of changes inside the store's lock and may only note them (`notice`); it acts in
-`reconcile`, on the loop's thread, one key at a time.
-
-Finds objects by label, and selectors by the objects they match, without looking at all of them.
-
-It must be used inside the store's lock only.
+A controller gets told of changes inside the store's lock and may only note them (`notice`); it acts in `reconcile`, on
+the loop's thread, one key at a time.
 """
 
 from __future__ import annotations
@@ -22,6 +19,9 @@ from typing import Protocol
 from gitops_bg.sandbox.http.watches import Change
 from gitops_bg.sandbox.objects.kinds import ResourceKey
 from gitops_bg.sandbox.objects.store import Store
+
+# --- objects by label, and selectors by the objects they match, found without looking at all of them ---
+# They must be used inside the store's lock only.
 
 Pair = tuple[str, str, str]
 """Namespace, label, value."""
@@ -88,6 +88,8 @@ class SelectorIndex:
                     found.add(name)
         return found
 
+
+# --- the loop ---
 
 _log = logging.getLogger(__name__)
 

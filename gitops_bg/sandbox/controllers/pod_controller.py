@@ -1,11 +1,8 @@
-"""What the controllers of ReplicaSets and of DaemonSets have in common: they are woken by their pods, make and delete
-them, and count which are available. How many there are to be, and where, is theirs.
+"""What the controllers of ReplicaSets and of DaemonSets have in common: which pods are theirs, and that they are woken
+by them, make and delete them, and count which are available. It must not decide how many there are to be, and where.
 
-Rules: kubernetes `pkg/controller/controller_utils.go`, `pkg/api/v1/pod/util.go: IsPodAvailable`.
-
-Which pods are those of a ReplicaSet or DaemonSet: those it created, plus orphans that its selector matches.
-
-It must create and delete no pod. Rules: kubernetes `pkg/controller/controller_ref_manager.go`.
+Rules: kubernetes `pkg/controller/controller_ref_manager.go`, `pkg/controller/controller_utils.go`,
+`pkg/api/v1/pod/util.go: IsPodAvailable`.
 """
 
 from __future__ import annotations
@@ -44,7 +41,10 @@ def owner_reference(workload: Manifest) -> Manifest:
 
 
 class PodOwners:
-    """Pods by the uid of their controller, and those that have none."""
+    """Pods by the uid of their controller, and those that have none. It must create and delete no pod.
+
+    A workload's pods are those that it created, plus orphans that its selector matches.
+    """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

@@ -1,6 +1,6 @@
 """The ReplicaSet controller: as many pods as asked for, and a status that counts them.
 
-It must touch no pod but those that `adoption.py` says are its own.
+It must touch no pod but those that `pod_controller.py` says are its own.
 Rules: kubernetes `pkg/controller/replicaset/{replica_set,replica_set_utils}.go`; which pods go first is
 `pkg/controller/controller_utils.go: ActivePodsWithRanks`.
 """

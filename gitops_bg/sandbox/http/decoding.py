@@ -1,12 +1,5 @@
-"""Types of the fields in built-in kinds that people get wrong: the 400 of a body that Go cannot decode.
-
-It must know no more than that: what a value may be is in `validation.py`. Words: `encoding/json`.
-
-What a body says: as JSON, or of an apply as YAML, where the two differ. It must know nothing of Kubernetes.
-
-YAML: apiserver `pkg/endpoints/handlers/patch.go` (applyPatcher) by `sigs.k8s.io/yaml`, the scanner of libyaml in Go,
-as PyYAML's is libyaml itself: the same characters are refused in the same words. JSON: `encoding/json`, which makes
-U+FFFD of half a character.
+"""What a body says, or the 400 of one that Go cannot decode. It must not know what a value may be beyond its type: that
+is in `validation.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +15,11 @@ from gitops_bg.sandbox.http.errors import ApiError, bad_request
 from gitops_bg.sandbox.objects.configuration import illegal_byte
 from gitops_bg.sandbox.objects.kinds import Kind
 from gitops_bg.sandbox.objects.objects import Manifest
+
+# --- JSON, or of an apply YAML, where the two differ ---
+# YAML: apiserver `pkg/endpoints/handlers/patch.go` (applyPatcher) by `sigs.k8s.io/yaml`, the scanner of libyaml in Go,
+# as PyYAML's is libyaml itself: the same characters are refused in the same words. JSON: `encoding/json`, which makes
+# U+FFFD of half a character.
 
 _OTHER_IN_YAML = re.compile(
     rb"\\u[dD][89a-fA-F]"  # half a character, which only JSON puts together
@@ -92,6 +90,9 @@ def _whole(value: Any) -> Any:
         return {_whole(key): _whole(item) for key, item in value.items()}
     return [_whole(item) for item in value] if isinstance(value, list) else value
 
+
+# --- types of the fields in built-in kinds that people get wrong ---
+# Words: `encoding/json`.
 
 _BYTES = {"ConfigMap": "binaryData", "Secret": "data"}
 """Where base64 is expected."""

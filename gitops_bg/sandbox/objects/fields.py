@@ -1,13 +1,5 @@
-"""Field sets: which places of an object a manager owns, in the JSON of `managedFields[].fieldsV1`.
-
-A set is a tree: `f:name` steps into a map, `k:{..}` to a list item, `v:..` to a set element; a node
-without children, or with the child `.`, is itself a member. Algebra and walks follow
-structured-merge-diff `fieldpath` and `typed`. It must know nothing of managers.
-
-How lists and maps merge: by key, as a set, or as one value. It must hold no merge algorithm.
-
-Built-in types: the `patchMergeKey`, `listType`, `listMapKey` and `mapType` markers of
-kubernetes `staging/src/k8s.io/api`. Custom types: `x-kubernetes-*` of their schema.
+"""The places of an object: how lists and maps merge there, by key, as a set, or as one value; and sets of them, which a
+manager owns, in the JSON of `managedFields[].fieldsV1`. It must know nothing of managers, and hold no merge algorithm.
 """
 
 from __future__ import annotations
@@ -18,6 +10,10 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from gitops_bg.sandbox.objects.objects import Manifest, to_json
+
+# --- how places merge ---
+# Built-in types: the `patchMergeKey`, `listType`, `listMapKey` and `mapType` markers of kubernetes
+# `staging/src/k8s.io/api`. Custom types: `x-kubernetes-*` of their schema.
 
 _KEYED: dict[tuple[str, str], tuple[str, ...]] = {
     ("spec", "containers"): ("name",),
@@ -150,6 +146,10 @@ def item_key(item: Manifest, keys: tuple[str, ...]) -> tuple[Any, ...]:
     """Return what identifies a list item; a port without `protocol` is a TCP port."""
     return tuple(item.get(key, KEY_DEFAULTS.get(key)) for key in keys)
 
+
+# --- field sets ---
+# A set is a tree: `f:name` steps into a map, `k:{..}` to a list item, `v:..` to a set element; a node without children,
+# or with the child `.`, is itself a member. Algebra and walks follow structured-merge-diff `fieldpath` and `typed`.
 
 Fields = dict[str, Any]
 Path = tuple[str, ...]

@@ -2,12 +2,6 @@
 
 A request goes to a pod that is ready when it comes in, whatever connection it came on; a pod that is told to end
 finishes the requests that it has.
-
-Which rule of which HTTPRoute a request belongs to, by the Gateway API's precedence. Pure; it must reach no pod.
-
-https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule: the most specific hostname; an exact path, the longest
-prefix, a method, the most headers, the most query parameters; then the oldest HTTPRoute, the first by name, the first
-rule. A regular expression matches the whole path and counts between an exact path and a prefix.
 """
 
 from __future__ import annotations
@@ -28,6 +22,12 @@ from gitops_bg.sandbox.objects.kinds import SERVICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready, key_of
 from gitops_bg.sandbox.objects.store import ObjectKey, Store
 from gitops_bg.sandbox.traffic.proxy import PodServers
+
+# --- which rule of which HTTPRoute a request belongs to, by the Gateway API's precedence ---
+# https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule: the most specific hostname; an exact path, the longest
+# prefix, a method, the most headers, the most query parameters; then the oldest HTTPRoute, the first by name, the first
+# rule. A regular expression matches the whole path and counts between an exact path and a prefix. It must reach no
+# pod.
 
 _Key = tuple[object, ...]
 
@@ -175,6 +175,8 @@ def _full_match(expression: str) -> Callable[[str], bool]:
         return lambda _: False
     return lambda text: pattern.fullmatch(text) is not None
 
+
+# --- Gateways and their ports ---
 
 GATEWAY_API = "gateway.networking.k8s.io"
 GATEWAYS: ResourceKey = (GATEWAY_API, "gateways")

@@ -1,17 +1,5 @@
-"""Service ports: each new connection goes to a pod that is ready at that moment, as with kube-proxy.
-
-It must look at nothing but the Service and its pods, or, where nodes are to be late, at `LateRoutes`. A Service
-without a ready pod closes the connection; so does a pod that has gone, or is going, before the nodes know.
-
-The HTTP side of pods: a connection belongs to one pod until it ends. It must choose no pod.
-
-A pod that was told to end takes no new connection, finishes the requests it has, and says
-`Connection: close`: what kubernetes.io "Pod Lifecycle" asks of a well-behaved container.
-
-The endpoints of a Service as nodes know them: the EndpointSlices, with a delay. It must look at no pod.
-
-Real kube-proxies learn of a change after the API server, each in its own time; until then new connections go to the
-former endpoints.
+"""From the port of a Service to a pod that is ready at that moment, connection by connection, as with kube-proxy. It
+must look at nothing but the Service and its pods, or, where nodes are to be late, at its EndpointSlices.
 """
 
 from __future__ import annotations
@@ -31,6 +19,10 @@ from gitops_bg.sandbox.http.wire import Acceptor, Connection, Response
 from gitops_bg.sandbox.objects.kinds import PODS, SERVICES, SLICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready, key_of, labels_of, to_json
 from gitops_bg.sandbox.objects.store import ObjectKey, Store
+
+# --- the pods: a connection belongs to one until it ends ---
+# A pod that was told to end takes no new connection, finishes the requests it has, and says `Connection: close`: what
+# kubernetes.io "Pod Lifecycle" asks of a well-behaved container.
 
 
 @dataclass(eq=False, slots=True)
@@ -134,6 +126,10 @@ class PodServers:
                 session.connection.shut_reading()
 
 
+# --- the endpoints of a Service as nodes know them: the EndpointSlices, with a delay ---
+# Real kube-proxies learn of a change after the API server, each in its own time; until then new connections go to the
+# former endpoints.
+
 _Known = tuple[float, tuple[str, ...]]
 
 
@@ -167,6 +163,9 @@ def _ready(slice_: Manifest) -> list[str]:
         each["targetRef"]["name"] for each in slice_["endpoints"] if each["conditions"]["ready"] and slice_["ports"]
     ]
 
+
+# --- Services ---
+# One without a ready pod closes the connection; so does a pod that has gone, or is going, before the nodes know.
 
 _T = TypeVar("_T")
 

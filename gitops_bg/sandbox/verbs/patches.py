@@ -1,13 +1,7 @@
-"""JSON patch and JSON merge patch. It must not know kinds: strategic merge is in `strategic.py`.
+"""The three patches of the API server: strategic merge, JSON merge and JSON patch. It must not know whether a kind
+takes them: a custom resource takes no strategic merge patch.
 
-RFC 6902 and RFC 7386; what the API server answers to a bad patch is in apiserver
-`pkg/endpoints/handlers/patch.go`.
-
-Strategic merge patch. It must not be used for custom resources: the server refuses it there.
-
-Rules: apimachinery `pkg/util/strategicpatch/patch.go`. Lists with a patch merge key merge by its first
-part (`containerPort`, not `containerPort` + `protocol`); `$patch`, `$setElementOrder/..`,
-`$deleteFromPrimitiveList/..` and `$retainKeys` are the directives.
+What the API server answers to a bad patch is in apiserver `pkg/endpoints/handlers/patch.go`.
 """
 
 from __future__ import annotations
@@ -17,6 +11,11 @@ from typing import Any
 
 from gitops_bg.sandbox.objects.fields import BUILTIN_ROOT, Shape
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of
+
+# --- strategic merge patch ---
+# Rules: apimachinery `pkg/util/strategicpatch/patch.go`. Lists with a patch merge key merge by its first part
+# (`containerPort`, not `containerPort` + `protocol`); `$patch`, `$setElementOrder/..`, `$deleteFromPrimitiveList/..`
+# and `$retainKeys` are the directives.
 
 _ORDER, _DELETE, _RETAIN, _PATCH = "$setElementOrder/", "$deleteFromPrimitiveList/", "$retainKeys", "$patch"
 
@@ -93,6 +92,8 @@ def _ordered(items: list[Any], wanted: list[Any], keys: tuple[str, ...]) -> list
 def _without_directives(value: Manifest) -> Manifest:
     return {key: copy_of(item) for key, item in value.items() if not key.startswith("$")}
 
+
+# --- JSON merge patch (RFC 7386) and JSON patch (RFC 6902) ---
 
 _END = "-"
 

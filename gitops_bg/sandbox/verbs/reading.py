@@ -1,10 +1,5 @@
-"""Get, list and watch as JSON. It must change nothing.
-
-Paging, bookmarks and resourceVersion rules: kubernetes.io "Kubernetes API Concepts".
-
-`/scale`, `/binding` and `/log`: views of an object. It must keep no state. `/eviction` is in `eviction.py`.
-
-Scale: autoscaling/v1; the paths of a custom type come from its definition.
+"""Get, list and watch as JSON, and the views of an object: `/scale`, `/binding` and `/log`. It must change nothing, and
+keep no state. `/eviction` is in `eviction.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +22,9 @@ from gitops_bg.sandbox.objects.objects import Manifest, Stored, dig, to_json
 from gitops_bg.sandbox.objects.selectors import Matcher
 from gitops_bg.sandbox.objects.store import ObjectKey, Store
 from gitops_bg.sandbox.verbs.writing import served_as
+
+# --- views of an object ---
+# Scale: autoscaling/v1; the paths of a custom type come from its definition.
 
 
 def served(kind: Kind, subresource: str) -> bool:
@@ -86,6 +84,9 @@ def bound(pod: Manifest, binding: Manifest) -> Manifest:
     node = dig(binding, ("target", "name"), "")
     return {**pod, "spec": {**pod["spec"], "nodeName": node}}
 
+
+# --- get, list and watch ---
+# Paging, bookmarks and resourceVersion rules: kubernetes.io "Kubernetes API Concepts".
 
 _HEARTBEAT = 5.0
 
