@@ -1,10 +1,9 @@
-"""The core's dataclasses as JSON and back: statuses, `plan --observed FILE`, decisions. Knows no single type by name.
+"""The core's dataclasses as JSON and back, and the JSON Schemas of that: statuses, `plan --observed FILE`, decisions.
+Knows no single type by name.
 
 Keys are camelCase, times RFC 3339 in UTC, and defaults are left out, which keeps statuses small. Unknown keys are
 ignored, so that an agent can read the record of a newer one. The functions for a type are created once, from its
 annotations, because a cold start reads one record for each app (DESIGN §8).
-
-JSON Schemas of what `codec.to_json` makes of the core's dataclasses, by their annotations. Knows no type by name.
 """
 
 import dataclasses
@@ -292,6 +291,8 @@ def is_union(kind: Any) -> bool:
     """Whether an annotation is a union."""
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
+
+# --- schemas, by the same annotations ---
 
 Schema = dict[str, Any]
 

@@ -1,6 +1,5 @@
-"""The web's view of the agent: a few questions and one request. The web must use nothing else of it.
-
-The shapes of what the agent answers over HTTP, as docs/reference/api.md shows them. Nothing runs here.
+"""The web's view of the agent: a few questions and one request, and the shapes of what it answers over HTTP, as
+docs/reference/api.md shows them. The web must use nothing else of the agent.
 """
 
 from typing import NotRequired, Protocol

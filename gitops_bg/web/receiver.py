@@ -3,14 +3,6 @@
 Signed by one secret in the way of GitHub, GitLab, Gitea, or any sender with
 ``X-Signature-256: sha256=<hex HMAC-SHA256 of the body>`` and, if it likes, an ``X-Delivery-Id``. Answers:
 202 woken, 200 known delivery, 401 not signed or wrongly, 403 no secret configured, 408 too slow, 413 over 1 MB.
-
-The signature schemes of webhooks, which decide who may wake the agent. Payloads are not parsed here.
-
-The first scheme in this table that a request has decides; a further header never makes up for a wrong one.
-
-Reduces webhook calls: repeated deliveries are recognised, and what a storm of calls asks for is done now and then.
-
-Not thread-safe: both classes belong to the event loop of the web server.
 """
 
 import asyncio
@@ -28,6 +20,9 @@ from starlette.routing import Route
 
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.web.agent_port import AgentView, MessageAnswer
+
+# --- signatures: who may wake the agent ---
+# The first scheme in this table that a request has decides; a further header never makes up for a wrong one.
 
 _PREFIX = b"sha256="
 
@@ -84,6 +79,9 @@ def is_genuine(scheme: Scheme, headers: Mapping[str, str], secret: bytes, mac: b
     return bool(secret) and scheme.check(headers[scheme.signature_header].encode("latin-1"), secret, mac)
 
 
+# --- fewer calls: repeated deliveries are recognised, and what a storm asks for is done now and then ---
+# Not thread-safe: both classes belong to the event loop of the web server.
+
 Later = Callable[[float, Callable[[], None]], object]
 """Calls a function after some seconds, as ``asyncio``'s ``call_later``."""
 
@@ -136,6 +134,8 @@ class Coalescer:
             reason, self._waiting = self._waiting, ""
             self.call(reason)
 
+
+# --- the endpoint ---
 
 LARGEST_BODY_BYTES = 1_000_000
 _DISCARDED_BYTES = 16_000_000  # Bytes read beyond the limit: a sender that is still writing would not see the response.

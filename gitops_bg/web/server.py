@@ -1,14 +1,7 @@
-"""Runs the web application in a thread of its own, with a reliable start and stop. Knows no paths.
+"""Runs the web application in a thread of its own: where it listens, how many connections it keeps and how long, a
+reliable start and stop. Knows no paths.
 
 It never blocks the agent: the thread is a daemon, and open connections do not delay the stop.
-
-The address to listen on: ``HOST:PORT`` from a flag, and the bound socket or an error with a remedy.
-
-Limits on connections: how long one may wait, and how many there may be, so that open ones block no others.
-
-uvicorn keeps a connection without requests for ever, and answers 503 to everybody once there are many: 256 idle ones
-made the kubelet's probe fail, and so ended a healthy agent. Here each connection has a deadline, and above the limit
-the one that has waited longest is closed.
 """
 
 import asyncio
@@ -28,6 +21,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model.desired import Problem
+
+# --- the address: ``HOST:PORT`` from a flag, and the bound socket or an error with a remedy ---
 
 
 class CannotListen(Refused):
@@ -82,6 +77,11 @@ def _why(error: OSError) -> str:
         case number:
             return os.strerror(number) if number and number > 0 else str(error)
 
+
+# --- limits on connections, so that open ones block no others ---
+# uvicorn keeps a connection without requests for ever, and answers 503 to everybody once there are many: 256 idle ones
+# made the kubelet's probe fail, and so ended a healthy agent. Here each connection has a deadline, and above the limit
+# the one that has waited longest is closed.
 
 MOST = 256
 """The most connections; each is a file descriptor, of which a process may have 1,024 and needs some for its work."""
@@ -144,6 +144,8 @@ class Connection(H11Protocol):
         self.waiting_since = self.loop.time()
         self._deadline = self.loop.call_later(seconds, self.cut_off)
 
+
+# --- the server ---
 
 SECURITY_HEADERS = [
     ("X-Content-Type-Options", "nosniff"),

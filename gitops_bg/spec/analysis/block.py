@@ -1,8 +1,7 @@
-"""The analysis blocks of app.yaml and group.yaml, in the words of Argo Rollouts and of Flagger.
+"""The analysis blocks of app.yaml and group.yaml, in the words of Argo Rollouts and of Flagger: their schemas
+(argo-rollouts.md §1.2, flagger.md §3), and what Flagger's words mean in those of Argo Rollouts.
 
-Only their schemas (argo-rollouts.md §1.2, flagger.md §3); `plans` combines them with the templates.
-
-Translates Flagger's words for measurements (flagger.md §3.2, §3.3). Reads no template.
+Reads no template; `plans` combines them with the templates.
 """
 
 from dataclasses import replace
@@ -218,6 +217,9 @@ class FlaggerAnalysis(Model):
             raise Conflict("interval", "is 0, but there are several iterations", "write 30s")
         check_alert_names(self.alerts or ())
         return self
+
+
+# --- what Flagger's words for measurements mean (flagger.md §3.2, §3.3) ---
 
 
 def outside(good: ThresholdRange) -> str:

@@ -1,9 +1,8 @@
 """Conditions of Argo Rollouts, which are in expr-lang: what CEL writes, or reads, otherwise. Evaluates nothing.
 
-Most conditions are the same text in both languages (argo-rollouts.md §3, https://expr-lang.org/docs/language-definition).
-What CEL refuses gets its remedy from `instead`; what it takes, and means otherwise, is found by `misread`.
-
-The quoted texts of expressions. Knows no language.
+Most conditions are the same text in both languages (argo-rollouts.md §3,
+https://expr-lang.org/docs/language-definition). What CEL refuses gets its remedy from `instead`; what it takes, and
+means otherwise, is found by `misread`.
 """
 
 import re

@@ -1,14 +1,5 @@
-"""Flattens the templates that an analysis names into one: nested ones included, args and metrics merged.
-
-The rules are those of Argo Rollouts (`FlattenTemplates`, argo-rollouts.md §3): every template counts once, names of
-metrics are unique, two different defaults of an arg are refused.
-
-Fills in the args of templates: ``{{args.NAME}}`` in every text of a metric. Reads no Secret.
-
-A secret stays a reference, ``{{secret:NAME/KEY}}``, which is resolved only when the metric is measured; digests stay
-placeholders, which the core fills in when a run begins.
-
-From flattened templates, and the args given to them, to the core's metrics. Problems go to `Flat.problems`.
+"""From the templates that an analysis names, and the args given to them, to the core's metrics: nested templates
+included, args filled in. Reads no Secret; problems go to `Flat.problems`.
 """
 
 import json
@@ -27,6 +18,10 @@ from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+
+# --- args: ``{{args.NAME}}`` in every text of a metric ---
+# A secret stays a reference, ``{{secret:NAME/KEY}}``, which is resolved only when the metric is measured; digests stay
+# placeholders, which the core fills in when a run begins.
 
 SECRET = re.compile(r"\{\{secret:[^}]*\}\}")
 _ARG = re.compile(r"\{\{\s*args\.([A-Za-z0-9_-]+)\s*\}\}", re.ASCII)
@@ -105,6 +100,11 @@ def left_open(value: Any) -> str:
         return found[1] if found else ""
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return next((name for item in items if (name := left_open(item))), "")
+
+
+# --- many templates as one ---
+# The rules are those of Argo Rollouts (`FlattenTemplates`, argo-rollouts.md §3): every template counts once, names of
+# metrics are unique, two different defaults of an arg are refused.
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +215,8 @@ def _add_metric(flat: Flat, placed: Placed, use: Use) -> None:
         return
     flat.metrics.append(placed)
 
+
+# --- the core's metrics ---
 
 RETENTION = 10
 """How many measurements are remembered by default (argo-rollouts.md §3)."""

@@ -1,10 +1,9 @@
-"""AnalysisTemplates, the files of ``analysis/``: their schema, with the names and defaults of Argo Rollouts.
+"""AnalysisTemplates, the files of ``analysis/``: their schema, with the names and defaults of Argo Rollouts, and all of
+a repository by name.
 
 Every metric must end, as blue-green demands. A text with ``{{…}}`` is validated only when its args are known, by the
 same schema (`plans`). The rules are those of argo-rollouts.md §3; the templates of Argo Rollouts itself are read as
 they are, except for conditions that CEL would read otherwise.
-
-The AnalysisTemplates of a repository by name, from the files of ``analysis/``. Fetches nothing.
 """
 
 import math

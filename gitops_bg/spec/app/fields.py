@@ -1,6 +1,5 @@
-"""The types of fields that users write: texts, counts, delays, times, periods. Knows no model with such fields.
-
-References to one key of a Secret; no file contains its value.
+"""The types of fields that users write: texts, counts, delays, times, periods, references to Secrets. Knows no model
+with such fields.
 """
 
 import math
@@ -143,6 +142,8 @@ class Model(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
 
+
+# --- references to one key of a Secret; no file contains its value ---
 
 SecretName = Annotated[str, Matching(SUBDOMAIN, "use small letters, digits, - and .")]
 

@@ -1,8 +1,7 @@
-"""From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is unreachable.
+"""From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is unreachable,
+and the suspension of a file that is wrong otherwise.
 
 Applies the defaults that depend on more than one field. Validates nothing: `models` has done that.
-
-What an app.yaml says of a suspension, whatever else is wrong with the file. Edits nothing.
 """
 
 import copy
@@ -46,9 +45,8 @@ from gitops_bg.spec.yaml.scalars import as_map
 
 
 def suspension_in(data: bytes, file: str) -> Suspension | None:
-    """Return the suspension of an app.yaml, over or not; None where there is none, or no YAML.
-
-    One that cannot be read is one without an end: unknown is not absent.
+    """Return the suspension of an app.yaml, over or not, whatever else is wrong with the file; None where there is
+    none, or no YAML.
     """
     document, _ = read_one(file, data)
     written = as_map(as_map(document.value).get("spec")).get("suspend") if document else None

@@ -1,6 +1,5 @@
-"""The objects beside an app's workload: which of them belong into its folder, and as what. Reads nothing.
-
-The AnalysisTemplates and AlertProviders of an import: which of them its apps name, and what is wrong with one.
+"""The objects beside an app's workload, in an import: which of them belong into its folder, as what, and which
+AnalysisTemplates and AlertProviders its apps name. Reads no file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,8 @@ from gitops_bg.spec.manifests.objects import MatchExpression
 from gitops_bg.spec.notifications.alert_providers import AlertProvider
 from gitops_bg.spec.yaml.reader import Document, read
 from gitops_bg.spec.yaml.scalars import as_map, as_maps
+
+# --- AnalysisTemplates and AlertProviders: which of them apps name, and what is wrong with one ---
 
 _MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertProvider}
 """The models of what is read as it is, by kind."""
@@ -76,6 +77,8 @@ def templates_of(repository: Mapping[str, bytes | Problem]) -> Iterator[str]:
                 if isinstance(name, str):
                     yield name
 
+
+# --- what belongs into a folder ---
 
 BUDGET = "PodDisruptionBudget"
 _ASSIGNED: Mapping[str, tuple[Any, ...]] = {

@@ -1,10 +1,5 @@
-"""One app's folder as the rules of `check` look at it: whatever its values are, reading them raises nothing.
-
-Wrong types are the findings of others (`cluster.lint`); a rule passes over them.
-
-A finding of `check`: a problem, the rule that found it, and how bad that is. Knows no rule in particular.
-
-Names that differ by a slip of the finger. Pure.
+"""What the rules of `check` are made of: an app's folder as they look at it, and what they find there. Knows no rule in
+particular.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +15,8 @@ from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 from gitops_bg.spec.yaml.scalars import Body, as_map, maps
+
+# --- names that differ by a slip of the finger ---
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -49,6 +46,9 @@ def distance(one: str, other: str) -> int:
             row.append(cost)
     return row[-1]
 
+
+# --- one folder: whatever its values are, reading them raises nothing ---
+# Wrong types are the findings of others (`cluster.lint`); a rule passes over them.
 
 INIT, MAIN = "initContainers", "containers"
 
@@ -140,6 +140,9 @@ class AppFolder:
 def name_of(document: Document) -> str:
     """The name of an object; empty where it has none."""
     return str(as_map(document.value.get("metadata")).get("name", ""))
+
+
+# --- a finding: a problem, the rule that found it, and how bad that is ---
 
 
 class Severity(StrEnum):

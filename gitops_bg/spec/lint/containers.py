@@ -1,11 +1,8 @@
-"""Rules about the containers of a target: images, ports, environment, resources. For `check` only.
+"""Rules about the containers of a target: images, ports, environment, resources, probes, what happens when a pod starts
+and stops. For `check` only.
 
 What is an error here the API server refuses as well (k8s.io/kubernetes/pkg/apis/core/validation), or, of entries that
 are there twice, server-side apply, which finds list items by their key.
-
-Rules about probes of a target's containers, and about what happens when a pod starts and stops. For `check` only.
-
-https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -160,6 +157,9 @@ CONTAINER_RULES = (
     error("request-above-limit", "A container requests more than its limit allows.", _request_above_limit),
 )
 
+
+# --- probes, and the start and the stop of a pod ---
+# https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
 
 PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")

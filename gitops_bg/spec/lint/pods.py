@@ -1,6 +1,5 @@
-"""Rules about a target's pods as a whole: volumes, labels, what two versions cannot share. For `check` only.
-
-Rules about the number of pods: replicas, autoscalers, the old version. For `check` only.
+"""Rules about a target's pods as a whole: how many there are, their volumes and labels, what two versions cannot share.
+For `check` only.
 """
 
 import re
@@ -14,6 +13,8 @@ from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.target import APPS_KINDS, pod_paths
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import LARGEST_MODE, as_map, maps, meant_in_octal, texts
+
+# --- the number of pods: replicas, autoscalers, the old version ---
 
 
 def _replicas(folder: AppFolder) -> Iterator[Problem]:
@@ -49,6 +50,8 @@ SCALING_RULES = (
     note("nothing-warm", "The old version does not stay warm for the way back.", _nothing_warm),
 )
 
+
+# --- volumes, labels, what two versions cannot share ---
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"(?:[a-z0-9](?:[-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")

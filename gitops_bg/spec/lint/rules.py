@@ -1,6 +1,5 @@
-"""All rules of `check` about an app's folder, in the order of the documentation.
-
-A rule about what other tools left in the objects that the agent applies. For `check` only.
+"""All rules of `check` about an app's folder, in the order of the documentation. One of them is here: about what other
+tools left in the objects that the agent applies.
 """
 
 from collections.abc import Iterator

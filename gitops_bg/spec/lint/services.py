@@ -1,9 +1,4 @@
-"""Rules about the Services that app.yaml names: their ports, selectors and names. For `check` only.
-
-A rule about the ConfigMaps and Secrets that a target refers to: their names. For `check` only.
-
-What a target does not refer to is no part of a version, and gets no copy of its own.
-"""
+"""Rules about the Services that app.yaml names: their ports, selectors and names. For `check` only."""
 
 import json
 from collections.abc import Iterator

@@ -1,10 +1,6 @@
 """The grammar of image references, which registries and kubelets share. Reads nothing, contacts no registry.
 
 https://github.com/distribution/reference (reference.go, normalize.go): ``[DOMAIN/]PATH[:TAG][@DIGEST]``.
-
-Resource quantities of Kubernetes: ``500m``, ``1Gi``, ``0.5``. Reads text; changes nothing.
-
-https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 """
 
 import re

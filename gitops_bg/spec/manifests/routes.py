@@ -1,12 +1,7 @@
-"""The specs of HTTPRoutes and GRPCRoutes of the Gateway API. Pure; `cluster.groups.routes` reads HTTPRoutes back.
+"""HTTPRoutes and GRPCRoutes of the Gateway API as manifests: the specs of the core's rules, and the route in front of
+an app's Services. Pure; `cluster.groups.routes` reads HTTPRoutes back.
 
 https://gateway-api.sigs.k8s.io/reference/spec/#httproute and #grpcroute
-
-The route in front of an app's Services, as `spec.strategy.blueGreen.routes` of app.yaml asks for it
-(docs/decisions/0038).
-
-Requests without the version header go to the live Service, those that say ``candidate`` to the preview Service. The
-digest that names the candidate as well is filled in when the route is applied.
 """
 
 import hashlib
@@ -35,6 +30,8 @@ from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.manifests.references import Named
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+
+# --- specs ---
 
 Object = dict[str, Any]
 
@@ -108,6 +105,10 @@ def _match(match: HttpMatch) -> Object:
 def _headers(match: HttpMatch) -> list[Object]:
     return [{"type": "Exact", "name": name, "value": value} for name, value in match.headers]
 
+
+# --- the route of an app, as `spec.strategy.blueGreen.routes` asks for it (docs/decisions/0038) ---
+# Requests without the version header go to the live Service, those that say ``candidate`` to the preview Service. The
+# digest that names the candidate as well is filled in when the route is applied.
 
 API_VERSION = "gateway.networking.k8s.io/v1"
 _FIELD: Path = ("spec", "strategy", "blueGreen", "routes")

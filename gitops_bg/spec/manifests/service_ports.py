@@ -1,8 +1,7 @@
-"""The ports of an app's Services in Git, and whether the pods of its target can serve them. Changes nothing.
+"""The Services of an app in Git: which field of app.yaml names which, their ports, and whether the pods of its target
+can serve them. Changes nothing.
 
-The core decides which of them live traffic gets, and when (``core.transitions.traffic.services``).
-
-Which field of app.yaml names which Service, so that `check` can report its line.
+The core decides which ports live traffic gets, and when (``core.transitions.traffic.services``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,9 @@ _BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 
 
 def service_fields(strategy: Strategy, app: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
-    """For each Service: its name, the field of ``app`` (app.yaml as written) that names it, and what it carries."""
+    """For each Service: its name, the field of ``app`` (app.yaml as written) that names it, so that `check` can
+    report its line, and what it carries.
+    """
     said = app.get("spec", {}).get("strategy", {}).get("blueGreen", {})
     for place, name in enumerate(strategy.active_services):
         field: Path = ("activeServices", place) if said.get("activeServices") else ("activeService",)

@@ -1,9 +1,8 @@
-"""Alerts: the AlertProviders of ``alerts/``, and which alerts go to which of them; Flagger's fields and defaults.
+"""Alerts: those that app.yaml and gitops-bg.yaml ask for, and the AlertProviders of ``alerts/`` that they go to;
+Flagger's fields and defaults.
 
 Only the schemas (https://docs.flagger.app/usage/alerting) and their conversion to the core. Secrets stay references
 until an alert is sent.
-
-One alert in app.yaml or gitops-bg.yaml: Flagger's ``analysis.alerts``. Knows no provider.
 """
 
 import json
@@ -22,6 +21,8 @@ from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMet
 from gitops_bg.spec.app.validation import Conflict
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+
+# --- one alert: Flagger's ``analysis.alerts`` ---
 
 
 class ProviderRef(Model):
@@ -52,6 +53,8 @@ def check_alert_names(alerts: Sequence[Alert]) -> None:
             raise Conflict(f"alerts.{number}.name", message, "rename one of them")
         seen.add(alert.name)
 
+
+# --- providers, and what goes to them ---
 
 PATIENCE = 3600
 """How many seconds a provider may be down; its messages are dropped then, and the ledger says so."""

@@ -1,10 +1,7 @@
-"""Reads the files of ``policies/``, each as a whole, valid or not. Fetches nothing, and keeps no last valid state.
+"""The files of ``policies/``: read each as a whole, valid or not, and checked together. Fetches nothing, and keeps no
+last valid state.
 
 Only files directly in the folder count: files in its subfolders have no effect until somebody copies them.
-
-What `gitops-bg check` reports on policies beyond each file: names, their apps, whether they can ever open.
-
-Errors are rules that would keep a promotion waiting for ever, and unknown names; notes name what has no effect.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +20,8 @@ from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.policies.models import People, PersonEntry, PromotionPolicy
 from gitops_bg.spec.policies.to_core import GROUP, members, policy_of
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
+
+# --- reading ---
 
 TEAM = "team:"
 
@@ -174,6 +173,10 @@ def _unknown(
             yield document.problem((*path, number), message, f"add it to somebody's groups in {PEOPLE_FILE}")
         elif not each.startswith(GROUP) and each not in names:
             yield document.problem((*path, number), f"{each} is not in {PEOPLE_FILE}", "add them, or name a group")
+
+
+# --- what `gitops-bg check` reports beyond each file: names, their apps, whether they can ever open ---
+# Errors are rules that would keep a promotion waiting for ever, and unknown names; notes name what has no effect.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,5 @@
-"""Who is who, by ``policies/people.yaml``: the authors of commits and the owners of accounts. Decides nothing.
-
-An account is identified by its stable id on its forge, never by its login, which somebody else may take over. A person
-who is not in the file counts as a separate person, under a name that no entry of the file can have.
-
-Whose signatures count: ``policies/allowed_signers``, and the people whose ``signers`` list its names. Pure.
+"""Who is who, by ``policies/people.yaml`` and ``policies/allowed_signers``: the authors of commits, the owners of
+accounts, and whose signatures count. Decides nothing.
 """
 
 import base64
@@ -17,6 +13,10 @@ from gitops_bg.core.model.policies.facts import CommitFacts, Person
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.load import PeopleFile, load_people
 from gitops_bg.spec.policies.models import FORGES, PersonEntry
+
+# --- authors and accounts ---
+# An account is identified by its stable id on its forge, never by its login, which somebody else may take over. A
+# person who is not in the file counts as a separate person, under a name that no entry of the file can have.
 
 _NO_REPLY = re.compile(r"(\d+)[+-][^@]*@(?:users\.)?noreply\..*", re.ASCII)
 """Addresses that forges give accounts; they begin with the stable id."""
@@ -160,6 +160,8 @@ def agreed(now: Somebody, then: Somebody) -> Somebody | None:
 def _listed(person: PersonEntry, bot: bool = False) -> Somebody:
     return Somebody(person.name, frozenset(person.groups or ()), bot or person.bot, is_listed=True)
 
+
+# --- signatures: the file of signers, and the people whose ``signers`` list its names ---
 
 File = bytes | Problem
 

@@ -1,13 +1,5 @@
-"""What was rendered becomes the files of an app's folder, each with the digest of what it comes from. Pure.
-
-The first line of a file says from which inputs it was rendered, and what its text was: so `check` knows a stale file,
-and one that somebody changed by hand, without helm and kustomize (decision 68).
-
-The files that a target is rendered from, and their digest: whether they changed is known without rendering.
-
-Of a chart all its files and the values count. Of a kustomization all files of its folder, and of every folder or file
-that a kustomization.yaml among them names: whatever text in it is a path that exists. Bases elsewhere (https, git) are
-not known here; the digest holds while only they change.
+"""What a target is rendered from, and the files of an app's folder that come of it: whether one of them is stale is
+known without helm and kustomize (decision 68). Pure.
 """
 
 import hashlib
@@ -30,6 +22,11 @@ from gitops_bg.spec.manifests.target import APPS_KINDS, POD_SPEC_WORKLOAD
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import Document, read
 from gitops_bg.spec.yaml.scalars import as_map
+
+# --- the files that it is rendered from, and their digest ---
+# Of a chart all its files and the values count. Of a kustomization all files of its folder, and of every folder or file
+# that a kustomization.yaml among them names: whatever text in it is a path that exists. Bases elsewhere (https, git)
+# are not known here; the digest holds while only they change.
 
 Below = Callable[[str], Mapping[str, bytes]]
 """Returns the files at or below a path of the repository, by path; none where it is not there."""
@@ -92,6 +89,10 @@ def _texts(value: Any) -> Iterator[str]:
         for each in value:
             yield from _texts(each)
 
+
+# --- what was rendered, as the files of an app's folder ---
+# The first line of a file says from which inputs it was rendered, and what its text was: so `check` knows a stale file,
+# and one that somebody changed by hand.
 
 BESIDE_FILE = "rendered.yaml"
 """The file of what was rendered beside the workload."""

@@ -2,10 +2,6 @@
 
 The parser gives the place, the bytes are replaced, the result is read again: if anything but the one value changed, the
 edit is refused. Never writes a file; that is the caller's job.
-
-The text of a YAML file with the places of its values: cuts and inserts, without knowing their meaning.
-
-Offsets count characters; the byte order mark and the author's line breaks stay as they are.
 """
 
 import re
@@ -26,6 +22,9 @@ from gitops_bg.spec.yaml.parser import Node
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import Document, Reading, locate, read, read_one
 from gitops_bg.spec.yaml.scalars import as_map
+
+# --- the text of a file with the places of its values: cuts and inserts, without knowing their meaning ---
+# Offsets count characters; the byte order mark and the author's line breaks stay as they are.
 
 _MARK = "\ufeff"
 # An anchor (the reader refuses tags) precedes its value and belongs to its place.
@@ -140,6 +139,9 @@ class Text:
 
     def _line_break(self) -> str:
         return "\r\n" if "\r\n" in self._text else "\n"
+
+
+# --- the edits, each of one value ---
 
 
 def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGET_FILE) -> bytes:

@@ -2,8 +2,6 @@
 
 Does not know what the documents mean. Every call has a parser of its own: they are not safe to share (pitfalls.md §4).
 A cache by blob id belongs to the caller.
-
-What stands in place of a manifest where Git, or a tool around it, left something else. Knows no YAML.
 """
 
 import json
@@ -21,6 +19,8 @@ from gitops_bg.core.text.foreign_text import MASK
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
 from gitops_bg.spec.yaml.scalars import quoted
+
+# --- what stands in place of a manifest where Git, or a tool around it, left something else ---
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 _GIT_CRYPT = b"\0GITCRYPT\0"
@@ -58,6 +58,8 @@ def unreadable(data: bytes) -> Unreadable | None:
         return Unreadable("the file is no text: it is binary, or encrypted", "commit the manifest itself, as text")
     return None
 
+
+# --- documents ---
 
 _SHORTEST_WORD = 4
 """A shorter value may be a word of the problem itself: it is taken out where it stands in quotes."""

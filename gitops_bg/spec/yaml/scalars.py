@@ -1,17 +1,13 @@
-"""The meaning of an unquoted YAML scalar, and where YAML 1.1 and 1.2 disagree about it. Knows no files and no places.
-
-kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused (DESIGN
-§7, pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
-
-Reads values of which nobody has checked the type yet. Knows no kind.
-
-The modes of mounted files: people write them in octal; JSON, which Kubernetes takes, has decimal numbers only.
+"""What a single value of YAML means: an unquoted scalar, one of which nobody has checked the type yet, a file mode.
+Knows no files, places or kinds.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+# --- values of which nobody has checked the type yet ---
 
 Body = Mapping[str, Any]
 """A mapping as written, to be read only."""
@@ -36,6 +32,8 @@ def texts(value: Any) -> Iterator[tuple[str, str]]:
     """The entries of a mapping whose key and value are text."""
     return ((key, each) for key, each in as_map(value).items() if isinstance(key, str) and isinstance(each, str))
 
+
+# --- the modes of mounted files: people write them in octal; JSON, which Kubernetes takes, has decimal numbers only ---
 
 LARGEST_MODE = 0o777
 MODE_FIELDS = ("defaultMode", "mode")
@@ -65,6 +63,10 @@ def meant_in_octal(mode: int) -> int | None:
         return None
     return int(digits, 8)
 
+
+# --- unquoted scalars, and where YAML 1.1 and 1.2 disagree about them ---
+# kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused
+# (DESIGN §7, pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
 
 Scalar = None | bool | int | float | str
 
