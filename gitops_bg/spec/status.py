@@ -252,10 +252,9 @@ class Status(TopStatus):
         description="All that is waited for, and until when (no end where a suspension stops its clock): shut gates; "
         "git, while the remote is away; restart; and probation, draining, scaleDown of the versions behind.",
     )
-    record: dict[str, Any] | None = Field(
+    record: str | None = Field(
         default=None,
-        description="The agent's memory of the app. Of no use to anybody else, and different in every release.",
-        json_schema_extra={"x-kubernetes-preserve-unknown-fields": True},
+        description="The agent's memory of the app, packed: of no use to anybody else, and another in each release.",
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.agent.reconcile.urgency import Urgency, moves_requests, urgency_of, urgency_of_group
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
-from gitops_bg.cluster.manifests.record_seal import sealed
+from gitops_bg.cluster.manifests.stored_record import packed
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
@@ -49,7 +49,7 @@ def live(
         "operator": {"answered": answered},
         "git": {"main": {"commit": OLD, "tree": OLD} if main is None else main},
     }
-    status = {"phase": phase, "record": sealed(record)}
+    status = {"phase": phase, "record": packed(record)}
     return app_state({"metadata": {**metadata, "annotations": annotations}, "spec": {}, "status": status})
 
 

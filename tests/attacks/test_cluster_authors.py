@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.record_seal import SEAL, sealed, was_edited
+from gitops_bg.cluster.manifests.stored_record import packed, unpacked, was_edited
 from gitops_bg.core import names
 from tests.attacks.conftest import Siege, besieged
 from tests.conftest import ON_EITHER_CLUSTER, shared_cluster
@@ -30,15 +31,15 @@ TEXTS = {
 }
 ANNOTATIONS = (names.REQUEST, names.RECONCILE, names.SNAPSHOT, names.FULL_DIGEST, names.CONFIGURATION,
                names.ANTI_AFFINITY, names.POD_METADATA)  # fmt: skip
-RECORDS: dict[str, Any] = {
-    "versions that are a number": {"versions": 3, "traffic": "v1:" + "0" * 64},
-    "a version of nothing": {"versions": [{}]},
-    "traffic that is a map": {"traffic": {"a": 1}, "epoch": "x"},
-    "a time without a zone": {"rollout": 1, "switch": {"decidedAt": "2026-01-01T00:00:00"}},
-    "a time that other zones do not have": {"rollout": 1, "switch": {"decidedAt": "0001-01-01T00:00:00+14:00"}},
-    "a ledger of texts": {"ledger": ["x"]},
-    "a sequence of letters": {"sequence": "many"},
-    "deep": {"versions": json.loads("[" * 90 + "]" * 90)},
+RECORDS = {
+    "a text": "garbage",
+    "no text": "",
+    "a seal alone": f"{'0' * 16}.",
+    "no base64": f"{'0' * 16}.!!",
+    "nothing packed": f"{'0' * 16}.AAAA",
+    "another content than the seal says": f"{'0' * 16}.{packed({'versions': 3}).partition('.')[2]}",
+    "no map": packed([1]),  # type: ignore[arg-type]
+    "gigabytes": f"{'0' * 16}.{b64encode(zlib.compress(b' ' * 2**25)).decode()}",
 }
 
 
@@ -94,8 +95,7 @@ def test_record_that_is_none_is_made_anew(kind: str, siege: Siege) -> None:
 def test_record_of_a_release_that_nobody_here_can_read_is_left_alone_and_the_command_forgets_it(siege: Siege) -> None:
     cluster, web = siege.world.cluster, siege.web
     status = f"{_path(web, names.KIND)}/status"
-    before = {key: value for key, value in web.status["record"].items() if key != SEAL}
-    newer = sealed({**before, "versions": [{"of": "another release"}]})
+    newer = packed({**(unpacked(web.status) or {}), "versions": [{"of": "another release"}]})
     cluster.patch(status, {"status": {"record": None}})
     cluster.patch(status, {"status": {"record": newer}})
     siege.bystander_goes_on()
@@ -148,7 +148,7 @@ def test_endpoint_slices_may_hold_nothing_or_nulls(kind: str, siege: Siege) -> N
 
 def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:
     _annotate(siege.world.cluster, siege.web, dict.fromkeys(ANNOTATIONS, BRACKETS))
-    siege.world.cluster.patch(f"{_path(siege.web, names.KIND)}/status", {"status": {"record": {"sequence": "x"}}})
+    siege.world.cluster.patch(f"{_path(siege.web, names.KIND)}/status", {"status": {"record": "x"}})
     siege.outlives_a_restart()
     siege.web.wait(lambda: not was_edited(siege.web.status) and siege.web.record.epoch, "the record is made anew")
     assert siege.web.live_tag() == "v1"

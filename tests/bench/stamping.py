@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.cluster.manifests.record_seal import RECORD, SEAL, sealed
+from gitops_bg.cluster.manifests.stored_record import RECORD, packed, unpacked
 from gitops_bg.core.model.digest import short
 from tests.bench.apps import BenchApp
 
@@ -49,15 +49,23 @@ class Stamp:
             return ids.setdefault(found[0], str(uuid.uuid4()))
 
         for model in models:
-            yield _sealed_anew(json.loads(_UID.sub(renewed, self.text(model))))
+            yield _with_record(json.loads(_UID.sub(renewed, self.text(_with_plain_record(model)))))
 
 
-def _sealed_anew(stamped: dict[str, Any]) -> dict[str, Any]:
-    """With the seal of the other app's record, where it has one: that of the model's would tell of an edit."""
+def _with_plain_record(model: str) -> str:
+    """An object as JSON, in which names and ids can be replaced: a packed record says none."""
+    body = json.loads(model)
+    status = body.get("status") or {}
+    if RECORD in status:
+        body["status"] = {**status, RECORD: unpacked(status)}
+    return json.dumps(body)
+
+
+def _with_record(stamped: dict[str, Any]) -> dict[str, Any]:
+    """With its record as a status stores it, where it has one."""
     status = stamped.get("status") or {}
     if RECORD in status:
-        unsealed = {key: value for key, value in status[RECORD].items() if key != SEAL}
-        stamped["status"] = {**status, RECORD: sealed(unsealed)}
+        stamped["status"] = {**status, RECORD: packed(status[RECORD])}
     return stamped
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from gitops_bg.cluster.groups.routes import read_route
+from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.gateway import DENIED, Request, answer
@@ -87,10 +88,15 @@ class Store:
         assert self.world.cluster.request("DELETE", path)[0] == 200
 
     def damage_record(self) -> None:
-        """What a careless person does to the status."""
+        """What leaves a record that nobody can read: another release, or somebody who edits it."""
         path = f"/apis/{API}/namespaces/{self.world.namespace}/releasegroups/{self.name}/status"
-        body = {"status": {"record": {"state": "garbage"}}}
+        body = {"status": {"record": packed({"state": "garbage"})}}
         self.world.cluster.ask("PATCH", path, body, content_type="application/merge-patch+json")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the agent remembers of it, as it is stored."""
+        return unpacked(self.status()) or {}
 
     def stages(self) -> str:
         return " ".join(f"{each['name']}{each['stage'][0]}" for each in self.status().get("versions", ()))
@@ -118,7 +124,7 @@ class Store:
     def wait_for_ledger(self, event: str, times: int = 1) -> None:
         """Wait until Git has an event so many times, and the record has nothing more to say."""
         Event(event)  # Raises for a word that no event has, and that would be waited for in vain.
-        told = lambda: self.ledger().count(event) == times and not self.status()["record"].get("ledger")  # noqa: E731
+        told = lambda: self.ledger().count(event) == times and not self.record.get("ledger")  # noqa: E731
         eventually(told, what=f"{event} is in the ledger")
 
     def ask(self, path: str, version: str = "") -> str:

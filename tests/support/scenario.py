@@ -20,6 +20,7 @@ import yaml
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.manifests.operator_requests import annotation_of, requests_of
+from gitops_bg.cluster.manifests.stored_record import unpacked
 from gitops_bg.cluster.reporting.status import WHILE_NOTED
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import snapshot_of
@@ -394,7 +395,7 @@ class App:
     @property
     def record(self) -> Record:
         """What the agent remembers."""
-        return from_json(Record, self.status.get("record") or {})
+        return from_json(Record, unpacked(self.status) or {})
 
     def phase(self) -> str:
         """The one word."""

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.cluster.reporting.analysis_status import facts_of, newest_first
 from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of, pull_request
 from gitops_bg.core.errors import InvalidInput
@@ -22,10 +23,12 @@ from gitops_bg.spec.status import moment_of
 
 
 def load_group_record(body: Object | None) -> GroupRecord:
-    """The record in a live ReleaseGroup. Raises `InvalidInput` where somebody damaged it: nothing is guessed."""
-    record = ((body or {}).get("status") or {}).get("record")
+    """The record in a live ReleaseGroup. Raises `InvalidInput` for one that somebody edited, or that this release
+    cannot read: nothing is guessed.
+    """
+    record = unpacked((body or {}).get("status") or {})
     if record is None:
-        return GroupRecord()
+        raise InvalidInput(Problem("status.record", "is not as an agent wrote it"))
     try:
         return from_json(GroupRecord, record, "status.record")
     except InvalidInput as error:
@@ -43,7 +46,7 @@ def group_status(
     """The whole status; ``pull`` is the pull request of the group's branch."""
     generation = body["metadata"].get("generation", 0)
     state = decision.record.state
-    before = ((body.get("status") or {}).get("conditions")) or []
+    before = body.get("status") or {}
     said = shown.GroupStatus(
         observed_generation=generation,
         phase=decision.phase.value,
@@ -58,9 +61,10 @@ def group_status(
         pull_request=pull_request(pull),
         analysis_runs=tuple(map(_run, newest_first(decision.record.analyses))) or None,
         history=tuple(map(_move, reversed(decision.record.moves))) or None,
-        record=to_json(decision.record),
+        record=packed(to_json(decision.record), before),
     ).stored()
-    return {**said, "conditions": list(conditions_with_times(before, decision.conditions, generation, now))}
+    conditions = conditions_with_times(before.get("conditions") or [], decision.conditions, generation, now)
+    return {**said, "conditions": list(conditions)}
 
 
 def _version(state: GroupState, version: GroupVersion) -> shown.GroupVersionStatus:

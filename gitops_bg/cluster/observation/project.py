@@ -12,8 +12,8 @@ from sys import intern
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.manifests.operator_requests import requests_of
-from gitops_bg.cluster.manifests.record_seal import RECORD, without_edited
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
+from gitops_bg.cluster.manifests.stored_record import RECORD, unpacked
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods, applied_fields
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.cluster.observation.field_paths import ChangedField, is_ours, managers_of
@@ -152,15 +152,16 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
     """The state of a BlueGreenDeployment."""
     annotations, live = body["metadata"].get("annotations") or {}, body.get("status") or {}
-    status = without_edited(live)
-    record = status.get(RECORD) or {}
+    found = unpacked(live)
+    record, edited = found or {}, found is None
+    status = {key: value for key, value in live.items() if key != RECORD} if edited else live
     request = annotations.get(names.REQUEST, "")
     return AppState(
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
         status=PackedJson.of(status),
         recorded=RECORD in live,
-        edited=status is not live,
+        edited=edited,
         phase=intern(phase) if isinstance(phase := status.get("phase"), str) else "",
         main=_main_in(record),
         traffic=intern(traffic) if isinstance(traffic := part_of(record, "routing").get("traffic"), str) else "",
@@ -177,7 +178,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
 def group_state(body: Object, _known: GroupState | None = None) -> GroupState:
     """What is watched of a ReleaseGroup."""
     annotations = body["metadata"].get("annotations") or {}
-    record = part_of(body.get("status") or {}, RECORD)
+    record = unpacked(body.get("status") or {}) or {}
     follows = (annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER))
     return GroupState(meta_of(body), _asks(record, annotations.get(names.REQUEST, "")), *follows)
 

@@ -10,6 +10,7 @@ from sys import intern
 from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.manifests.stored_record import unpacked
 from gitops_bg.core import names
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.version import WorkloadKind
@@ -194,7 +195,7 @@ class AppState:
 
     def has_served(self, digest: str) -> bool:
         """Whether live traffic ever went to a version, as far as the record remembers. Unpacks the status."""
-        served = part_of(part_of(self.status.read(), "record"), "routing").get("activations")
+        served = part_of(unpacked(self.status.read()) or {}, "routing").get("activations")
         return isinstance(served, list) and digest in served
 
 
@@ -206,7 +207,7 @@ def part_of(stored: Object, name: str) -> Object:
 
 def decided_from(status: Object) -> str:
     """The commit of main that the record in a live status was decided from; empty where it names none."""
-    main = part_of(part_of(part_of(status, "record"), "git"), "main")
+    main = part_of(part_of(unpacked(status) or {}, "git"), "main")
     return str(main.get("commit") or "")
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.cluster.manifests.record_seal import RECORD, sealed, without_edited
+from gitops_bg.cluster.manifests.stored_record import RECORD, packed, unpacked
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
@@ -55,7 +55,7 @@ def load(state: AppState | None) -> Record:
 
 def record_in(status: Object) -> Record:
     """The record in a parsed status; the empty one where there is none that an agent wrote. Raises as `load`."""
-    record = without_edited(status).get(RECORD)
+    record = unpacked(status)
     try:
         return from_json(Record, record) if record else Record()
     except InvalidInput as error:
@@ -97,7 +97,7 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
     handled = _handled(live, decision)
     conditions = list(conditions_with_times(_live_conditions(live), decision.conditions, generation, now))
     answered = {"handledLook": handled} if handled else {}
-    return {**said.stored(), **answered, "conditions": conditions, RECORD: sealed(to_json(record))}
+    return {**said.stored(), **answered, "conditions": conditions, RECORD: packed(to_json(record), live)}
 
 
 def _handled(live: Object, decision: Decision) -> Object | None:

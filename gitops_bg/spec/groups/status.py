@@ -1,7 +1,5 @@
 """The status of a ReleaseGroup, as the agent writes it and everybody reads it: one model, like that of an app."""
 
-from typing import Any
-
 from pydantic import Field
 
 from gitops_bg.spec.status import AnalysisFacts, Condition, Gate, Moment, Number, Part, PullRequest, TopStatus
@@ -79,8 +77,7 @@ class GroupStatus(TopStatus):
         description="What is so, and what is not.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
-    record: dict[str, Any] | None = Field(
+    record: str | None = Field(
         default=None,
-        description="The agent's memory of the group. Of no use to anybody else, and different in every release.",
-        json_schema_extra={"x-kubernetes-preserve-unknown-fields": True},
+        description="The agent's memory of the group, packed: of no use to anybody else, and another in each release.",
     )

@@ -23,6 +23,7 @@ from gitops_bg.cli.session.location import (
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, KindMissing, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.cluster.manifests.stored_record import packed
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, Transient
 
@@ -54,7 +55,7 @@ def _body(called: str, place: Place) -> dict[str, Any]:
     namespace, name = called.split("__")
     keys = (names.REPOSITORY, names.CLUSTER, names.BRANCH)
     said = {key: text for key, text in zip(keys, place or (), strict=False) if text}
-    record = {"record": {"git": {"main": {"commit": "a" * 40}}}}
+    record = {"record": packed({"git": {"main": {"commit": "a" * 40}}})}
     return {"metadata": {"namespace": namespace, "name": name, "annotations": said}, "status": record}
 
 

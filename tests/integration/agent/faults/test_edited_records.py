@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -9,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.record_seal import sealed, was_edited
+from gitops_bg.cluster.manifests.stored_record import packed, unpacked, was_edited
 from gitops_bg.cluster.reporting.status import record_in
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.text.foreign_json import sorted_json
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import MOVES, Simulation, automatic, deployed, manual
 from tests.support.cluster.clusters import SandboxCluster
@@ -105,14 +108,47 @@ def on_its_own() -> Simulation:
 
 @pytest.mark.parametrize("begun", [waiting, promoted, rolled_back, switching, on_its_own])
 def test_every_edit_of_every_value_of_a_record_is_noticed(begun: Any) -> None:
-    stored = sealed(to_json(begun().record))
-    assert record_in({"record": stored}) != Record()
+    record = to_json(begun().record)
+    stored = packed(record)
+    assert record_in({"record": stored}) == begun().record
     count = 0
-    for what, changed in edits(stored):
-        assert record_in({"record": changed}) == Record(), what
+    for what, changed in edits(record):
+        assert record_in({"record": under_the_seal(stored, changed)}) == Record(), what
         count += 1
     assert count > 300
-    assert record_in({"record": {key: value for key, value in stored.items() if key != "seal"}}) == Record()
+
+
+def under_the_seal(stored: str, changed: Any) -> str:
+    """A stored record with another content, and the seal of before."""
+    return f"{stored.partition('.')[0]}.{packed(changed).partition('.')[2]}"
+
+
+OTHER = ("0" * 16 + ".", ".", "", "x", "5eed.!!", f"{'0' * 16}.eNo=")
+
+
+def test_every_edit_of_the_text_that_stores_a_record_is_noticed() -> None:
+    stored = packed(to_json(deployed(manual()).record))
+    cut = (stored[:end] for end in range(len(stored)))
+    changed = (
+        f"{stored[:place]}{'A' if stored[place] != 'A' else 'B'}{stored[place + 1 :]}" for place in range(len(stored))
+    )
+    for text in (*cut, *changed, *OTHER, stored + "A", stored + stored, f" {stored}", 7, {}, [stored]):
+        assert was_edited({"record": text}), text
+
+
+def test_a_record_that_unpacks_to_too_much_is_none() -> None:
+    bomb = b64encode(zlib.compress(b" " * 2**25 + b"{}")).decode()
+    assert was_edited({"record": f"{'0' * 16}.{bomb}"})
+
+
+def test_another_packing_of_the_same_content_stays_as_it_is() -> None:
+    record = to_json(deployed(manual()).record)
+    seal = packed(record).partition(".")[0]
+    stored = f"{seal}.{b64encode(zlib.compress(sorted_json(record), 1)).decode()}"
+    assert stored != packed(record)
+    assert unpacked({"record": stored}) == record
+    assert packed(record, {"record": stored}) == stored
+    assert packed({**record, "epoch": "e2"}, {"record": stored}) != stored
 
 
 def remembered(sim: Simulation) -> LedgerMemory:
@@ -186,15 +222,18 @@ def _as_it_was(app: App) -> bool:
 def test_an_agent_brings_an_app_back_whatever_was_edited(web: App) -> None:
     world, before = web.scenario, web.ledger_events()
     stored = web.status["record"]
+    record = unpacked(web.status)
+    assert record
     genuine = {web.digest(tag) for tag in ("v1", "v2", "v3")}
     forged = "v1:" + "0" * 64
-    edited = list(edits(stored))
-    some = edited[:: max(1, len(edited) // 25)]
-    traffic = {**deepcopy(stored), "traffic": web.digest("v1")}
-    versions = deepcopy(stored)
+    edited = [(what, under_the_seal(stored, changed)) for what, changed in edits(record)]
+    some = edited[:: max(1, len(edited) // 20)]
+    traffic = under_the_seal(stored, {**record, "routing": {**record["routing"], "traffic": web.digest("v1")}})
+    versions = deepcopy(record)
     for each in versions["versions"]:
         each["snapshot"]["digest"] = forged
-    for what, changed in (("v1 carries traffic", traffic), ("a forged digest", versions), ("no map", "x"), *some):
+    forgery = under_the_seal(stored, versions)
+    for what, changed in (("v1 carries traffic", traffic), ("a forged digest", forgery), ("no record", "x"), *some):
         web.wait(lambda: _as_it_was(web), f"it is as it was, before {what}")
         _edited(web, changed)
         world.advance(0)

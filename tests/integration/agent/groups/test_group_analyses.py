@@ -180,7 +180,7 @@ def test_an_agent_that_is_restarted_goes_on_with_the_analyses_whatever_mistake_i
     eventually(lambda: store.stages() == "v1A v2C", what="it goes back")
     assert (store.ask("/cart"), store.selected("cart")) == ("cart-v1", store.selected("cart-v1"))
     assert store.condition("InvalidSpec")["status"] == "True"
-    assert store.status()["record"]["rollout"] == 1, "nothing began anew"
+    assert store.record["rollout"] == 1, "nothing began anew"
     assert [each["kind"] for each in store.status()["history"]] == ["Rollback", "Promotion"]
 
 

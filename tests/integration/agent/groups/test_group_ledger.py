@@ -36,7 +36,7 @@ def test_what_the_remote_refuses_holds_up_nothing_and_is_written_later(world: Sc
     world.wait_idle()
     world.remote.protect(STATE_BRANCH)
     live_a_day(store)
-    waiting = [each["event"] for each in store.status()["record"]["ledger"]]
+    waiting = [each["event"] for each in store.record["ledger"]]
     assert (store.ledger(), waiting) == (A_DAY[:2], A_DAY[2:])
     world.remote.unprotect()
     world.restart()  # it would try again within minutes

@@ -77,7 +77,7 @@ def test_what_failed_is_on_hold_until_a_retry(cli: Cli, store: Store, measured: 
 
 def said_of_versions(store: Store) -> list[dict[str, object]]:
     """What the record has of who said what about a version, from which holds follow."""
-    stated = store.status()["record"]["statements"]
+    stated = store.record["statements"]
     return [{key: value for key, value in each.items() if key != "sequence"} for each in stated]
 
 

@@ -16,6 +16,7 @@ from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.cluster.groups.manifests import group_labels
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.manifests.stored_record import packed
 from gitops_bg.cluster.observation.gateways import acceptance, taken, unresolved
 from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core import names
@@ -152,7 +153,7 @@ def test_a_bug_is_shown_beside_what_is_known_and_needs_no_record(store: Store) -
         store.subject.seen(store.key), GroupDecision((), GroupRecord(epoch="e"), Phase.HEALTHY, (ready,)), "c1", NOW
     )
     path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{store.key.namespace}/releasegroups/store"
-    store.cluster.patch(f"{path}/status", {"status": {"record": {"state": "garbage"}}})
+    store.cluster.patch(f"{path}/status", {"status": {"record": "garbage"}})
     bug = Condition("InternalError", True, "InternalError", "a bug")
     assert store.subject.warn(store.key, bug, NOW)
     assert not store.subject.warn(store.key, bug, NOW), "it is no news"
@@ -160,7 +161,7 @@ def test_a_bug_is_shown_beside_what_is_known_and_needs_no_record(store: Store) -
     assert (status["phase"], status["message"], status["record"]) == (
         "Degraded",
         "a bug",
-        {"epoch": "e", "state": "garbage"},
+        "garbage",
     )
     shown = {each["type"]: (each["status"], each["message"]) for each in status["conditions"]}
     assert shown == {"Ready": ("False", "a bug"), "InternalError": ("True", "a bug")}
@@ -182,11 +183,20 @@ def test_a_group_is_ours_whichever_branch_of_the_repository_is_followed(store: S
     client.close()
 
 
-def test_a_damaged_record_is_an_error_and_never_an_empty_one(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (packed({"state": {"versions": [{"name": "v1"}]}}), "stage is required"),
+        (f"{packed({'epoch': 'e'})}x", "is not as an agent wrote it"),
+        ("garbage", "is not as an agent wrote it"),
+    ],
+    ids=["of another release", "edited", "garbage"],
+)
+def test_a_damaged_record_is_an_error_and_never_an_empty_one(store: Store, record: str, why: str) -> None:
     store.do(ApplyGroup())
     path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{store.key.namespace}/releasegroups/store/status"
-    store.cluster.patch(path, {"status": {"record": {"state": {"versions": [{"name": "v1"}]}}}})
-    with pytest.raises(InvalidInput, match="stage is required"):
+    store.cluster.patch(path, {"status": {"record": record}})
+    with pytest.raises(InvalidInput, match=why):
         store.subject.seen(store.key)
 
 

@@ -101,7 +101,7 @@ def test_a_record_that_somebody_damaged_before_the_group_got_another_name_is_not
         eventually(lambda: market.status().get("phase") == "Degraded", what="the group says what is wrong")
         assert "is the release group store under another name, whose record" in market.status()["message"]
         store.world.settle()
-        assert store.status()["record"]["state"] == "garbage"
+        assert store.record["state"] == "garbage"
         assert (store.ask("/cart"), [each.name for each in _routes(store)]) == ("cart-v2", ["store"])
         assert market.stages() == ""
 
