@@ -225,8 +225,8 @@ class Status(TopStatus):
     )
     rollouts: tuple[Rollout, ...] | None = Field(
         default=None,
-        description="The last rollouts, newest first: when each started, was available, promoted, switched and "
-        "settled, how long it waited for people, how it ended.",
+        description="The rollout under way, and the last that ended; newest first: when each started, was "
+        "available, promoted, switched and settled, how long it waited for people, how it ended.",
     )
     analysis_runs: tuple[AnalysisRun, ...] | None = Field(
         default=None, description="The last run of each stage, and those before that are remembered; newest first."

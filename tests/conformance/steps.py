@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from datetime import UTC, datetime
 
+from gitops_bg.cluster.reporting.status import record_in, rollout_of
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
@@ -81,8 +82,11 @@ def wait_sizes(app: App, **expected: int) -> None:
 
 
 def rollouts(app: App) -> list[Json]:
-    """The book of rollouts in the status, newest first."""
-    return list(app.status.get("rollouts") or [])
+    """The rollouts that the record remembers, newest first, each as the status shows the last ones."""
+    status = app.status
+    remembered: list[Json] = [rollout_of(each).stored() for each in reversed(record_in(status).rollouts)]
+    assert all(each in remembered for each in status.get("rollouts") or []), "the status shows what is remembered"
+    return remembered
 
 
 def seconds_of(rollout: Json) -> float:

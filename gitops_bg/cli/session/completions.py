@@ -12,6 +12,7 @@ from gitops_bg.cli.clone.user_git import asked
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
+from gitops_bg.cluster.manifests.stored_record import unpacked
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.text.foreign_text import printable
 
@@ -53,8 +54,8 @@ def groups(typed: Typed) -> Iterator[tuple[str, str]]:
 def versions(typed: Typed) -> Iterator[tuple[str, str]]:
     """Yield the versions of an app that its status remembers."""
     status = _one(typed, APPS, "app").get("status") or {}
-    for rollout in status.get("rollouts") or []:
-        yield f"v{rollout['version']}", short(rollout.get("digest", ""))
+    for version in (unpacked(status) or {}).get("versions") or []:
+        yield f"v{version['number']}", short(version["snapshot"]["digest"])
     for role in ("candidate", "active"):
         if version := status.get(role):
             yield f"v{version['version']}", f"{role}, {version.get('image', '')}"

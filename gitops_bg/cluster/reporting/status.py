@@ -88,7 +88,7 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
         updated_replicas=counts.updated,
         ready_replicas=counts.ready,
         available_replicas=counts.available,
-        rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
+        rollouts=tuple(map(rollout_of, _last(record.rollouts))),
         analysis_runs=runs_of(record) or None,
         pull_request=pull_request(decision.pull),
         gates=tuple(gate_of(gate) for gate in decision.gates),
@@ -198,8 +198,17 @@ def _summary(version: Version | None) -> shown.Version | None:
     )
 
 
-def _rollout(rollout: Rollout) -> shown.Rollout:
-    """The counterpart of Argo Rollouts' `status.duration`, for the last few rollouts (argo-rollouts.md §4)."""
+def _last(rollouts: tuple[Rollout, ...]) -> Iterator[Rollout]:
+    """The rollouts that are under way, and the last that ended; newest first. All others are history's to show."""
+    has_ended = False
+    for rollout in reversed(rollouts):
+        if rollout.outcome is None or not has_ended:
+            yield rollout
+        has_ended = has_ended or rollout.outcome is not None
+
+
+def rollout_of(rollout: Rollout) -> shown.Rollout:
+    """Return a rollout for a status: the counterpart of Argo Rollouts' `status.duration` (argo-rollouts.md §4)."""
     return shown.Rollout(
         number=rollout.number,
         version=rollout.version,

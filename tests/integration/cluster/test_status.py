@@ -50,6 +50,7 @@ RECORD = Record(
     routing=Routing(traffic=snapshot("v6").digest),
     statements=statements_of(Hold("v1:dead", "it burned", NOW)),
     rollouts=(
+        Rollout(5, 5, snapshot("v5").digest, NOW, finished_at=NOW, outcome=RolloutOutcome.ABORTED),
         Rollout(
             6, 6, snapshot("v6").digest, NOW, waited_seconds=90, finished_at=LATER, outcome=RolloutOutcome.PROMOTED
         ),
@@ -79,7 +80,7 @@ def status(scene: Scene) -> dict[str, object]:
     return found
 
 
-def test_last_rollouts_are_shown_newest_first(scene: Scene) -> None:
+def test_the_rollout_under_way_and_the_last_that_ended_are_shown(scene: Scene) -> None:
     scene.do(ApplyApp())
     scene.subject.save(scene.app, DECISION, NOW)
     began, later = "2026-05-04T12:00:00Z", "2026-05-04T13:00:00Z"
