@@ -89,7 +89,7 @@ VERBS = {
             "diff",
             "inspect.diff",
             "Compare what the target asks for, or another version, with what is live; exit 1 where they differ.",
-            "group.diff",
+            "inspect.diff:of_group",
         ),
         Verb(
             "history",
@@ -246,8 +246,9 @@ GROUP_VERBS = (
     ),
     Verb(
         "diff",
-        "group.diff",
-        "Compare the routes and Services that main asks for with those that are live; exit 1 where they differ.",
+        "inspect.diff:of_group",
+        "Compare what a group serves by main, or by another version, with what is live: what its services run, its "
+        "routes and Services; exit 1 where they differ.",
     ),
     Verb(
         "history",

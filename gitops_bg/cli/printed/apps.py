@@ -221,19 +221,35 @@ class DifferenceJson(TypedDict):
     after: Any
 
 
-class _Compared(TypedDict, total=False):
+@with_config(CLOSED)
+class ComparedJson(TypedDict):
+    """Two versions."""
+
+    live: str | None
+    """The version that serves."""
     to: str
-    """The version that was asked for; absent where the target is compared."""
+    """The version that it is compared with: the one that was asked for, or else the one that main asks for."""
+    commit: str
+    """The commit of main that has it; empty where nobody knows that."""
+
+
+class _Differences(ComparedJson):
+    equal: bool
+    differences: list[DifferenceJson]
 
 
 @with_config(CLOSED)
-class DiffJson(_Compared):
-    """What `diff` prints."""
+class DiffJson(_Differences):
+    """What `diff` prints of an app."""
 
     app: str
-    live: str | None
-    equal: bool
-    differences: list[DifferenceJson]
+
+
+@with_config(CLOSED)
+class GroupDiffJson(_Differences):
+    """What `diff` prints of a release group."""
+
+    group: str
 
 
 _OF_LEDGER: dict[str, Any] = {"configuration": list[ChangeJson], "epoch": str, "ledgerCommit": str}

@@ -6,7 +6,6 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import (
-    DifferenceJson,
     ExplainedJson,
     ProblemJson,
     RowJson,
@@ -167,17 +166,6 @@ class GroupPlanJson(TypedDict):
     """What becomes of a live group whose folder left main."""
     problems: list[ProblemJson]
     wakeAt: str | None
-
-
-@with_config(CLOSED)
-class GroupDiffJson(TypedDict):
-    """What `group diff` prints."""
-
-    group: str
-    live: str | None
-    wanted: str
-    equal: bool
-    differences: list[DifferenceJson]
 
 
 @with_config(CLOSED)

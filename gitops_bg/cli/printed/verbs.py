@@ -52,7 +52,7 @@ _VERBS: dict[str, Any] = {
     "group tree": groups.GroupTreesJson,
     "group explain": groups.GroupExplanationJson,
     "group plan": groups.GroupPlanJson,
-    "group diff": groups.GroupDiffJson,
+    "group diff": apps.GroupDiffJson,
     "group history": apps.GroupHistoryJson | apps.OverridesJson,
     "group new": groups.NewGroupVersionJson,
     "group promote": groups.GroupChangeJson,

@@ -1,16 +1,19 @@
 """A release group as one run of a verb sees it: in main, and with all that is live of it. Only reads."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
-from gitops_bg.agent.reconcile.facts import gather
+from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import note_peers
-from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
+from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.api.remedies import no_namespace
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
 
 def group_in_git(session: Session, name: str, namespace: str = "") -> GroupKey:
@@ -44,6 +47,29 @@ def group_facts(session: Session, group: GroupKey) -> GroupFacts:
         raise NamespaceMissing(no_namespace(group.namespace))
     facts = _gathered(session, session.catalog([group.namespace], of_groups=True), group)
     return _knowing_others(session, group) if asks_about_others(facts.policies) else facts
+
+
+def asking_for(facts: GroupFacts, version: str) -> GroupFacts:
+    """Return the facts as if group.yaml asked for a version (empty: as it does); policies are not asked then: nobody
+    has promoted it. Raises `ObjectNotFound`.
+    """
+    spec = facts.desired.spec
+    if not version or spec is None or spec.active == version:
+        return facts
+    if version not in facts.desired.versions:
+        known = ", ".join(facts.desired.versions)
+        raise ObjectNotFound(f"main has no version {version} of {facts.group}; it has {known}")
+    return replace(facts, desired=replace(facts.desired, spec=replace(spec, active=version), policing={}))
+
+
+def members_facts(session: Session, group: GroupKey, names: Iterable[str]) -> dict[str, Facts]:
+    """Return all facts about members, by the names of their apps; those that neither main nor the cluster has are left
+    out.
+    """
+    catalog = session.catalog([group.namespace], of_groups=True)
+    apps = (AppKey(group.namespace, name) for name in names)
+    found = (gather(catalog, session.cluster, app, session.now) for app in apps)
+    return {each.app.name: each for each in found if each is not None}
 
 
 def _knowing_others(session: Session, group: GroupKey) -> GroupFacts:

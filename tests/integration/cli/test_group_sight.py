@@ -103,6 +103,14 @@ def _plan_of_a_version_says_what_its_promotion_would_do(cli: Cli, store: Store) 
     assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
     assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
     assert cli.json("group", "plan", name(store), "v1")["move"] is None
+    asked = cli.json("diff", name(store), "--to", "2", code=1)
+    assert (asked["group"], asked["live"], asked["to"], asked["commit"]) == (name(store), "v1", "v2", head)
+    assert asked["differences"][1] == {
+        "path": "cart: spec.containers[web].image",
+        "before": "registry.example/cart-v1:v1",
+        "after": "registry.example/cart-v2:v2",
+    }
+    assert "main has no version v9" in cli("group", "diff", name(store), "--to", "v9", code=5)
     assert f"main has no version v9 of {name(store)}; it has v1, v2" in cli("group", "plan", name(store), "v9", code=5)
     assert "'two' is no version; write v1, v2" in cli("group", "plan", name(store), "two", code=2)
     assert (store.world.remote.head(), store.world.writes()) == (head, writes)
@@ -121,6 +129,9 @@ def _all_of_them_tell_of_a_promotion_and_write_nothing(cli: Cli, store: Store) -
     assert answers["/old", "v2"] == ("denied", "404")
     assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
     text = cli("group", "diff", name(store), code=1)
+    assert f"{name(store)}: live is v1, compared with v2 of commit {store.world.remote.head()[:10]}" in text
+    assert "cart: spec.containers[web].image: registry.example/cart-v1:v1 → registry.example/cart-v2:v2" in text
+    assert "auth: " not in text, "v2 has none of its own: that of v1 serves on"
     assert "HTTPRoute store: /cart: cart-v1:80 → cart-v2:80" in text
     assert "Service cart: follows cart-v1 → follows cart-v2" in text
     assert "is at the step Prepare" in cli("group", "explain", name(store))

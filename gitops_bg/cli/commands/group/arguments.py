@@ -1,6 +1,6 @@
 """How the verbs of groups name a group and a version. Asks no server."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,16 +53,16 @@ OneVersion = Annotated[
     str,
     typer.Argument(parser=a_version_or_none, metavar="[VERSION]", help=_ONE, autocompletion=completion.group_versions),
 ]
-ToVersion = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        parser=a_version_or_none,
-        metavar="VERSION",
-        help="The same, as for an app.",
-        autocompletion=completion.group_versions,
-    ),
-]
+
+
+def group_version_option(says: str) -> Any:
+    """The option `--to VERSION` of a verb about a group; ``says`` is its help."""
+    return typer.Option(
+        "--to", parser=a_version_or_none, metavar="VERSION", autocompletion=completion.group_versions, help=says
+    )
+
+
+ToVersion = Annotated[str, group_version_option("The same, as for an app.")]
 
 
 def one_version(argument: str, option: str) -> str:

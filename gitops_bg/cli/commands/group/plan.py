@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
-from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.planning.group_plans import planned_group
-from gitops_bg.cli.session.group_session import group_facts, group_in_git
+from gitops_bg.cli.session.group_session import asking_for, group_facts, group_in_git
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
@@ -43,22 +41,10 @@ def plan(
     output, about = Output(at.out), replace(group_named(group), if_branch=True)
     with Session(at.git, at.kube, at.place, about=about, note=output.note) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
-        asking = _asking_for(facts, version)
+        asking = asking_for(facts, version)
         found = planned_group(asking, session.now, asked_for=version if asking is not facts else "")
     if output.json:
         output.data(json_plan(found))
     else:
         output.show(drawn_plan(found))
         output.line(f"at commit {found.commit[:10]}", "dim")
-
-
-def _asking_for(facts: GroupFacts, version: str) -> GroupFacts:
-    """Return the facts as if group.yaml asked for a version; policies are not asked then: nobody has promoted it."""
-    spec = facts.desired.spec
-    if not version or spec is None or spec.active == version:
-        return facts
-    if version not in facts.desired.versions:
-        raise ObjectNotFound(
-            f"main has no version {version} of {facts.group}; it has {', '.join(facts.desired.versions)}"
-        )
-    return replace(facts, desired=replace(facts.desired, spec=replace(spec, active=version), policing={}))

@@ -1,27 +1,39 @@
-"""`diff`: the target in Git, or another version, against the live version.
+"""`diff`: what main asks for, or another version, against what is live. Writes nothing.
 
-Compares snapshots, never server-defaulted objects.
+Compares snapshots, never server-defaulted objects. The services of a release group are compared as apps are, and its
+HTTPRoutes and Services besides.
 """
 
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
+from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.commands.group.arguments import Group, group_version_option
 from gitops_bg.cli.edits.proposals import number_named, with_template
 from gitops_bg.cli.edits.restore_version import side_of
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option
-from gitops_bg.cli.session.location import apps_named
+from gitops_bg.cli.session.group_session import asking_for, group_facts, group_in_git, members_facts
+from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
+from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.groups.model import VersionStage
+from gitops_bg.core.inspect.forecast import Forecast, forecast
+from gitops_bg.core.model import version as model
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.manifests.differences import Difference, differences
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.printed.apps import ComparedJson
 
 
 def diff(
@@ -38,17 +50,60 @@ def diff(
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.note) as session:
-        facts = session.facts(session.app(app))
-        world = facts.world(session.now)
-        active, number = world.active, number_named(to, world, session)
-        other = with_template(session, world, number) if number else _target(facts)
-        found = _differences(session, facts, active and replace(active, snapshot=world.snapshot(active)), other)
-    live = label(active.number, active.digest) if active else None
-    compared = label(number, other.snapshot.digest) if number else None
-    what = f"compared with {compared}" if compared else f"the target is of {other.source.commit[:10]}"
-    facts_of = {"app": str(facts.app), "live": live} | ({"to": compared} if compared else {})
-    output.differences(found, f"{facts.app}: live is {live or 'nothing'}, {what}", facts_of)
-    return NOT_SO if found else OK
+        return _tell(output, _of_app(session, session.facts(session.app(app)), to))
+
+
+def of_group(
+    group: Group,
+    at: AppOptions,
+    to: Annotated[str, group_version_option("Compare with this version. Default: the one that main asks for.")] = "",
+) -> int:
+    """Compare what a group serves by main, or by another version, with what is live: what its services run, its routes
+    and Services; exit 1 where they differ.
+
+    Example: gitops-bg group diff shop/store --to v2
+    """
+    output = Output(at.out)
+    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.note) as session:
+        facts = group_facts(session, group_in_git(session, group, at.place.namespace))
+        return _tell(output, _of_group(session, asking_for(facts, to)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Two versions of an app or a group."""
+
+    subject: model.AppOrGroup
+    live: str
+    """The version that serves; empty where none does."""
+    to: str
+    """The one that it is compared with."""
+    commit: str
+    """The commit of main that has this."""
+    found: Sequence[Difference]
+
+
+def _tell(output: Output, compared: _Compared) -> int:
+    about, live, to = compared.subject, compared.live, compared.to
+    said: ComparedJson = {"live": live or None, "to": to, "commit": compared.commit}
+    title = f"{about}: live is {live or 'nothing'}, compared with {to} of commit {compared.commit[:10]}"
+    output.differences(compared.found, title, {about.kind: str(about), **said})
+    return NOT_SO if compared.found else OK
+
+
+# --- an app ---
+
+
+def _of_app(session: Session, facts: Facts, to: str) -> _Compared:
+    world = facts.world(session.now)
+    number = number_named(to, world, session)
+    other = with_template(session, world, number) if number else _target(facts)
+    version = world.record.version(other.snapshot.digest)
+    named = label(number or (version.number if version else None), other.snapshot.digest)
+    active = world.active
+    found = _differences(session, facts, facts, other)
+    live = label(active.number, active.digest) if active else ""
+    return _Compared(facts.app, live, named, other.source.commit, found)
 
 
 def _target(facts: Facts) -> Target:
@@ -60,10 +115,45 @@ def _target(facts: Facts) -> Target:
     raise CommandFailed(f"{facts.app} has no target")
 
 
-def _differences(session: Session, facts: Facts, active: Version | None, target: Target | Version) -> list[Difference]:
-    """Return the differences of the pod templates, ConfigMaps and Secrets; the values of Secrets are never shown."""
-    before = reread_json(active.snapshot.text or "{}") if active else {}
-    live = side_of(session, facts, active.snapshot, active.source.commit) if active else Side()
-    wanted = side_of(session, facts, target.snapshot, target.source.commit)
-    found = [*differences(before, reread_json(target.snapshot.text)), *configuration_differences(live, wanted)]
-    return without_secrets_of(found, (*live.contents, *wanted.contents))
+def _differences(session: Session, live: Facts | None, facts: Facts, wanted: Target | Version) -> list[Difference]:
+    """Return the differences of the pod templates, ConfigMaps and Secrets of what is live of an app, or of none, and of
+    a version of another one, or of the same; the values of Secrets are never shown.
+    """
+    before, side = {}, Side()
+    world = live.world(session.now) if live is not None else None
+    if live is not None and world is not None and world.active is not None:
+        snapshot = world.snapshot(world.active)
+        before = reread_json(snapshot.text or "{}")
+        side = side_of(session, live, snapshot, world.active.source.commit)
+    other = side_of(session, facts, wanted.snapshot, wanted.source.commit)
+    found = [*differences(before, reread_json(wanted.snapshot.text)), *configuration_differences(side, other)]
+    return without_secrets_of(found, (*side.contents, *other.contents))
+
+
+# --- a release group ---
+
+
+def _of_group(session: Session, facts: GroupFacts) -> _Compared:
+    if facts.desired.spec is None or facts.desired.is_last_valid:
+        raise InvalidInput(*facts.desired.problems)
+    decision, observed = facts.decide(session.now), facts.observed
+    ahead = forecast(facts.group, facts.desired, observed, decision.record, session.now)
+    routes = {route.name: route for route in ahead.routes}
+    found = [
+        *_of_services(session, facts, ahead),
+        *route_differences(observed.routes, routes),
+        *service_differences(observed.services, ahead.services),
+    ]
+    live = decision.record.state.only(VersionStage.ACTIVE)
+    return _Compared(facts.group, live, facts.desired.spec.active, facts.desired.commit, found)
+
+
+def _of_services(session: Session, facts: GroupFacts, ahead: Forecast) -> Iterator[Difference]:
+    """Yield the differences of what each service runs now and then; those of an app, below the service's name."""
+    now = {name: each.member for name, each in facts.observed.services.items() if each.member and not each.foreign}
+    members = members_facts(session, facts.group, {*now.values(), *ahead.services.values()})
+    for service, member in sorted(ahead.services.items()):
+        wanted = members.get(member)
+        if wanted is not None:
+            found = _differences(session, members.get(now.get(service, "")), wanted, _target(wanted))
+            yield from (replace(each, path=f"{service}: {each.path}") for each in found)
