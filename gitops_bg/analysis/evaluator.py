@@ -18,7 +18,8 @@ from gitops_bg.core.model.version import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import MeasuringFailed, ask
-from gitops_bg.outbound.quoting import NoSuchKey, ReadSecret, Secrets, quoted
+from gitops_bg.outbound.quoting import quoted
+from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
 
 Judgement = tuple[AnalysisPhase, str]

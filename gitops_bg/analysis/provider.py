@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound import http
 from gitops_bg.outbound.http import Answer, MeasuringFailed, Request
-from gitops_bg.outbound.quoting import Secrets
+from gitops_bg.outbound.secrets import Secrets
 
 __all__ = ["ENTRY_POINTS", "Context", "MeasuringFailed", "NoData", "Provider", "Reading", "Value"]
 

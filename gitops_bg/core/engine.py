@@ -38,7 +38,8 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.plan.auxiliary import auxiliary_actions
 from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
-from gitops_bg.core.plan.git import ending, write_to_git
+from gitops_bg.core.plan.ending import ending
+from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.plan.services import (
     keep_active,
     keep_preview,

@@ -22,7 +22,8 @@ from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.hooks.senders import Senders
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Poster, PostFailed
-from gitops_bg.outbound.quoting import NoSuchKey, ReadSecret, Secrets, media_type, quoted, words_in_text
+from gitops_bg.outbound.quoting import media_type, quoted, words_in_text
+from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.outbound.turns import Places
 
 LOGGER = logging.getLogger(__name__)

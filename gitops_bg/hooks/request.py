@@ -12,7 +12,7 @@ from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.version import Subject
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.http import Trust
-from gitops_bg.outbound.quoting import Secrets
+from gitops_bg.outbound.secrets import Secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,16 @@
-"""What people get to see of a call to a backend: how much of the answer is quoted, and which Secrets are hidden in its
-texts (decision 52).
+"""How much of an answer is shown to people: the one place that decides. Pure (decision 52).
+
+An author names an address, and the agent asks it from inside the cluster. So an error quotes only what a service says
+about an error, where it says it in the way that was asked for, and only a line of that.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-import httpx
-
 from gitops_bg.core.text.foreign_json import NotJson, read_json
-from gitops_bg.core.text.foreign_text import hidden, printable
-
-# --- how much of an answer is shown: the one place that decides ---
-# An author names an address, and the agent asks it from inside the cluster. So an error quotes only what a service says
-# about an error, where it says it in the way that was asked for, and only a line of that.
+from gitops_bg.core.text.foreign_text import printable
 
 LONGEST = 100
 """The most characters of an answer in one message."""
@@ -127,69 +122,3 @@ def _said(value: Any) -> Iterator[str]:
             yield from _said(each)
     else:
         yield from _words(value)
-
-
-# --- the Secrets of one measurement: read on demand, kept only to hide them in its texts ---
-
-REFERENCE = re.compile(r"\{\{secret:([^/}]+)/([^}]+)\}\}")
-
-ReadSecret = Callable[[str, str], Mapping[str, bytes]]
-"""Returns the data of the Secret of this namespace and name. Raises the errors of ``core.errors``."""
-
-
-class NoSuchKey(Exception):
-    """The Secret exists, and lacks the key."""
-
-
-class Secrets:
-    """The Secrets of one namespace, for one measurement; discarded after it."""
-
-    def __init__(self, namespace: str, read: ReadSecret) -> None:
-        self._namespace = namespace
-        self._read = read
-        self._seen: dict[str, Mapping[str, bytes]] = {}
-        self._hidden: set[str] = set()
-
-    def value(self, name: str, key: str) -> str:
-        """A credential, hidden from now on, without a trailing line break. Raises ``NoSuchKey``."""
-        text = self.setting(name, key)
-        if text is None:
-            raise NoSuchKey(f"Secret {self._namespace}/{name} has no key {key}")
-        self.hide(text)
-        return text
-
-    def setting(self, name: str, key: str) -> str | None:
-        """A value of a Secret that is no credential, such as an address; None where the key is missing."""
-        if name not in self._seen:
-            self._seen[name] = self._read(self._namespace, name)
-        data = self._seen[name].get(key)
-        return data.decode("utf-8", "replace").rstrip("\r\n") if data is not None else None
-
-    def hide(self, text: str) -> None:
-        """Hide this text in all texts of the measurement from now on."""
-        self._hidden.add(text)
-
-    def fill(self, value: Any) -> Any:
-        """Resolve every reference ``{{secret:NAME/KEY}}`` in JSON. What HTTP makes of such a URL is hidden, too."""
-        if isinstance(value, str):
-            filled = REFERENCE.sub(lambda found: self.value(found[1], found[2]), value)
-            if filled != value:
-                self._hide_login(filled)
-            return filled
-        if isinstance(value, Mapping):
-            return {key: self.fill(item) for key, item in value.items()}
-        return [self.fill(item) for item in value] if isinstance(value, list) else value
-
-    def _hide_login(self, text: str) -> None:
-        """Hide the password of a URL without its percent-encoding, and what is sent of its user and password."""
-        try:
-            url = httpx.URL(text)
-        except (httpx.InvalidURL, ValueError):
-            return
-        if url.userinfo:
-            self.hide(url.password)
-            self.hide(b64encode(f"{url.username}:{url.password}".encode()).decode())
-
-    def clean(self, text: str) -> str:
-        """The text without hidden parts."""
-        return hidden(text, self._hidden)

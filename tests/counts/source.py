@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = "gitops_bg/"
-TOOLS = ("gitops_bg/sandbox/", "gitops_bg/demo/", "gitops_bg/cli/demo/")
+TOOLS = ("gitops_bg/sandbox/", "gitops_bg/cli/demo/")
 """For demos and tests; nothing of the product needs them, and they count apart."""
 TESTS = "tests/"
 _LAYOUT = frozenset(

@@ -20,7 +20,7 @@ from gitops_bg.forge.adapters.gitea import Gitea
 from gitops_bg.forge.adapters.github import GitHub
 from gitops_bg.forge.adapters.gitlab import GitLab
 from gitops_bg.outbound.http import Answer, MeasuringFailed
-from gitops_bg.outbound.quoting import Secrets
+from gitops_bg.outbound.secrets import Secrets
 from tests.forge.test_shapes import CALLS, NOW, PLACE
 from tests.integration.analysis.measured import WEB
 from tests.integration.analysis.speakers import SPEAKERS

@@ -12,7 +12,7 @@ from gitops_bg.hooks.request import Compose, HookRequest
 from gitops_bg.notify.apprise_sender import Destination, linkable, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Trust
-from gitops_bg.outbound.quoting import Secrets
+from gitops_bg.outbound.secrets import Secrets
 
 TIMEOUT = 10.0
 """Seconds for one attempt."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from gitops_bg.cli.clone.user_git import repository_url
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.install_options import InstallOptions
-from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.session.agent_settings import credentials_for, settings_for
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.template import deploy_folder

@@ -10,8 +10,8 @@ import typer
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import AppOptions, OutputOptions
-from gitops_bg.cli.options.quick_values import seconds
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.session.ledger_doubts import tell_doubts
 from gitops_bg.cli.session.past import past_promotions

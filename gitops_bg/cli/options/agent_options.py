@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.options.durations import positive_seconds
 from gitops_bg.cli.options.names import service_account_name
-from gitops_bg.cli.options.quick_values import positive_seconds
 
 HTTP_OFF = "off"
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.options.durations import positive_seconds, seconds
 from gitops_bg.cli.options.names import namespace_name, one_namespace_name, service_account_name
 from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions, VerifyOptions
-from gitops_bg.cli.options.quick_values import positive_seconds, seconds
 
 _Namespace = Annotated[
     str,

@@ -13,8 +13,8 @@ from typing import Generic, Protocol, TypeVar
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.errors import CommandFailed, NameNotFound
+from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import PatienceOptions
-from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage

@@ -1,8 +1,8 @@
 """Waits, for --wait, until live traffic has reached its target. Reads records only; moves nothing."""
 
 from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import ClusterOptions
-from gitops_bg.cli.options.quick_values import spoken
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.watching.watch_changes import changes, until

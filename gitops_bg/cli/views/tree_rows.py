@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from gitops_bg.cli.options.quick_values import spoken
+from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.views.app_row import age
 from gitops_bg.cli.views.app_view import AppView
 from gitops_bg.cli.views.listing import without_what_was_told

@@ -1,8 +1,5 @@
-"""Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6). And,
-where Git has the app no more, its end (docs/decisions/0065).
-"""
+"""Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
-from gitops_bg.core.checks.adoption.moving import successor
 from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.git.pulls import (
     follows_traffic_elsewhere,
@@ -14,7 +11,6 @@ from gitops_bg.core.checks.git.pulls import (
     is_way_back,
 )
 from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.leaving import routes_first
 from gitops_bg.core.checks.pods.availability import is_expired
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.ports import services_of
@@ -24,57 +20,17 @@ from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.model.actions import (
     CommitPrimary,
-    DeleteApp,
-    DeleteAuxiliaryObject,
     GitAction,
     OfferPromotion,
     WithdrawPromotion,
 )
-from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.spec import DeletionPolicy, OnExpire, PromoteVia
+from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
-
-# --- the last actions on an app whose folder left main: what goes with it, and what it lets go ---
-
-
-def ending(world: World) -> tuple[DeleteAuxiliaryObject | DeleteApp, ...]:
-    """End the app from outside to inside, as a group ends: first no request is led to it, then it goes."""
-    if routes := routes_first(world):
-        there = (view.auxiliary_object for view in routes if not view.deleting)
-        return tuple(DeleteAuxiliaryObject(one, "the app ends, and nobody is to be led to it") for one in there)
-    return (_end(world),)
-
-
-def _end(world: World) -> DeleteApp:
-    """Delete the app as its policy says.
-
-    What is beside the versions of an app that has another name by now is taken over by that one, but for its route,
-    which has the name of the app. Budgets, routes and configuration of the folder serve what traffic went back to as
-    well: they stay, and only the autoscaler that was made for the versions goes.
-    """
-    policy, beside = world.spec.deletion_policy, world.record.last_read.auxiliary_objects
-    former = tuple(view.name for view in world.observed.former_services)
-    if world.moved:
-        beside = tuple(one for one in beside if one.kind not in ROUTES)
-        return DeleteApp(auxiliary_objects=beside, moved_to=successor(world))
-    if policy is DeletionPolicy.DELETE:
-        return DeleteApp(services=former)
-    if policy is DeletionPolicy.REVERT_TO_TARGET:
-        return DeleteApp(policy, tuple(one for one in beside if one != _copy(world)))
-    return DeleteApp(policy, beside, former)
-
-
-def _copy(world: World) -> AuxiliaryObject | None:
-    autoscaler = world.record.last_read.autoscaler
-    return autoscaler.copy if autoscaler else None
-
-
-# --- what is written to Git ---
 
 _NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody wants"
 

@@ -12,7 +12,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.read.mainline import MainBranch
+from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.write.commits import Committer, Draft
 
 Edit = Callable[[bytes], bytes | None]

@@ -21,7 +21,7 @@ from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.changes import touched_between
 from gitops_bg.repo.read.files import Entry, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.mainline import MainBranch
+from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.promotion_branches import OfferedBlobs, PromotionBranches
 from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft, blob_id

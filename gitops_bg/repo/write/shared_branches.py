@@ -11,7 +11,7 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
-from gitops_bg.repo.read.mainline import MainBranch
+from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.trees import NOTHING, Trees
 from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gitops_bg.cli import exit_codes, main
 from gitops_bg.cli.clone.user_git import author, repository_url
-from gitops_bg.cli.options.quick_values import seconds, spoken
+from gitops_bg.cli.options.durations import seconds, spoken
 from gitops_bg.cli.registry import VERBS
 from gitops_bg.cli.views.output import clean
 from gitops_bg.core.errors import GitopsBgError, InvalidInput

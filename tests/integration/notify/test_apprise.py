@@ -28,7 +28,7 @@ from gitops_bg.hooks.caller import HookCaller
 from gitops_bg.notify import apprise_sender
 from gitops_bg.notify.apprise_sender import SERVICES, Destination, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, ORDINARY, AddressRules
-from gitops_bg.outbound.quoting import Secrets
+from gitops_bg.outbound.secrets import Secrets
 from tests.support.cluster.pki import Authority
 from tests.support.servers.hook_server import HookServer, hook_server
 

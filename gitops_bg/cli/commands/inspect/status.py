@@ -11,8 +11,8 @@ import typer
 from gitops_bg.cli.clone.head import head_of_clone, is_in_clone, named_commit
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.exit_codes import NOT_SEEN, OK
+from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
-from gitops_bg.cli.options.quick_values import positive_seconds, spoken
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, is_to_end, standing_of

@@ -12,8 +12,8 @@ import typer
 from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import AppOptions, Apps, AuthorOptions
-from gitops_bg.cli.options.quick_values import seconds
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output

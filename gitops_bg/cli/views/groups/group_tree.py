@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 
 from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.options.quick_values import spoken
+from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.app_json import json_of
 from gitops_bg.cli.views.app_row import age, style_of
