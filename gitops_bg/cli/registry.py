@@ -83,7 +83,7 @@ VERBS = {
             "plan",
             "inspect.plan",
             "Show what would be done now, changing nothing: neither the cluster nor Git.",
-            "group.plan",
+            "inspect.plan:of_group",
         ),
         Verb(
             "diff",
@@ -241,8 +241,9 @@ GROUP_VERBS = (
     ),
     Verb(
         "plan",
-        "group.plan",
-        "Show what would be done to a group now, changing nothing: moves, gates, and who answers which request then.",
+        "inspect.plan:of_group",
+        "Show what would be done to a group now, changing nothing: what `plan` shows, also as if main asked for "
+        "VERSION.",
     ),
     Verb(
         "diff",

@@ -110,7 +110,7 @@ def test_a_plan_shows_the_move_its_shut_gates_and_who_answers_then() -> None:
     assert lines[:4] == [
         "shop/store: Waiting",
         "Promotion from v1 to v2",
-        "first it waits for:",
+        "it waits for:",
         "shut availability cart-v2: pods are missing",
     ]
     assert "/cart cart-v1 cart-v2" in lines

@@ -24,7 +24,7 @@ def test_a_verb_is_listed_with_its_own_first_sentences(verb: Verb) -> None:
     assert sentences(LazyCommand(verb).loaded().help) == verb.says
 
 
-VIEWS = ("diff", "history")
+VIEWS = ("get", "tree", "explain", "plan", "diff", "history")
 """What shows an app and a release group by one view."""
 
 

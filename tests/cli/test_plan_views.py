@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from gitops_bg.cli.planning.plan_markdown import LONGEST, markdown
 from gitops_bg.cli.planning.planned import Planned, PlannedSubject
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
@@ -19,14 +20,16 @@ BROKEN = Problem("apps/shop/api/a b.yaml", "is no port", 7, 3, "spec.ports[0]", 
 PLANNED = Planned(
     "a" * 40,
     (
-        PlannedSubject(WEB, "AwaitingPromotion", ("offer v2", "scale v2"), (OPEN, FROZEN, APPROVAL)),
-        PlannedSubject(API, "Invalid", problems=(BROKEN, Problem("gitops-bg.yaml", "is no YAML"))),
-        PlannedSubject(QUIET, "Healthy", gates=(OPEN,)),
+        PlannedSubject(WEB, Phase.AWAITING_PROMOTION, ("offer v2", "scale v2"), (OPEN, FROZEN, APPROVAL)),
+        PlannedSubject(API, Phase.INVALID, problems=(BROKEN, Problem("gitops-bg.yaml", "is no YAML"))),
+        PlannedSubject(QUIET, Phase.HEALTHY, gates=(OPEN,)),
     ),
 )
 
 
-NOWHERE = PlannedSubject(WEB, "Degraded", ("create v1",), refused="no namespace shop: kubectl create namespace shop")
+NOWHERE = PlannedSubject(
+    WEB, Phase.DEGRADED, ("create v1",), refused="no namespace shop: kubectl create namespace shop"
+)
 
 
 def test_what_the_cluster_refuses_is_a_word_in_the_row_of_the_app() -> None:
@@ -58,19 +61,21 @@ def test_the_comment_has_a_row_and_a_fold_for_each_app_that_has_something_to_say
 
 
 def test_a_comment_on_nothing_is_one_line() -> None:
-    assert markdown(Planned("a" * 40, (PlannedSubject(QUIET, "Healthy"),))).endswith("1 app: 1 with nothing to do.\n")
+    assert markdown(Planned("a" * 40, (PlannedSubject(QUIET, Phase.HEALTHY),))).endswith(
+        "1 app: 1 with nothing to do.\n"
+    )
     assert markdown(Planned("a" * 40)).endswith("\n0 apps.\n")
 
 
 def test_of_many_actions_the_row_has_three() -> None:
-    text = markdown(Planned("a" * 40, (PlannedSubject(WEB, "Progressing", tuple(f"step {n}" for n in range(5))),)))
+    text = markdown(Planned("a" * 40, (PlannedSubject(WEB, Phase.PROGRESSING, tuple(f"step {n}" for n in range(5))),)))
     (row,) = [line for line in text.splitlines() if line.startswith("| <code>shop/web")]
     assert "<code>step 2</code><br>and 2 more" in row
     assert "5. <code>step 4</code>" in text
 
 
 def test_a_comment_stays_below_the_limit_of_forges_and_says_what_is_left_out() -> None:
-    many = tuple(PlannedSubject(AppKey("shop", f"a{n}"), "Healthy", ("x" * 150,), (FROZEN,)) for n in range(1000))
+    many = tuple(PlannedSubject(AppKey("shop", f"a{n}"), Phase.HEALTHY, ("x" * 150,), (FROZEN,)) for n in range(1000))
     text = markdown(Planned("a" * 40, many))
     assert len(text) <= LONGEST
     assert text.count("<details>") == text.count("</details>")
@@ -79,7 +84,9 @@ def test_a_comment_stays_below_the_limit_of_forges_and_says_what_is_left_out() -
 
 def test_what_others_wrote_breaks_no_table_and_mentions_nobody() -> None:
     evil = "a | b @ada </details> <img src=x> `x` \n| c | #77 ![x](y)"
-    app = PlannedSubject(WEB, evil, (evil,), (GateResult(GateKind.POLICY, False, evil),), (Problem(evil, evil),))
+    app = PlannedSubject(
+        WEB, Phase.HEALTHY, (evil,), (GateResult(GateKind.POLICY, False, evil),), (Problem(evil, evil),)
+    )
     text = markdown(Planned("a" * 40, (app,)))
     assert text.count("</details>") == 1
     assert not [sign for sign in ("@ada", "<img", "![", "#77", "`x`") if sign in text]

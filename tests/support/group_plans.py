@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console, RenderableType
 
+from gitops_bg.cli.planning.planned import Planned
 from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan
 from gitops_bg.core.inspect.forecast import forecast
@@ -18,13 +19,13 @@ def planned(world: World, asked_for: str = "") -> PlannedGroup:
     desired, decision = world.desired(), world.decide()
     problems = (Problem("group.yaml", "is wrong", 3),) if world.problems else ()
     ahead = forecast(STORE, desired, world.observed(), decision.record, world.now)
-    actions = tuple(map(str, decision.actions))
-    return PlannedGroup(STORE, COMMIT, problems, actions, decision, ahead, world.now, asked_for)
+    return PlannedGroup(STORE, COMMIT, problems, decision.actions, decision, ahead, world.now, asked_for)
 
 
 def plan_text(world: World, asked_for: str = "") -> list[str]:
     """The lines that `group plan` prints."""
-    return [*_lines(drawn_plan(planned(world, asked_for))), f"at commit {COMMIT[:10]}"]
+    found = planned(world, asked_for)
+    return [*_lines(drawn_plan(found)), Planned(COMMIT, (found.shown,)).summary]
 
 
 def explain_text(world: World) -> list[str]:

@@ -3,7 +3,7 @@
 It writes nothing, and draws nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +14,7 @@ from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.session.group_session import board_of_all
+from gitops_bg.cli.session.group_session import asking_for, board_of_all, group_facts, group_in_git
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.remedies import no_namespace
@@ -30,12 +30,18 @@ _TO_BE_MADE = "planned"
 """The uid of a ReleaseGroup that the first action creates."""
 
 
-def plans_of_groups(session: Session, namespace: str) -> tuple[PlannedGroup, ...]:
-    """Return the plan of each group of main, and of each live one that follows it, in a namespace (empty: all).
+def plans_of_groups(
+    session: Session, namespace: str, names: Sequence[str] = (), version: str = ""
+) -> tuple[PlannedGroup, ...]:
+    """Return the plan of each group of main that is named (as if it asked for a ``version``, if one is given); of none:
+    of all, and of each live one that follows main, in a namespace (empty: all).
 
-    One that nobody can read stops no other: its plan says why. Raises `Forbidden` for who may not list groups, and the
-    errors of a repository that cannot be read.
+    Of all, one that nobody can read stops no other: its plan says why. Raises `Forbidden` for who may not list groups,
+    and the errors of a repository that cannot be read.
     """
+    if names:
+        groups = sorted({group_in_git(session, name, namespace) for name in names})
+        return tuple(_as_if(group_facts(session, group), version, session.now) for group in groups)
     catalog = session.catalog([namespace] if namespace else [], of_groups=True)
     looks, live = _Looks(session, catalog), session.cluster.release_groups
     known = catalog.reading.groups.keys() | live.live([namespace] if namespace else [])
@@ -77,9 +83,14 @@ class _Looks:
         return replace(self._without_folder(facts.group, decision), left=becomes)
 
     def _without_folder(self, group: GroupKey, decision: GroupDecision, *, refused: str = "") -> PlannedGroup:
-        actions, nothing = tuple(map(str, decision.actions)), Forecast(None, (), {})
+        actions, nothing = tuple[object, ...](decision.actions), Forecast(None, (), {})
         now, commit = self._session.now, self._catalog.commit
         return PlannedGroup(group, commit, (), actions, decision, nothing, now, refused=refused)
+
+
+def _as_if(facts: GroupFacts, version: str, now: datetime) -> PlannedGroup:
+    asking = asking_for(facts, version)
+    return planned_group(asking, now, asked_for=version if asking is not facts else "")
 
 
 def planned_group(facts: GroupFacts, now: datetime, *, asked_for: str = "") -> PlannedGroup:
@@ -87,7 +98,7 @@ def planned_group(facts: GroupFacts, now: datetime, *, asked_for: str = "") -> P
     steps = list(_steps(facts, now))
     record = steps[-1].record
     ahead = forecast(facts.group, facts.desired, facts.observed, record, now)
-    actions = tuple(str(action) for step in steps for action in step.actions)
+    actions = tuple[object, ...](action for step in steps for action in step.actions)
     desired = facts.desired
     return PlannedGroup(facts.group, desired.commit, desired.problems, actions, steps[-1], ahead, now, asked_for)
 

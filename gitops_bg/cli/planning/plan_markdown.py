@@ -48,7 +48,7 @@ def _row(planned: PlannedSubject) -> str:
     waits = [f"{code(gate.kind)} {_and_until(until(gate))}".strip() for gate in planned.shut]
     problems = [f"**{len(planned.problems)} problem{'' if len(planned.problems) == 1 else 's'}**"]
     refused = ["**refused**"] if planned.refused else []
-    does = [code(each) for each in planned.actions[:_MOST_SHOWN]]
+    does = [code(str(each)) for each in planned.actions[:_MOST_SHOWN]]
     more = len(planned.actions) - _MOST_SHOWN
     cells = [
         code(str(planned.key)),
@@ -66,7 +66,7 @@ def _and_until(moment: str) -> str:
 def _fold(planned: PlannedSubject) -> str:
     lines = [f"- **refused** {code(clean(planned.refused), 500)}"] if planned.refused else []
     lines += [f"- **problem** {code(clean(str(each)), 500)}" for each in planned.problems]
-    lines += [f"{number}. {code(clean(each), 500)}" for number, each in enumerate(planned.actions, 1)]
+    lines += [f"{number}. {code(clean(str(each)), 500)}" for number, each in enumerate(planned.actions, 1)]
     if planned.gates:
         lines += ["", "| Gate | | Why | Until |", "|---|---|---|---|"]
     for gate in planned.gates:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
@@ -13,18 +15,27 @@ class PlannedSubject:
     """One app, or one release group."""
 
     key: AppOrGroup
-    phase: str
-    actions: tuple[str, ...] = ()
-    """What would be done, one sentence each."""
+    phase: Phase
+    actions: tuple[object, ...] = ()
+    """What would be done; each says itself in a sentence."""
     gates: tuple[GateResult, ...] = ()
     problems: tuple[Problem, ...] = ()
     refused: str = ""
     """Why nothing of it is done now, and what mends that; empty where nothing stands in the way."""
+    wake_at: datetime | None = None
+    """When it is looked at again, if nothing happens."""
 
     @property
     def shut(self) -> tuple[GateResult, ...]:
         """The shut gates."""
         return tuple(gate for gate in self.gates if not gate.open)
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """What people would call the same plan."""
+        gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.gates)
+        problems = tuple(map(str, self.problems))
+        return self.phase, tuple(map(str, self.actions)), gates, problems, self.refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,14 @@ class Planned:
     commit: str
     """The commit of main that was planned."""
     subjects: tuple[PlannedSubject, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """How many there are, and how many of them have something to do."""
+        busy = sum(bool(each.actions) for each in self.subjects)
+        return (
+            f"{counted(each.key for each in self.subjects)} at commit {self.commit[:10]}: {busy} with something to do"
+        )
 
 
 def until(gate: GateResult) -> str:

@@ -3,7 +3,7 @@
 It writes nothing, and draws nothing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
-from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
+from gitops_bg.cli.errors import NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.planning.group_plans import plans_of_groups
 from gitops_bg.cli.planning.planned import Planned, PlannedSubject
 from gitops_bg.cli.session.refused_writes import as_the_agent_knows
@@ -19,7 +19,6 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 
@@ -45,22 +44,13 @@ class PlanOfApp:
         return self.steps[-1]
 
     @property
-    def actions(self) -> tuple[Action, ...]:
-        """What would be done, in order."""
-        return tuple(action for step in self.steps for action in step.actions)
-
-    @property
-    def obstacle(self) -> str:
-        """Why nothing of it is done now; empty where nothing stands in the way."""
-        unread = self.facts.observed.git.unreachable
-        return self.facts.observed.refused or (f"the agent cannot read main: {unread}" if unread else "")
-
-    @property
-    def outcome(self) -> tuple[object, ...]:
-        """What people would call the same plan."""
-        gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.last.gates)
-        problems = tuple(map(str, self.facts.desired.problems))
-        return self.last.phase, tuple(map(str, self.actions)), gates, problems, self.obstacle
+    def shown(self) -> PlannedSubject:
+        """The same as plain data."""
+        actions = tuple(action for step in self.steps for action in step.actions)
+        unread, last = self.facts.observed.git.unreachable, self.last
+        obstacle = self.facts.observed.refused or (f"the agent cannot read main: {unread}" if unread else "")
+        problems = self.facts.desired.problems
+        return PlannedSubject(self.app, last.phase, actions, last.gates, problems, obstacle, last.wake_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +63,6 @@ class Plan:
     """None where single apps are asked about, or what is live comes from a file: that has apps only."""
     live: dict[AppKey, Live]
     """What was seen of each app."""
-    shown: Planned
-    """The same as plain data, for forges."""
     unchanged: int = 0
     """For how many apps and groups it is as it was before; they are left out."""
 
@@ -85,81 +73,83 @@ class Plan:
         unchanged = len(self.outcomes) - len(changed)
         apps = tuple(each for each in self.apps if each.app in changed)
         groups = tuple(each for each in self.groups if each.group in changed)
-        shown = tuple(each for each in self.shown.subjects if each.key in changed)
-        return replace(self, apps=apps, groups=groups, shown=replace(self.shown, subjects=shown), unchanged=unchanged)
+        return replace(self, apps=apps, groups=groups, unchanged=unchanged)
+
+    @property
+    def shown(self) -> Planned:
+        """The same as plain data, for forges."""
+        return Planned(self.commit, (*(each.shown for each in self.apps), *(each.shown for each in self.groups)))
 
     @property
     def outcomes(self) -> dict[AppOrGroup, tuple[object, ...]]:
         """What would be done with each app and group."""
-        return {each.app: each.outcome for each in self.apps} | {each.group: each.outcome for each in self.groups}
+        of_apps = {each.app: each.shown.outcome for each in self.apps}
+        return of_apps | {each.group: each.outcome for each in self.groups}
 
 
-def plan_of(
-    session: Session,
-    live: dict[AppKey, Live] | None,
-    names: Sequence[str],
-    namespace: str,
-    note: Callable[[str], None],
-) -> Plan:
-    """Return the plan for apps of these names; none: for all, and all groups. ``live`` is asked instead of the cluster,
-    if given. ``note`` is told why groups are left out.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan is asked for."""
+
+    names: tuple[str, ...] = ()
+    """Of apps and groups; none: all of them."""
+    namespace: str = ""
+    groups_only: bool = False
+    version: str = ""
+    """As if the group that is named asked for this one."""
+
+
+def plan_of(session: Session, live: dict[AppKey, Live] | None, asked: Asked, note: Callable[[str], None]) -> Plan:
+    """Return the plan that is asked for. ``live`` is asked instead of the cluster, if given. ``note`` is told why
+    groups are left out. Raises `NameNotFound`, and `ObjectNotFound` where a name is of several.
     """
     records = None if live is None else [each.record for each in live.values()]
-    catalog = session.catalog([namespace] if namespace else [], records)
-    chosen = _chosen(session, catalog, live, list(names))
+    catalog = session.catalog([asked.namespace] if asked.namespace else [], records)
+    chosen, of_groups = _chosen(session, catalog, live, asked)
     seen = {app: _seen(session, catalog, live, app) for app in chosen}
     apps = tuple(PlanOfApp(facts, tuple(steps)) for facts, steps in _plans(session, catalog, live, seen))
-    groups = () if names else _of_groups(session, catalog, live, namespace, note)
-    return Plan(catalog.commit, apps, groups, seen, _planned(catalog.commit, apps, groups))
+    named = not asked.names or bool(of_groups)
+    groups = _of_groups(session, catalog, live, replace(asked, names=of_groups), note) if named else ()
+    return Plan(catalog.commit, apps, groups, seen)
 
 
 def _of_groups(
     session: Session,
     catalog: Catalog,
     live: dict[AppKey, Live] | None,
-    namespace: str,
+    asked: Asked,
     note: Callable[[str], None],
 ) -> tuple[PlannedGroup, ...]:
     if live is not None:
+        if asked.names:
+            raise UsageError("what is live of release groups is not in the file of --observed")
         if catalog.reading.groups:
             note("release groups are left out: what is live of them is not in the file")
         return ()
     try:
-        return plans_of_groups(session, namespace)
+        return plans_of_groups(session, asked.namespace, asked.names, asked.version)
     except Forbidden as error:  # Who asks may have no groups.
+        if asked.names:
+            raise
         note(f"release groups are left out: {error}")
         return ()
 
 
-def _planned(commit: str, plans: Sequence[PlanOfApp], of_groups: Sequence[PlannedGroup]) -> Planned:
-    """Return the plans as plain data."""
-    apps = (
-        PlannedSubject(
-            each.app,
-            each.last.phase,
-            tuple(map(str, each.actions)),
-            each.last.gates,
-            each.facts.desired.problems,
-            each.obstacle,
-        )
-        for each in plans
-    )
-    groups = (
-        PlannedSubject(
-            each.group, each.decision.phase, each.actions, each.decision.gates, each.problems, each.refused or each.left
-        )
-        for each in of_groups
-    )
-    return Planned(commit, (*apps, *groups))
-
-
-def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, names: list[str]) -> list[AppKey]:
+def _chosen(
+    session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, asked: Asked
+) -> tuple[list[AppKey], tuple[str, ...]]:
+    """The apps to plan, and the names of groups: those that no app has, and that main has a group of."""
+    if asked.groups_only:
+        return [], asked.names
     there = set(live) if live is not None else set(session.cluster.apps())
     known = catalog.apps() | {app for app in there if catalog.cares_for(app)}
-    if not names:
-        return sorted(known)
-    chosen = [_named(name, known) for name in names]
-    return sorted(set(chosen))
+    if not asked.names:
+        return sorted(known), ()
+    groups = {name for group in catalog.reading.groups for name in (group.name, str(group))}
+    of_apps = {name for name in asked.names for app in known if name in (app.name, str(app))}
+    of_groups = [name for name in asked.names if name in groups and name not in of_apps]
+    chosen = {_named(name, known) for name in asked.names if name not in of_groups}
+    return sorted(chosen), tuple(dict.fromkeys(of_groups))
 
 
 def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:

@@ -200,16 +200,22 @@ class ActionJson(TypedDict):
 
 
 @with_config(CLOSED)
-class PlannedAppJson(TypedDict):
-    """The plan of one app."""
+class PlannedJson(TypedDict):
+    """What a plan has of an app and of a release group alike."""
 
-    app: str
     phase: Phase
     actions: list[ActionJson]
     gates: list[Annotated[dict[str, Any], Encoded(GateResult)]]
     problems: list[ProblemJson]
     refused: str | None
     wakeAt: str | None
+
+
+@with_config(CLOSED)
+class PlannedAppJson(PlannedJson):
+    """The plan of one app."""
+
+    app: str
 
 
 @with_config(CLOSED)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import (
     ExplainedJson,
-    ProblemJson,
+    PlannedJson,
     RowJson,
     TreeJson,
 )
@@ -17,8 +17,7 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import Transition
 from gitops_bg.core.inspect.answers import SampleRequest
 from gitops_bg.core.inspect.forecast import Ahead, Changed
-from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.spec.groups.status import GroupStatus
 
 
@@ -145,27 +144,20 @@ class GroupExplanationJson(ExplainedJson):
 
 
 @with_config(CLOSED)
-class GroupPlanJson(TypedDict):
-    """What `group plan` prints."""
+class PlannedGroupJson(PlannedJson):
+    """The plan of one release group."""
 
     group: str
-    commit: str
     askedFor: str | None
     """The version that the plan is for as if main asked for it."""
-    phase: Phase
     move: Annotated[dict[str, Any], Encoded(Ahead)] | None
     rejected: list[Annotated[dict[str, Any], Encoded(Condition)]]
-    gates: list[Annotated[dict[str, Any], Encoded(GateResult)]]
     versions: list[Annotated[dict[str, Any], Encoded(Changed)]]
     requests: list[Annotated[dict[str, Any], Encoded(SampleRequest, before=str, after=str)]]
     """The requests that somebody else answers then."""
     services: list[Annotated[dict[str, Any], Encoded(Changed)]]
-    actions: list[str]
-    refused: str | None
     left: str | None
     """What becomes of a live group whose folder left main."""
-    problems: list[ProblemJson]
-    wakeAt: str | None
 
 
 @with_config(CLOSED)

@@ -4,7 +4,7 @@ from pydantic import with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.cli.printed.apps import PlannedAppJson
-from gitops_bg.cli.printed.groups import GroupPlanJson
+from gitops_bg.cli.printed.groups import PlannedGroupJson
 from gitops_bg.cli.printed.shape import CLOSED
 
 _Before = TypedDict("_Before", {"from": str, "unchanged": int}, total=False)
@@ -16,4 +16,4 @@ class PlanJson(_Before):
 
     commit: str
     apps: list[PlannedAppJson]
-    groups: list[GroupPlanJson]
+    groups: list[PlannedGroupJson]

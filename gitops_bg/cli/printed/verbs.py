@@ -51,7 +51,7 @@ _VERBS: dict[str, Any] = {
     "group get": groups.GroupsJson | groups.GroupTreesJson | groups.GroupRowJson | groups.GroupTreeJson,
     "group tree": groups.GroupTreesJson,
     "group explain": groups.GroupExplanationJson,
-    "group plan": groups.GroupPlanJson,
+    "group plan": plans.PlanJson,
     "group diff": apps.GroupDiffJson,
     "group history": apps.GroupHistoryJson | apps.OverridesJson,
     "group new": groups.NewGroupVersionJson,

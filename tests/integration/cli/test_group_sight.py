@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gitops_bg.forge.markdown import code
@@ -21,6 +23,14 @@ def store(world: Scenario) -> Store:
 
 def name(store: Store) -> str:
     return f"{store.world.namespace}/store"
+
+
+def plan(cli: Cli, store: Store, *words: str) -> dict[str, Any]:
+    """The plan of the group, as JSON: what `plan` prints of it where it is named, and of everything."""
+    found = cli.json("group", "plan", name(store), *words)
+    assert (found["commit"], found["apps"]) == (store.world.remote.head(*words[1:]), [])
+    (of_group,) = found["groups"]
+    return dict(of_group)
 
 
 def test_a_group_is_told_of_at_rest_and_before_a_promotion(cli: Cli, store: Store) -> None:
@@ -76,8 +86,8 @@ def _plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, store: Store) -> No
     remote.push("release")
     _plan_of_everything_has_the_group_as_it_has_apps(cli, store)
     remote.checkout("main")
-    assert cli.json("group", "plan", name(store))["move"] is None
-    assert cli.json("group", "plan", name(store), "--branch", "release")["move"]["target"] == "v2"
+    assert plan(cli, store)["move"] is None
+    assert plan(cli, store, "--branch", "release")["move"]["target"] == "v2"
     store.spec["active"] = "v1"
 
 
@@ -98,11 +108,11 @@ def _plan_of_everything_has_the_group_as_it_has_apps(cli: Cli, store: Store) -> 
 
 def _plan_of_a_version_says_what_its_promotion_would_do(cli: Cli, store: Store) -> None:
     head, writes = store.world.remote.head(), store.world.writes()
-    assert cli.json("group", "plan", name(store))["move"] is None
-    found = cli.json("group", "plan", name(store), "v2")
+    assert plan(cli, store)["move"] is None
+    found = plan(cli, store, "v2")
     assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
     assert found["services"] == [{"name": "cart", "before": "cart-v1", "after": "cart-v2"}]
-    assert cli.json("group", "plan", name(store), "v1")["move"] is None
+    assert plan(cli, store, "v1")["move"] is None
     asked = cli.json("diff", name(store), "--to", "2", code=1)
     assert (asked["group"], asked["live"], asked["to"], asked["commit"]) == (name(store), "v1", "v2", head)
     assert asked["differences"][1] == {
@@ -122,7 +132,7 @@ def _all_of_them_tell_of_a_promotion_and_write_nothing(cli: Cli, store: Store) -
     text = cli("group", "plan", name(store))
     assert "Promotion from v1 to v2, at the step Prepare" in text
     assert "2. write HTTPRoute store" in text
-    found = cli.json("group", "plan", name(store))
+    found = plan(cli, store)
     assert found["move"] == {"kind": "Promotion", "source": "v1", "target": "v2"}
     answers = {(each["path"], each.get("version", "")): (each["before"], each["after"]) for each in found["requests"]}
     assert answers["/cart", ""] == ("cart-v1", "cart-v2")
@@ -222,8 +232,8 @@ def _tree_shows_versions_their_services_pods_services_routes_and_gates(cli: Cli,
 def test_plan_of_a_group_that_no_agent_has_seen_says_what_is_made(cli: Cli, store: Store) -> None:
     files = store.version("v1", cart="/cart")
     store.world.publish("The store", {**store.group(), **files})
-    found = cli.json("group", "plan", name(store))
-    assert found["actions"][0] == "apply the ReleaseGroup as Git describes it"
+    found = plan(cli, store)
+    assert found["actions"][0]["sentence"] == "apply the ReleaseGroup as Git describes it"
     assert {"path": "/cart", "before": "404", "after": "cart-v1"} in found["requests"]
     assert store.world.writes() == []
 

@@ -8,7 +8,7 @@ import typer
 from gitops_bg.cli.commands.group.arguments import a_group_or_none
 from gitops_bg.cli.commands.group.live import live_groups
 from gitops_bg.cli.commands.group.tree import show_group
-from gitops_bg.cli.commands.inspect.get import Listed, show_all
+from gitops_bg.cli.commands.inspect.get import Everywhere, Listed, show_all
 from gitops_bg.cli.commands.inspect.watch import heard
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
@@ -31,6 +31,7 @@ def get(
         ),
     ] = "",
     watch: Watch = False,
+    everywhere: Everywhere = False,
     timeout: WatchTimeout = math.inf,
 ) -> None:
     """List groups, or show one as a tree: the same as `get`, of groups alone.
@@ -40,7 +41,8 @@ def get(
     output = Output(at.out)
     with Session(kube=at.kube, place=at.place) as session:
         if not group:
-            listed = Listed(session, output, at.place.namespace, groups_only=True)
+            namespace = "" if everywhere else at.place.namespace
+            listed = Listed(session, output, namespace, groups_only=True)
             show_all(listed, at, timeout, watch=watch)
             return
 

@@ -19,6 +19,10 @@ from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
 
+Everywhere = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces; the default without -n.")
+]
+
 
 def get(
     at: LiveOptions,
@@ -32,9 +36,7 @@ def get(
         ),
     ] = "",
     watch: Watch = False,
-    everywhere: Annotated[
-        bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces; the default without -n.")
-    ] = False,
+    everywhere: Everywhere = False,
     timeout: WatchTimeout = math.inf,
 ) -> None:
     """List apps and groups, or show one as a tree: its versions, pods and measurements, and what it waits for.

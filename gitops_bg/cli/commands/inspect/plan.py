@@ -4,32 +4,31 @@ Writes nothing to either.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.planning import observed_file
 from gitops_bg.cli.planning.plan_markdown import markdown
+from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
 from gitops_bg.cli.planning.planned import counted
-from gitops_bg.cli.planning.plans import Plan, PlanOfApp, plan_of
+from gitops_bg.cli.planning.plans import Asked, Plan, plan_of
 from gitops_bg.cli.planning.proposed_main import Question, proposed_main
-from gitops_bg.cli.session.location import apps_named
+from gitops_bg.cli.session.location import About, apps_named, group_named
 from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
 from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
-from gitops_bg.spec.codec import to_json
-
-if TYPE_CHECKING:
-    from gitops_bg.cli.printed.apps import PlannedAppJson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +95,45 @@ def plan(
 
     Example: gitops-bg plan --worktree
     """
+    names = tuple(apps or ())
+    _plan(_Request(at, by, Asked(names, at.place.namespace), apps_named(*names)), proposal)
+
+
+def of_group(
+    at: PlanOptions,
+    by: LiveOptions,
+    proposal: ProposalOptions,
+    group: Group,
+    version: Annotated[
+        str,
+        typer.Argument(
+            parser=a_version_or_none,
+            metavar="[VERSION]",
+            autocompletion=completion.group_versions,
+            help="As if group.yaml asked for it; none: as it does.",
+        ),
+    ] = "",
+) -> None:
+    """Show what would be done to a group now, changing nothing: what `plan` shows, also as if main asked for VERSION.
+
+    With --branch it is for the pull request of a branch.
+
+    Example: gitops-bg group plan shop/store v2
+    """
+    asked = Asked((group,), at.place.namespace, groups_only=True, version=version)
+    _plan(_Request(at, by, asked, replace(group_named(group), if_branch=True)), proposal)
+
+
+def _plan(asked: "_Request", proposal: ProposalOptions) -> None:
+    at = asked.at
     question, comment = proposal.question, pull_comment(at.pull, at.git.git_ca_file)
-    before, found = _asked(_Asked(at, by, apps or []), question)
+    before, found = _asked(asked, question)
     if comment:
         comment.keep("plan", markdown(found.shown))
     _tell(Output(at.out.ordinary), at.out.output, found, before)
 
 
-def _asked(asked: "_Asked", question: Question | None) -> tuple[Plan | None, Plan]:
+def _asked(asked: "_Request", question: Question | None) -> tuple[Plan | None, Plan]:
     """Return the plan that is asked for; of what would come to main, with that of main as it is."""
     with asked.session(asked.at.git) as session:
         if question is None:
@@ -117,10 +147,11 @@ def _asked(asked: "_Asked", question: Question | None) -> tuple[Plan | None, Pla
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     at: PlanOptions
     by: LiveOptions
-    apps: list[str]
+    asked: Asked
+    about: About
 
     @property
     def output(self) -> Output:
@@ -128,14 +159,14 @@ class _Asked:
 
     def session(self, git: GitOptions, follows: Allegiance = NOBODYS) -> Session:
         """Return a session for the repository that the options name, or with what it ``follows`` already."""
-        kube, about = None if self.by.observed else self.at.kube, replace(apps_named(*self.apps), follows=follows)
+        kube, about = None if self.by.observed else self.at.kube, replace(self.about, follows=follows)
         return Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.note)
 
     def plan(self, session: Session, note: Callable[[str], None]) -> Plan:
         """Return the plan of the session's repository; ``note`` is told what is left out."""
         by = self.by
         live = observed_file.load(by.observed) if by.observed else None
-        found = plan_of(session, live, self.apps, self.at.place.namespace, note)
+        found = plan_of(session, live, self.asked, note)
         if by.dump_observed:
             observed_file.dump(found.live, by.dump_observed)
         return found
@@ -148,50 +179,24 @@ def _tell(output: Output, how: PlanFormat, found: Plan, before: Plan | None = No
         sys.stdout.flush()
     elif output.json:
         told = {"commit": found.commit} | ({"from": before.commit, "unchanged": found.unchanged} if before else {})
-        output.data({**told, "apps": list(map(_json, found.apps)), "groups": list(map(json_plan, found.groups))})
+        output.data(
+            {
+                **told,
+                "apps": [json_planned(each.shown) | {"app": str(each.app)} for each in found.apps],
+                "groups": list(map(json_plan, found.groups)),
+            }
+        )
     else:
         _show(output, found, before)
 
 
-def _json(each: PlanOfApp) -> "PlannedAppJson":
-    last = each.last
-    return {
-        "app": str(each.app),
-        "phase": last.phase,
-        "actions": [
-            {"action": type(action).__name__, "sentence": str(action), "arguments": to_json(action)}
-            for action in each.actions
-        ],
-        "gates": [to_json(gate) | {"open": gate.open} for gate in last.gates],
-        "problems": [to_json(problem) for problem in each.facts.desired.problems],
-        "refused": each.obstacle or None,
-        "wakeAt": last.wake_at.isoformat() if last.wake_at else None,
-    }
-
-
 def _show(output: Output, found: Plan, before: Plan | None) -> None:
-    _show_apps(output, found.apps)
-    for group in found.groups:
-        output.show(drawn_plan(group))
+    for app in found.apps:
+        output.show(*drawn_planned(app.shown, datetime.now(UTC)))
+    output.show(*map(drawn_plan, found.groups))
     if before is None:
-        busy = sum(bool(each.actions) for each in found.shown.subjects)
-        said = f"{counted(found.outcomes)} at commit {found.commit[:10]}: {busy} with something to do"
+        said = found.shown.summary
     else:
         between = f"from {before.commit[:10]} to {found.commit[:10]}"
         said = f"{counted(found.outcomes)} would change {between}, {found.unchanged} would not"
     output.line(said, "dim")
-
-
-def _show_apps(output: Output, apps: Sequence[PlanOfApp]) -> None:
-    for each in apps:
-        rests = not (each.actions or each.obstacle)
-        output.line(f"{each.app}: {each.last.phase}" + (", nothing to do" if rests else ""), "bold")
-        for problem in each.facts.desired.problems:
-            output.line(f"  ! {problem}", "red")
-        if each.obstacle:
-            output.line(f"  ! {each.obstacle}", "red")
-        for number, action in enumerate(each.actions, 1):
-            output.line(f"  {number}. {action}")
-        for gate in each.last.gates:
-            if not gate.open:
-                output.line(f"  waits for {gate.kind}: {gate.reason}", "yellow")

@@ -1,16 +1,16 @@
-"""The plan of a group, as text for a terminal of 80 columns and as JSON. Pure."""
+"""The plan of a release group: what it has beside that of an app, and all of it as text and as JSON. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.text import Text
 
-from gitops_bg.cli.views.app_row import style_of
-from gitops_bg.cli.views.explained import ShownGate, gate_table
-from gitops_bg.cli.views.listing import Column, Line, Listing, paragraph
+from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
+from gitops_bg.cli.planning.planned import PlannedSubject
+from gitops_bg.cli.views.explained import indented
+from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND
@@ -21,7 +21,7 @@ from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.codec import to_json
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.groups import GroupPlanJson
+    from gitops_bg.cli.printed.groups import PlannedGroupJson
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class PlannedGroup:
     commit: str
     """The commit that was read."""
     problems: tuple[Problem, ...]
-    actions: tuple[str, ...]
-    """What is done at once."""
+    actions: tuple[object, ...]
+    """What is done at once; each says itself in a sentence."""
     decision: GroupDecision
     forecast: Forecast
     now: datetime
@@ -50,87 +50,62 @@ class PlannedGroup:
         return tuple(each for each in self.decision.conditions if each.type == PROMOTION_REJECTED and each.status)
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is to be done, now or later."""
-        ahead = self.forecast
-        said = self.problems or self.refused or self.left
-        return not (self.actions or said or ahead.ahead or ahead.answers or ahead.followers)
+    def shown(self) -> PlannedSubject:
+        """What a plan has of an app as well."""
+        refused, decision = self.refused or self.left, self.decision
+        return PlannedSubject(
+            self.group, decision.phase, self.actions, decision.gates, self.problems, refused, decision.wake_at
+        )
 
     @property
     def outcome(self) -> tuple[object, ...]:
         """What people would call the same plan."""
-        gates = tuple((gate.kind, gate.open, gate.reason) for gate in self.decision.gates)
-        return (
-            self.decision.phase,
-            self.actions,
-            gates,
-            self.problems,
-            self.rejections,
-            self.forecast,
-            self.refused,
-            self.left,
-        )
+        return self.shown.outcome, self.rejections, self.forecast, self.refused, self.left
 
 
-def json_plan(found: PlannedGroup) -> "GroupPlanJson":
+def json_plan(found: PlannedGroup) -> "PlannedGroupJson":
     """Return the plan for programs."""
-    decision, ahead = found.decision, found.forecast
+    ahead = found.forecast
     return {
+        **json_planned(replace(found.shown, refused=found.refused)),
         "group": str(found.group),
-        "commit": found.commit,
         "askedFor": found.asked_for or None,
-        "phase": decision.phase,
         "move": to_json(ahead.ahead) if ahead.ahead else None,
         "rejected": [to_json(each) for each in found.rejections],
-        "gates": [to_json(gate) | {"open": gate.open} for gate in decision.gates],
         "versions": list(map(to_json, ahead.stages)),
         "requests": [to_json(each.request) | {"before": each.before, "after": each.after} for each in ahead.answers],
         "services": list(map(to_json, ahead.followers)),
-        "actions": list(found.actions),
-        "refused": found.refused or None,
         "left": found.left or None,
-        "problems": [to_json(problem) for problem in found.problems],
-        "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
 
 
 def drawn_plan(found: PlannedGroup) -> Group:
     """Return the plan for people, without its commit."""
-    return Group(*_parts(found))
+    ahead = found.forecast
+    is_quiet = not (ahead.ahead or ahead.answers or ahead.followers)
+    return Group(*drawn_planned(found.shown, found.now, _ahead(found), _then(found), is_quiet=is_quiet))
 
 
-def _parts(found: PlannedGroup) -> Iterator[RenderableType]:
-    decision, ahead = found.decision, found.forecast
-    quiet = ", nothing to do" if found.is_quiet else ""
-    yield said(f"{found.group}: {decision.phase}{quiet}", f"bold {style_of(decision.phase)}")
+def _ahead(found: PlannedGroup) -> Iterator[RenderableType]:
     if found.asked_for:
-        how = f"as if group.yaml asked for {found.asked_for}; policies are asked once it does"
-        yield _indented(said(how, "dim"))
-    for problem in [*found.problems, *filter(None, [found.refused, found.left])]:
-        yield _indented(said(f"! {problem}", "red"))
+        yield indented(f"as if group.yaml asked for {found.asked_for}; policies are asked once it does", "dim")
     for rejection in found.rejections:
-        yield _indented(said(f"rejected: {rejection.reason}: {rejection.message}", "red"))
-    if ahead.ahead is not None:
-        yield _indented(said(_move(found), "bold"))
-    shut = [gate for gate in decision.gates if not gate.open]
-    if shut:
-        yield _indented(said("first it waits for:"))
-        yield gate_table((ShownGate(gate, gate.reason) for gate in shut), found.now, indent=2)
-    for number, action in enumerate(found.actions, 1):
-        yield _indented(said(f"{number}. {action}"))
+        yield indented(f"rejected: {rejection.reason}: {rejection.message}", "red")
+    if found.forecast.ahead is not None:
+        yield indented(_move(found), "bold")
+
+
+def _then(found: PlannedGroup) -> Iterator[RenderableType]:
+    ahead = found.forecast
     if ahead.stages:
         yield _table(("VERSION", "NOW", "THEN"), map(_change, ahead.stages))
     if ahead.answers:
         rows = ((str(each.request), each.before, each.after) for each in ahead.answers)
         yield _table(("REQUEST", "NOW", "THEN"), rows)
     if ahead.answers or ahead.same_answers:
-        yield _indented(said(f"{_counted(ahead.same_answers)} answered as now", "dim"))
+        yield indented(f"{_counted(ahead.same_answers)} answered as now", "dim")
     if ahead.followers:
         yield _table(("SERVICE", "NOW", "THEN"), map(_change, ahead.followers))
-
-
-def _indented(text: Text) -> Listing:
-    return paragraph(text, 2)
 
 
 def _move(found: PlannedGroup) -> str:
