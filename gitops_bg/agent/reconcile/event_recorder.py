@@ -11,13 +11,13 @@ from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.observability.tracing import Tracer
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.git.main import why_rewritten
 from gitops_bg.core.checks.milestones import passed
 from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.change_set import ActionResult
-from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import EVENTS, MOVES, severity_of
 from gitops_bg.core.model.hooks import Severity
@@ -79,15 +79,17 @@ class EventRecorder:
         self._cluster.record_event(subject, reason, message, self._clock(), warning=warning)
 
     def _record_history(self, subject: AppOrGroup, decision: Decision | GroupDecision) -> None:
-        """Report a rewritten history at once; the ledger waits to see whether it lasts."""
-        said = next((one for one in decision.conditions if one.type == HISTORY_REWRITTEN), None)
-        if said is None or bool(said.status) == (subject in self._rewritten):
+        """Report a rewritten history at once, and its end; the ledger waits to see whether it lasts."""
+        record = decision.record
+        lost = record.git.lost if isinstance(record, Record) else record.lost
+        if bool(lost) == (subject in self._rewritten):
             return
-        if said.status:
+        if lost:
             self._rewritten.add(subject)
+            self.event(subject, "MainMovedBackwards", why_rewritten(lost), warning=True)
         else:
             self._rewritten.discard(subject)
-        self.event(subject, said.reason, said.message, warning=bool(said.status))
+            self.event(subject, "HistoryKept", "main contains all that was seen of it")
 
     def _record_entry(self, subject: AppOrGroup, before: Record | GroupRecord, entry: LedgerEntry) -> None:
         """Record each new ledger entry as a Kubernetes Event, a count, and, for a movement, a duration."""
