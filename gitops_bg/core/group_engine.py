@@ -281,7 +281,7 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     actions = tuple(_deletions(left)) if left.ends and not told.ledger else ()
     told = replace(told, main=left.main.learnt(record.main, saved=told != record))
     git = (WithdrawPromotion("the group's folder left main"),) if left.branch else ()
-    return GroupDecision(actions, told, phase, kstatus_of(phase, said), git=git)
+    return GroupDecision(actions, told, phase, tuple(kstatus_of(phase, said)), git=git)
 
 
 def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:

@@ -95,7 +95,7 @@ class Siege:
         remember(took)
         assert agent.liveness_problems() == []
         assert agent._crash is None
-        assert self.api.condition("GitReachable")["status"] == "True"
+        assert self.api.condition("GitReachable")["status"] == "Absent"
 
     def _push_to_api(self, within: float) -> float:
         """The seconds from a push to the other app until its candidate is there."""

@@ -93,13 +93,13 @@ def test_bug_that_strikes_one_app_is_its_condition_and_nobody_elses(kind: str, s
         assert SHOWN in condition["message"]
         siege.bystander_goes_on()
         siege.api.wait(siege.api.is_told, "the other app's history is in Git")
-        assert siege.api.condition("InternalError")["status"] == "Unknown"
+        assert siege.api.condition("InternalError")["status"] == "Absent"
         failed = len(failures)
         siege.look_again(web)
         web.wait(lambda: len(failures) > failed, "it has failed again")
         assert (web.phase(), web.condition("InternalError")) == ("Degraded", condition), "it stands while the bug lasts"
     web.push_image(f"{tag}-mended")
-    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone", timeout=60)
+    web.wait(lambda: web.condition("InternalError")["status"] == "Absent", "the condition has gone", timeout=60)
     web.wait_offered(f"{tag}-mended")
     siege.bystander_goes_on()
 
@@ -150,7 +150,7 @@ def test_look_that_hangs_is_its_apps_condition_and_takes_no_worker_away(
         finally:
             may_end.set()
         assert begun
-    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone", timeout=60)
+    web.wait(lambda: web.condition("InternalError")["status"] == "Absent", "the condition has gone", timeout=60)
     web.wait_offered("hangs")
     siege.bystander_goes_on()
 
@@ -176,7 +176,7 @@ def test_object_of_the_cluster_that_cannot_be_read_is_its_apps_condition(siege: 
     siege.bystander_goes_on()
     cache._reduce = sound  # type: ignore[method-assign]
     siege.world.cluster.patch(path, {"metadata": {"annotations": {"a": None}}})
-    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone")
+    web.wait(lambda: web.condition("InternalError")["status"] == "Absent", "the condition has gone")
 
 
 def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def test_file_that_git_lost_between_two_questions_is_that_polls(
     assert struck.wait(10)
     siege.world.wake()
     siege.web.wait_offered(tag)
-    assert siege.web.condition("InvalidSpec")["status"] == "False"
+    assert siege.web.condition("InvalidSpec")["status"] == "Absent"
     siege.bystander_goes_on()
 
 

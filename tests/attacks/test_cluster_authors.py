@@ -66,7 +66,7 @@ def test_annotations_may_hold_anything(kind: str, siege: Siege) -> None:
     web.push_image(tag)
     web.wait_offered(tag)
     assert web.live_tag() == "v1"
-    assert web.condition("InternalError")["status"] == "Unknown"
+    assert web.condition("InternalError")["status"] == "Absent"
 
 
 def _annotate(cluster: TestCluster, app: App, annotations: dict[str, str | None]) -> None:
@@ -88,7 +88,7 @@ def test_record_that_is_none_is_made_anew(kind: str, siege: Siege) -> None:
     siege.world.advance(0)
     web.wait(lambda: not was_edited(web.status) and web.record.epoch, "the record is made anew")
     web.wait(lambda: web.condition("Available")["status"] == "True", "the app is as it was")
-    assert web.condition("InternalError")["status"] == "Unknown"
+    assert web.condition("InternalError")["status"] == "Absent"
     assert web.live_tag() == "v1"
 
 
@@ -106,7 +106,7 @@ def test_record_of_a_release_that_nobody_here_can_read_is_left_alone_and_the_com
     assert web.selected()
 
     cluster.patch(status, {"status": {"record": None}})
-    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone")
+    web.wait(lambda: web.condition("InternalError")["status"] == "Absent", "the condition has gone")
     assert web.live_tag() == "v1"
 
 

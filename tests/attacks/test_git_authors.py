@@ -183,7 +183,7 @@ def test_names_of_files_are_only_names_and_one_that_is_no_utf_8_is_its_apps_prob
     siege.git.run("rm", "--quiet", "--cached", *paths)
     siege.git.push(siege.git.commit(b"without them"))
     siege.world.wake()
-    siege.web.wait_condition("InvalidSpec", "False")
+    siege.web.wait_condition("InvalidSpec", "Absent")
 
 
 def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:

@@ -64,7 +64,7 @@ def test_what_is_no_file_is_its_apps_problem_and_traffic_stays(kind: str, siege:
         assert said in web.wait_condition("InvalidSpec")["message"]
         siege.bystander_goes_on()
         assert web.live_tag() == live
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     assert (web.live_tag(), web.primary_digest()) == (live, primary)
 
 
@@ -90,10 +90,10 @@ def test_what_hides_apps_does_not_remove_them(kind: str, siege: Siege) -> None:
                 siege.world.wait_idle()
             for app in apps:
                 assert f"{path}: {said}" in app.wait_condition("InvalidSpec")["message"]
-                assert app.condition("GitReachable")["reason"] == "Reachable", "it has not left main"
+                assert app.condition("GitReachable")["status"] == "Absent", "it has not left main"
             assert [app.live_tag() for app in apps] == [tag for tag, _ in live]
     for app in apps:
-        app.wait_condition("InvalidSpec", "False")
+        app.wait_condition("InvalidSpec", "Absent")
     assert [(app.live_tag(), app.primary_digest()) for app in apps] == live
     siege.bystander_goes_on()
 
@@ -144,7 +144,7 @@ def test_past_of_primary_yaml_may_have_been_anything(siege: Siege) -> None:
     path = f"{web.folder}/primary.yaml".encode()
     with _pushed(siege, (SUBMODULE, path, NOWHERE), without=(path,)):
         web.wait_condition("InvalidSpec")
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     commit = web.promote("later")
     web.revert(commit)
     web.wait_live("v1")

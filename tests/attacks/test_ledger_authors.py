@@ -168,10 +168,10 @@ def test_nonsense_in_an_apps_file_is_said_in_the_ledger_and_written_again(kind: 
     # Before anybody pushes: the agent's next commit, of whichever app, mends the file.
     said = siege.web.wait_condition("LedgerTrusted", "False")
     assert (said["reason"], "not a ledger file: " in said["message"]) == ("WrittenByOthers", True)
-    assert siege.api.condition("LedgerTrusted")["status"] == "True"
+    assert siege.api.condition("LedgerTrusted")["status"] == "Absent"
     siege.bystander_goes_on()
     _next_event_mends(siege)
-    siege.web.wait_condition("LedgerTrusted")
+    siege.web.wait_condition("LedgerTrusted", "Absent")
 
 
 def test_what_is_no_file_is_said_and_replaced(siege: Siege) -> None:
@@ -254,4 +254,4 @@ def test_a_ledger_that_was_set_back_is_said_and_goes_on(siege: Siege) -> None:
     siege.bystander_goes_on()
     web.push_image(f"{tag}-next")
     web.wait_offered(f"{tag}-next")
-    web.wait_condition("LedgerTrusted")
+    web.wait_condition("LedgerTrusted", "Absent")

@@ -74,7 +74,7 @@ def test_what_has_no_meaning_changes_nothing(siege: Siege) -> None:
         web.wait(lambda ports=ports: len(_live(siege)["ports"]) == ports, f"the ports are as in Git: {kind}")
         siege.bystander_goes_on()
         assert web.live_tag() == "v1"
-        assert web.condition("InvalidSpec")["status"] == web.condition("Refused")["status"] == "False"
+        assert web.condition("InvalidSpec")["status"] == web.condition("Refused")["status"] == "Absent"
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -100,7 +100,7 @@ def test_what_no_cluster_takes_or_has_no_pods_is_said_with_its_line_and_nothing_
     web = siege.web
     spec, said = WRONG[kind]
     _push(siege, _SOUND)
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     web.wait(lambda: [each["port"] for each in _live(siege)["ports"]] == [PORT["port"]], "the ports are as in Git")
     before = _live(siege)
     _push(siege, spec)
@@ -110,7 +110,7 @@ def test_what_no_cluster_takes_or_has_no_pods_is_said_with_its_line_and_nothing_
     siege.bystander_goes_on()
     assert _live(siege) == before
     assert web.live_tag() == "v1"
-    assert web.condition("Refused")["status"] == "False"
+    assert web.condition("Refused")["status"] == "Absent"
 
 
 def _live(siege: Siege) -> Json:

@@ -42,7 +42,7 @@ def _is_told_and_mends_it(siege: Siege, files: Mapping[bytes, bytes], *said: str
         if restarted:
             siege.outlives_a_restart()
         assert web.live_tag() == live
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     web.push_image(tag)
     web.wait_offered(tag)
 

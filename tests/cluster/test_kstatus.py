@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +69,26 @@ def test_app_that_a_bug_keeps_the_agent_from_looking_at_has_failed() -> None:
     assert (_kstatus(shown), _argo_cd(shown)) == ("Failed", ("Degraded", "a bug"))
 
 
+@pytest.mark.parametrize("phase", Phase)
+def test_a_bug_is_told_once_and_leaves_nothing_of_the_phase_before(phase: Phase) -> None:
+    status, bug = _object(phase)["status"], Condition("InternalError", True, "InternalError", "a bug")
+    told = with_condition(status, 3, bug, NOW)
+    assert [(each["type"], each["status"]) for each in told["conditions"]] == [
+        ("Ready", "False"),
+        ("Stalled", "True"),
+        ("InternalError", "True"),
+    ]
+    assert with_condition(status | told, 3, bug, NOW + timedelta(hours=1)) == told
+
+
+def test_app_of_which_nothing_was_said_before_a_bug_has_failed() -> None:
+    bug = Condition("InternalError", True, "InternalError", "a bug")
+    shown = {"metadata": {"generation": 3}, "status": {"observedGeneration": 3, **with_condition({}, 3, bug, NOW)}}
+    assert (_kstatus(shown), _argo_cd(shown)) == ("Failed", ("Degraded", "a bug"))
+
+
 def _object(phase: Phase) -> dict[str, Any]:
-    decision = Decision((), Record(), phase, conditions=kstatus_of(phase, "because"))
+    decision = Decision((), Record(), phase, conditions=tuple(kstatus_of(phase, "because")))
     return {"metadata": {"generation": 3}, "status": status_of(3, {}, decision, NOW)}
 
 
@@ -83,9 +101,9 @@ def _kstatus(shown: dict[str, Any]) -> str:
     """The rules of pkg/kstatus/status/generic.go and its README, in their order."""
     status = shown["status"]
     conditions = {each["type"]: each["status"] for each in status["conditions"]}
-    if status["observedGeneration"] != shown["metadata"]["generation"] or conditions["Reconciling"] == "True":
+    if status["observedGeneration"] != shown["metadata"]["generation"] or conditions.get("Reconciling") == "True":
         return "InProgress"
-    if conditions["Stalled"] == "True":
+    if conditions.get("Stalled") == "True":
         return "Failed"
     return "Current" if conditions["Ready"] == "True" else "InProgress"
 

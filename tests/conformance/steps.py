@@ -44,7 +44,7 @@ def resume(app: App) -> None:
     """`gitops-bg resume` of a suspended app."""
     del app.spec["suspend"]
     app.configure()
-    app.wait_condition("Suspended", "False")
+    app.wait_condition("Suspended", "Absent")
 
 
 def wait_pods(app: App, tag: str, count: int = 2) -> None:

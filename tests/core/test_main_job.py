@@ -11,6 +11,7 @@ from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import Stage
+from tests.core.shown import ABSENT, shown
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 
 
@@ -583,4 +584,4 @@ def test_never_keeps_the_old_version_warm_for_ever():
 
 
 def _condition(world: Simulation, kind: str) -> bool:
-    return next(one.status for one in world.decide().conditions if one.type == kind)
+    return shown(world.decide())[kind] != ABSENT

@@ -13,7 +13,6 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
 from gitops_bg.core.model.analysis.runs import MetricRun
-from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
@@ -25,6 +24,7 @@ from gitops_bg.core.model.version import Color, Retirement, Snapshot, Source, St
 from gitops_bg.core.world import World
 from tests.core.consistency import contradictions, untimely
 from tests.core.records import record_of
+from tests.core.shown import Conditions, shown
 from tests.core.simulation import APP, manual, template
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -236,9 +236,9 @@ def did(state: World, *kinds: type) -> list[str]:
     return [str(action) for action in decided(state).actions if isinstance(action, kinds)]
 
 
-def conditions(state: World) -> dict[str, Condition]:
+def conditions(state: World) -> Conditions:
     """What people are shown, by type."""
-    return {each.type: each for each in decided(state).conditions}
+    return shown(decided(state))
 
 
 def size_after(state: World, number: int) -> int:

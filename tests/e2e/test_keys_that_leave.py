@@ -62,7 +62,7 @@ def test_a_suspension_that_ended_is_gone_and_cannot_hold_back_the_end(web: App, 
     web.wait_condition("Suspended")
     cli("resume", *app)
     world.wake()
-    web.wait_condition("Suspended", "False")
+    web.wait_condition("Suspended", "Absent")
     web.wait(lambda: "suspend" not in web.object()["spec"], "the live object is not suspended either")
 
     world.publish("No more web", {web.folder: None})

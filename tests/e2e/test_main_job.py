@@ -128,7 +128,8 @@ def wait_for(web: App, *conditions: str) -> None:
 
 
 def test_kubectl_wait_follows_a_rollout_by_the_conditions_of_argo_rollouts(web: App) -> None:
-    wait_for(web, "Completed", "Progressing", "Paused=False", "ReplicaFailure=False", "InvalidSpec=False")
+    wait_for(web, "Completed", "Progressing", "Ready")
+    assert {web.condition(each)["status"] for each in ("Paused", "ReplicaFailure", "InvalidSpec")} == {"Absent"}
 
     pushed = web.push_image("v2")
     wait_for(web, "Paused", "Progressing=Unknown", "Completed=False")
@@ -136,7 +137,8 @@ def test_kubectl_wait_follows_a_rollout_by_the_conditions_of_argo_rollouts(web: 
     assert (wait["version"], wait["commit"]) == (2, pushed)
 
     merged = web.merge_promotion("v2")
-    wait_for(web, "Completed", "Paused=False", "Progressing", "Healthy", "Available")
+    wait_for(web, "Completed", "Progressing", "Healthy", "Available")
+    assert web.condition("Paused")["status"] == "Absent"
     web.wait(lambda: web.status["primary"]["commit"] == merged, "the status names the commit of the promotion")
     assert (web.status["target"]["commit"], web.status["observedGeneration"]) == (pushed, 1)
 
@@ -157,5 +159,5 @@ def test_pods_that_kubernetes_forbids_are_a_replica_failure_in_its_own_words(web
     assert web.status["availableReplicas"] == web.status["desiredReplicas"] == 2
 
     cluster.delete(f"{limits}/least")
-    kubectl(web, "wait", "--for=condition=ReplicaFailure=False", "bgd/web", "--timeout=60s")
+    web.wait_condition("ReplicaFailure", "Absent")
     web.wait_offered("v2")

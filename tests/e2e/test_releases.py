@@ -174,7 +174,7 @@ def test_an_admission_policy_in_cel_holds_back_a_version_until_its_file_follows_
         web.template["metadata"] = {"labels": labels}
         web.push_image("v3")
         web.wait_preview("v3")
-        web.wait_condition("Refused", "False")
+        web.wait_condition("Refused", "Absent")
 
 
 # Jobs that delete themselves.

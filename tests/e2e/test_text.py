@@ -61,7 +61,7 @@ def test_what_people_say_of_a_release_is_shown_as_they_said_it(told: App, tmp_pa
     assert SAID in told.wait_condition("Suspended")["message"]
     cli("resume", *app)
     told.scenario.wake()
-    told.wait_condition("Suspended", "False")
+    told.wait_condition("Suspended", "Absent")
 
     told.push_image("v2", message=f"{SAID}: v2")
     told.wait_offered("v2")

@@ -13,7 +13,7 @@ from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.gateway import DENIED, Request, answer
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.readings import entries_in
-from tests.support.scenario import STATE_BRANCH, Scenario
+from tests.support.scenario import STATE_BRANCH, Scenario, condition_in
 from tests.support.waiting import eventually
 
 API = "gitops-bg.dev/v1alpha1"
@@ -109,8 +109,7 @@ class Store:
         eventually(is_so, what=f"{stages} {phase}")
 
     def condition(self, kind: str) -> dict[str, Any]:
-        found: dict[str, Any] = next(each for each in self.status()["conditions"] if each["type"] == kind)
-        return found
+        return condition_in(self.status(), kind)
 
     def ledger(self) -> list[str]:
         """The events of this group on the state branch, oldest first."""

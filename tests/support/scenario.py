@@ -402,9 +402,8 @@ class App:
         return str(self.status.get("phase", ""))
 
     def condition(self, kind: str) -> Json:
-        """One condition of the status."""
-        found = (each for each in self.status.get("conditions") or [] if each["type"] == kind)
-        return next(found, {"status": "Unknown", "reason": "", "message": ""})
+        """One condition of the status; where that has others and not this one, its status is Absent."""
+        return condition_in(self.status, kind)
 
     def ledger(self) -> list[dict[str, str]]:
         """The entries of this app on the state branch, oldest first: trailers by name, without `Bg-`."""
@@ -471,7 +470,7 @@ class App:
         self.wait(lambda: self.phase() == phase, f"phase {phase}")
 
     def wait_condition(self, kind: str, status: str = "True") -> Json:
-        """Wait for a condition, and return it."""
+        """Wait for a condition, and return it. ``status`` Absent: until nothing of its kind is said any more."""
         seen: list[Json] = []
 
         def says_so() -> bool:
@@ -512,6 +511,13 @@ def scenario(
         made.stop()
         if not namespace:
             cluster.forget(made.namespace)
+
+
+def condition_in(status: Mapping[str, Any], kind: str) -> Json:
+    """One condition of a status; Unknown where nothing is said yet, Absent where nothing of its kind is to be said."""
+    conditions = status.get("conditions") or []
+    none = {"status": "Absent" if conditions else "Unknown", "reason": "", "message": ""}
+    return next((each for each in conditions if each["type"] == kind), none)
 
 
 def _manifest(api_version: str, kind: str, app: App, spec: dict[str, Any]) -> str:

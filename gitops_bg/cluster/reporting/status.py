@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,8 +18,8 @@ from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.deadlines import DRAINING
-from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
-from gitops_bg.core.status.kstatus import READY
+from gitops_bg.core.status.internal_error import RecordUnreadable, while_broken
+from gitops_bg.core.status.kstatus import OF_THE_PHASE, READY
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.core.text.foreign_text import read_moment
@@ -150,14 +149,11 @@ def with_condition(status: Object, generation: int, condition: Condition, now: d
 
     It reads only the conditions of the status, and only valid ones: nothing else may be sound.
     """
-    others = _live_conditions(status)
-    implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
-    known = {each["type"] for each in others}
-    said = (condition, *(each for each in implied if each.type in known))
-    made = {each["type"]: each for each in conditions_with_times(others, said, generation, now)}
-    ours = made.pop(condition.type)
-    kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
-    return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
+    live = _live_conditions(status)
+    said = (*while_broken({each["type"] for each in live}, condition), condition)
+    *implied, ours = conditions_with_times(live, said, generation, now)
+    others = [each for each in live if each["type"] not in (*OF_THE_PHASE, condition.type)]
+    return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*implied, *others, ours]}
 
 
 def since(state: AppState, kind: str) -> datetime | None:

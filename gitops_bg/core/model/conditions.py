@@ -38,6 +38,7 @@ GIT_REACHABLE, HISTORY_REWRITTEN, SOURCE_VERIFIED = "GitReachable", "HistoryRewr
 class Condition:
     """One condition of the status; ``kubectl wait --for=condition=<type>`` reads it.
 
+    Where a condition is absent, nothing of its kind is wrong, going on or asked for (``docs/reference/status.md``).
     The writer of the status keeps the time of the last transition; it is not part of the decision.
     """
 

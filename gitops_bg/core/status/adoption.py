@@ -33,20 +33,21 @@ from gitops_bg.core.world import World
 RELEASED = "Released"
 
 
-def releasing(world: World) -> tuple[Condition, ...]:
-    """The condition; none where nobody asks for it."""
+def releasing(world: World) -> Iterator[Condition]:
+    """The condition; nothing where nobody asks for it."""
     release = world.release
     if release is None:
-        return ()
+        return
     name = f"Deployment {release.deployment}"
     if not is_releasing(world):
         rest = "the app's folder may go" if world.desired.in_git else "what is left of the app goes"
-        return (Condition(RELEASED, True, "Released", f"live traffic goes to {name}; {rest}"),)
-    if never := never_released(world):
-        return (Condition(RELEASED, False, "Conflict", "; ".join(never)),)
-    if missing := still_missing(world):
-        return (Condition(RELEASED, False, "WaitingForPods", "; ".join(missing)),)
-    return (Condition(RELEASED, False, "HandingBack", f"the Services go back to {name}: {_on_its_way(world)}"),)
+        yield Condition(RELEASED, True, "Released", f"live traffic goes to {name}; {rest}")
+    elif never := never_released(world):
+        yield Condition(RELEASED, False, "Conflict", "; ".join(never))
+    elif missing := still_missing(world):
+        yield Condition(RELEASED, False, "WaitingForPods", "; ".join(missing))
+    else:
+        yield Condition(RELEASED, False, "HandingBack", f"the Services go back to {name}: {_on_its_way(world)}")
 
 
 def _on_its_way(world: World) -> str:
@@ -61,18 +62,15 @@ def _on_its_way(world: World) -> str:
 ADOPTING = "Adopting"
 
 
-def adopting(world: World) -> tuple[Condition, ...]:
-    """The condition; none where the app's file says nothing of an adoption."""
-    adopt = world.spec.adopt
-    if adopt is None:
-        return ()
-    active = world.active
-    if elsewhere := at_rest(world):
-        return (Condition(ADOPTING, False, "Released", elsewhere),)
-    if active is not None and world.release is not None:
-        back = f"live traffic goes back to Deployment {world.release.deployment}, whose pods stay"
-        return (Condition(ADOPTING, False, "Adopted", back),)
-    return (_before(world, adopt) if active is None else _after(world, adopt, active),)
+def adopting(world: World) -> Iterator[Condition]:
+    """The condition; nothing where the app's file says nothing of an adoption, or asks to go back."""
+    adopt, active = world.spec.adopt, world.active
+    if adopt is None or at_rest(world):
+        return
+    if active is None:
+        yield _before(world, adopt)
+    elif world.release is None:
+        yield _after(world, adopt, active)
 
 
 def _before(world: World, adopt: Adoption) -> Condition:

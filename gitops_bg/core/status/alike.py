@@ -1,4 +1,9 @@
-"""The conditions that apps and release groups have alike, each with the same words."""
+"""The conditions that apps and release groups have alike, each with the same words.
+
+Each yields nothing where nothing is wrong (`docs/reference/status.md`).
+"""
+
+from collections.abc import Iterator
 
 from gitops_bg.core.checks.git.main import why_rewritten
 from gitops_bg.core.checks.git.unverified import describe
@@ -27,18 +32,16 @@ from gitops_bg.core.model.version import SubjectKind
 # --- what people wrote ---
 
 
-def invalid_spec(problems: tuple[Problem, ...]) -> Condition:
-    """Whether its files have mistakes."""
+def invalid_spec(problems: tuple[Problem, ...]) -> Iterator[Condition]:
+    """That its files have mistakes."""
     if problems:
-        return Condition(INVALID_SPEC, True, "InvalidSpec", "; ".join(map(str, problems)))
-    return Condition(INVALID_SPEC, False, "Valid", "every file is valid")
+        yield Condition(INVALID_SPEC, True, "InvalidSpec", "; ".join(map(str, problems)))
 
 
-def suspended(suspension: Suspension | None) -> Condition:
-    """Whether somebody has suspended it; ``suspension`` is the one that is in force."""
-    if suspension is None:
-        return Condition(SUSPENDED, False, "NotSuspended", "nobody has suspended it")
-    return Condition(SUSPENDED, True, "Suspended", why_suspended(suspension))
+def suspended(suspension: Suspension | None) -> Iterator[Condition]:
+    """That somebody has suspended it; ``suspension`` is the one that is in force."""
+    if suspension is not None:
+        yield Condition(SUSPENDED, True, "Suspended", why_suspended(suspension))
 
 
 def why_suspended(suspension: Suspension | None) -> str:
@@ -46,29 +49,29 @@ def why_suspended(suspension: Suspension | None) -> str:
     return f"{suspension.by or 'somebody'}: {suspension.reason}" if suspension is not None else ""
 
 
-def on_hold(reason: str) -> Condition:
-    """Whether what is asked for is not promoted until somebody says so; ``reason`` is empty where nothing holds it."""
+def on_hold(reason: str) -> Iterator[Condition]:
+    """That what is asked for is not promoted until somebody says so; ``reason`` is empty where nothing holds it."""
     if reason:
-        return Condition(ON_HOLD, True, "Hold", reason)
-    return Condition(ON_HOLD, False, "NoHold", "what is asked for is not on hold")
+        yield Condition(ON_HOLD, True, "Hold", reason)
 
 
 # --- analyses ---
 
 
-def analysis_passed(asked: Round[Subject], coming: str) -> Condition:
-    """How the analysis of the version on its way ended, else the last one; ``coming`` is its digest, empty: none is."""
+def analysis_passed(asked: Round[Subject], coming: str) -> Iterator[Condition]:
+    """How the analysis of the version on its way ended, else the last one; ``coming`` is its digest, empty: none is.
+
+    Nothing where nothing was analysed, and nothing is to be.
+    """
+    run = asked.analyses.newest()
     if coming and asked.is_in_full(coming):
         said = f"{asked.of.title(coming)} is promoted without analysis"
-        return Condition(ANALYSIS_PASSED, False, "Skipped", said)
-    run = asked.analyses.newest()
-    if begins := _not_begun(asked, coming, run):
-        return Condition(ANALYSIS_PASSED, False, "NotBegun", begins)
-    title = asked.of.title(run.digest) if run is not None else ""
-    if run is None or not title:
-        return Condition(ANALYSIS_PASSED, False, "NoAnalysis", "nothing was analysed")
-    said = f"{run.stage.called} of {title}: {run if run.running else why(run)}"
-    return Condition(ANALYSIS_PASSED, run.phase is AnalysisPhase.SUCCESSFUL, run.phase.value, said)
+        yield Condition(ANALYSIS_PASSED, False, "Skipped", said)
+    elif begins := _not_begun(asked, coming, run):
+        yield Condition(ANALYSIS_PASSED, False, "NotBegun", begins)
+    elif run is not None and (title := asked.of.title(run.digest)):
+        said = f"{run.stage.called} of {title}: {run if run.running else why(run)}"
+        yield Condition(ANALYSIS_PASSED, run.phase is AnalysisPhase.SUCCESSFUL, run.phase.value, said)
 
 
 def _not_begun(asked: Round[Subject], coming: str, run: AnalysisRun | None) -> str:
@@ -87,32 +90,31 @@ def _not_begun(asked: Round[Subject], coming: str, run: AnalysisRun | None) -> s
 # --- Git ---
 
 
-def git_reachable(unreachable: str, reason: UnreadReason) -> Condition:
-    """Whether main can be read, and how old what is known of it is; ``unreachable`` is empty where it can."""
+def git_reachable(unreachable: str, reason: UnreadReason) -> Iterator[Condition]:
+    """That main cannot be read, and how old what is known of it is; ``unreachable`` is empty where it can."""
     if unreachable:
-        return Condition(GIT_REACHABLE, False, reason.value, unreachable)
-    return Condition(GIT_REACHABLE, True, "Reachable", "the remote answers")
+        yield Condition(GIT_REACHABLE, False, reason.value, unreachable)
 
 
-def history_rewritten(lost: str) -> Condition:
-    """Whether main contains all that was seen of it; ``lost`` is the commit that it lacks, or empty."""
+def history_rewritten(lost: str) -> Iterator[Condition]:
+    """That main does not contain all that was seen of it; ``lost`` is the commit that it lacks, or empty."""
     if lost:
-        return Condition(HISTORY_REWRITTEN, True, "MainMovedBackwards", why_rewritten(lost))
-    return Condition(HISTORY_REWRITTEN, False, "HistoryKept", "main contains all that was seen of it")
+        yield Condition(HISTORY_REWRITTEN, True, "MainMovedBackwards", why_rewritten(lost))
 
 
-def ledger_trusted(record: Delivery, doubt: str, seen: tuple[str, int] | None, kind: SubjectKind) -> Condition:
-    """Whether anything in the ledger speaks against the record: that is never believed, and always said.
+def ledger_trusted(
+    record: Delivery, doubt: str, seen: tuple[str, int] | None, kind: SubjectKind
+) -> Iterator[Condition]:
+    """What in the ledger speaks against the record: that is never believed, and always said.
 
     ``doubt``: why its file is not believed. ``seen``: the epoch and the number of its last entry; None: nobody looked.
     """
     if doubt:
-        return Condition(LEDGER_TRUSTED, False, "WrittenByOthers", doubt)
-    if said := never_told(record.ledger_claimed, kind):
-        return Condition(LEDGER_TRUSTED, False, "Ahead", said)
-    if said := _behind(record, seen, kind):
-        return Condition(LEDGER_TRUSTED, False, "Behind", said)
-    return Condition(LEDGER_TRUSTED, True, "Trusted", "the ledger says nothing against the record")
+        yield Condition(LEDGER_TRUSTED, False, "WrittenByOthers", doubt)
+    elif said := never_told(record.ledger_claimed, kind):
+        yield Condition(LEDGER_TRUSTED, False, "Ahead", said)
+    elif said := _behind(record, seen, kind):
+        yield Condition(LEDGER_TRUSTED, False, "Behind", said)
 
 
 def _behind(record: Delivery, seen: tuple[str, int] | None, kind: SubjectKind) -> str:
@@ -122,18 +124,17 @@ def _behind(record: Delivery, seen: tuple[str, int] | None, kind: SubjectKind) -
     return set_back(seen[1], record.sequence - len(record.ledger), kind)
 
 
-def source_verified(verification: SourceVerification | None) -> tuple[Condition, ...]:
-    """One condition of an app or a group, or none: without keys, the status shows nothing new."""
-    if verification is None:
-        return ()
-    trouble = verification.keys_trouble
-    if held := verification.held:
-        message = "; ".join(filter(None, [describe(held), trouble]))
-        if held.doubt is Doubt.PENDING:
-            return (Condition(SOURCE_VERIFIED, False, "NotCheckedYet", message),)
-        if held.doubt is Doubt.RECORDS_UNKNOWN:
-            return (Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message),)
-        return (Condition(SOURCE_VERIFIED, False, held.doubt.value, message),)
-    if trouble:
-        return (Condition(SOURCE_VERIFIED, True, "KeysUnreadable", trouble),)
-    return (Condition(SOURCE_VERIFIED, True, "Verified", "each commit that main got is signed by a listed key"),)
+def source_verified(verification: SourceVerification | None) -> Iterator[Condition]:
+    """That a commit of main is not signed by a listed key, or that the list cannot be read; None: no keys are given."""
+    held, trouble = (verification.held, verification.keys_trouble) if verification is not None else (None, "")
+    if held is None:
+        if trouble:
+            yield Condition(SOURCE_VERIFIED, True, "KeysUnreadable", trouble)
+        return
+    message = "; ".join(filter(None, [describe(held), trouble]))
+    if held.doubt is Doubt.PENDING:
+        yield Condition(SOURCE_VERIFIED, False, "NotCheckedYet", message)
+    elif held.doubt is Doubt.RECORDS_UNKNOWN:
+        yield Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message)
+    else:
+        yield Condition(SOURCE_VERIFIED, False, held.doubt.value, message)

@@ -3,6 +3,7 @@ here decides anything.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gitops_bg.core.checks.adoption.onboarding import Exposure, exposures
 from gitops_bg.core.checks.adoption.release import at_rest
@@ -40,7 +41,7 @@ from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase
 from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.pulls import PullState
+from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
 from gitops_bg.core.model.record import FormerService
 from gitops_bg.core.model.version import SubjectKind, Version
@@ -84,20 +85,18 @@ _WHAT_TO_DO = (
 )
 
 
-def exposed(world: World) -> Condition:
+def exposed(world: World) -> Iterator[Condition]:
     """The condition that Services which the app does not name have pods that nobody promoted, or would have them;
     unknown where the Services of the namespace cannot be listed.
     """
-    found = exposures(world)
-    if found:
+    if found := exposures(world):
         more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
         said = "; ".join(map(_said, found[:_MOST]))
         reason = "SelectedByOthers" if any(each.versions for each in found) else "SelectedOnceUp"
-        return Condition(EXPOSED, True, reason, f"{said}{more}: {_WHAT_TO_DO}")
-    if refused := world.observed.other_services_refused:
+        yield Condition(EXPOSED, True, reason, f"{said}{more}: {_WHAT_TO_DO}")
+    elif refused := world.observed.other_services_refused:
         why = f"whether other Services select the pods of the app is unknown: {refused}"
-        return Condition(EXPOSED, None, "ServicesUnreadable", why)
-    return Condition(EXPOSED, False, "NotExposed", "no other Service is known to have pods that nobody promoted")
+        yield Condition(EXPOSED, None, "ServicesUnreadable", why)
 
 
 def _said(exposure: Exposure) -> str:
@@ -116,14 +115,13 @@ def _named(versions: tuple[Version, ...]) -> str:
     return ", ".join(map(version_name, versions))
 
 
-def services_in_git(world: World) -> Condition:
-    """The condition whether live Services are as Git says, and which are not.
+def services_in_git(world: World) -> Iterator[Condition]:
+    """The condition that live Services are not as Git says, and which.
 
-    The most lasting difference comes first: Services no longer managed, Services followed for a while, ports that wait
-    for a promotion.
+    The most lasting difference alone: Services no longer managed, Services followed for a while, ports that wait for a
+    promotion.
     """
-    as_in_git = Condition("ServicesInGit", True, "AsInGit", "the Services are as Git says")
-    return next(_differences(world), as_in_git)
+    return islice(_differences(world), 1)
 
 
 def _differences(world: World) -> Iterator[Condition]:
@@ -210,7 +208,8 @@ _REFUSED = {
 
 
 def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> tuple[Condition, ...]:
-    """All conditions. Each exists from the start, so that a wait for one never waits for it to be created.
+    """Five conditions that each app has from the start; the others only while there is something to say
+    (`docs/reference/status.md`).
 
     A caller that has computed `gates_to_show` already passes them.
     """
@@ -220,31 +219,31 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         _healthy(standing),
         *kstatus_of(standing.phase, standing.message),
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
-        _candidate_ready(world),
-        analysis_passed(round_of(world), coming.digest if coming is not None else ""),
-        _hooks_passed(world),
-        _restarting(world),
-        alike.on_hold(on_hold(world)),
-        suspended(world.spec.suspend if world.suspended else None),
-        _invalid(world),
+        *_candidate_ready(world),
+        *analysis_passed(round_of(world), coming.digest if coming is not None else ""),
+        *_hooks_passed(world, coming),
+        *_restarting(world),
+        *alike.on_hold(on_hold(world)),
+        *suspended(world.spec.suspend if world.suspended else None),
+        *_invalid(world),
         *_invalid_policy(world),
         *adopting(world),
         *releasing(world),
-        _foreign(world),
-        exposed(world),
-        _refused(world),
-        _diverged(world),
-        services_in_git(world),
-        git_reachable(git.unreachable, git.unread_reason),
-        _main_writable(world),
-        _folder_in_main(world),
+        *_conflict(world),
+        *exposed(world),
+        *_refused(world),
+        *_diverged(world),
+        *services_in_git(world),
+        *git_reachable(git.unreachable, git.unread_reason),
+        *_main_writable(world),
+        *_folder_in_main(world),
         *source_verified(git.verification),
-        history_rewritten(world.lost),
-        _offer_writable(world),
+        *history_rewritten(world.lost),
+        *_offer_writable(world),
         *pull_request(world),
-        _ledger_writable(world),
-        ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.APP),
-        _clock(world),
+        *_ledger_writable(world),
+        *ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.APP),
+        *_clock(world),
     )
 
 
@@ -275,42 +274,37 @@ def _healthy(standing: Standing) -> Condition:
     return Condition("Healthy", standing.phase is Phase.HEALTHY, standing.phase.value, standing.message)
 
 
-def _candidate_ready(world: World) -> Condition:
+def _candidate_ready(world: World) -> Iterator[Condition]:
     candidate = world.candidate
-    if elsewhere := at_rest(world):
-        return Condition("CandidateReady", False, "Released", elsewhere)
-    if candidate is None:
-        return Condition("CandidateReady", False, "NoCandidate", "the target is live, or on hold")
+    if candidate is None or at_rest(world):
+        return
     if candidate.available_since:
-        return Condition("CandidateReady", True, "Available", f"{version_name(candidate)} is available")
-    if candidate.failure:
-        return Condition("CandidateReady", False, candidate.failure, failure(world))
-    if pods := stuck(world, candidate):
-        return Condition(
-            "CandidateReady", False, STUCK_REASONS[pods.cause], f"{version_name(candidate)} waits: {pods.message}"
-        )
-    return Condition("CandidateReady", False, "Progressing", f"{version_name(candidate)} comes up")
+        yield Condition("CandidateReady", True, "Available", f"{version_name(candidate)} is available")
+    elif candidate.failure:
+        yield Condition("CandidateReady", False, candidate.failure, failure(world))
+    elif pods := stuck(world, candidate):
+        said = f"{version_name(candidate)} waits: {pods.message}"
+        yield Condition("CandidateReady", False, STUCK_REASONS[pods.cause], said)
+    else:
+        yield Condition("CandidateReady", False, "Progressing", f"{version_name(candidate)} comes up")
 
 
-def _hooks_passed(world: World) -> Condition:
-    """What the hooks of the last rollout say: the first that blocks it, with its whole body."""
-    runs = _last_answers(world)
-    if not runs:
-        return Condition("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way")
-    shut = [
-        (hook, run) for hook, run in runs if not _lets_through(hook, run) and run.digest != world.record.routing.traffic
-    ]
-    for hook, run in shut:
-        return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
-    asked = round_of(world)
-    passed = [describe(asked, hook, run) for hook, run in runs if _lets_through(hook, run)]
-    return Condition("HooksPassed", True, "Passed", "; ".join(passed) or "traffic has moved")
+def _hooks_passed(world: World, coming: Version | None) -> Iterator[Condition]:
+    """What the hooks say of the version on its way: the first that blocks it, with its whole body."""
+    runs = _last_answers(world, coming.digest) if coming is not None else []
+    shut = next(((hook, run) for hook, run in runs if not _lets_through(hook, run)), None)
+    if shut is not None:
+        yield Condition("HooksPassed", False, _standing_of(shut[1]), _in_full(world, *shut))
+    elif runs:
+        asked = round_of(world)
+        yield Condition("HooksPassed", True, "Passed", "; ".join(describe(asked, *each) for each in runs))
 
 
-def _last_answers(world: World) -> list[tuple[Hook, HookRun]]:
-    """The last answer of each hook; where it was asked again when traffic would move, that answer."""
+def _last_answers(world: World, digest: str) -> list[tuple[Hook, HookRun]]:
+    """The last answer of each hook about a version; where it was asked again when traffic would move, that answer."""
     hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
-    runs = [(hooks[key], run) for run in world.record.hook_state.runs if (key := (run.hook, run.type)) in hooks]
+    asked = (run for run in world.record.hook_state.runs if run.digest == digest)
+    runs = [(hooks[key], run) for run in asked if (key := (run.hook, run.type)) in hooks]
     again = {run.hook for _, run in runs if run.final}
     return [(hook, run) for hook, run in runs if run.final or run.hook not in again]
 
@@ -330,90 +324,76 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 
-def _restarting(world: World) -> Condition:
+def _restarting(world: World) -> Iterator[Condition]:
     restart = world.record.operator.restart
     if restart is None:
-        return Condition("Restarting", False, "NoRestart", "no restart is asked for")
+        return
     if not restart.begun:
         said = f"pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ} are restarted at that time"
-        return Condition("Restarting", False, "Scheduled", said)
-    said = restart_story(world, restart)
-    if world.observed.pods_refused:
-        return Condition("Restarting", True, "PodsUnreadable", said)
-    return Condition("Restarting", True, "EvictionRefused" if refused_pods(world) else "Restarting", said)
+        yield Condition("Restarting", False, "Scheduled", said)
+    elif world.observed.pods_refused:
+        yield Condition("Restarting", True, "PodsUnreadable", restart_story(world, restart))
+    else:
+        reason = "EvictionRefused" if refused_pods(world) else "Restarting"
+        yield Condition("Restarting", True, reason, restart_story(world, restart))
 
 
-def _invalid(world: World) -> Condition:
+def _invalid(world: World) -> Iterator[Condition]:
     if not world.desired.problems and (missing := no_target(world)):
-        return Condition(INVALID_SPEC, True, "NoTarget", missing)
-    return invalid_spec(world.desired.problems)
+        yield Condition(INVALID_SPEC, True, "NoTarget", missing)
+    yield from invalid_spec(world.desired.problems)
 
 
-def _invalid_policy(world: World) -> tuple[Condition, ...]:
-    """The condition of policies; none where the app has no policies."""
+def _invalid_policy(world: World) -> Iterator[Condition]:
     policing = world.desired.policing
-    if policing is None:
-        return ()
-    if not policing.problems:
-        return (Condition("InvalidPolicy", False, "Valid", "every policy of the app is valid"),)
-    return (Condition("InvalidPolicy", True, "InvalidPolicy", "; ".join(policing.problems)),)
+    if policing is not None and policing.problems:
+        yield Condition("InvalidPolicy", True, "InvalidPolicy", "; ".join(policing.problems))
 
 
-def _foreign(world: World) -> Condition:
-    whose = foreign_object(world)
-    if not (whose or world.desired.twins) and (rival := taken_by_others(world)):
-        return Condition("Conflict", True, "RequestsTaken", rival)
-    if not whose and world.observed.app_claimed:
-        return Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
-    if not whose and world.desired.twins:
-        return Condition("Conflict", True, "SameShortDigest", world.desired.twins)
-    return Condition(
-        "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
-    )
+def _conflict(world: World) -> Iterator[Condition]:
+    if whose := foreign_object(world):
+        yield Condition("Conflict", True, "ForeignObject", whose)
+    elif not world.desired.twins and (rival := taken_by_others(world)):
+        yield Condition("Conflict", True, "RequestsTaken", rival)
+    elif world.observed.app_claimed:
+        yield Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
+    elif world.desired.twins:
+        yield Condition("Conflict", True, "SameShortDigest", world.desired.twins)
 
 
-def _refused(world: World) -> Condition:
-    why = refusal(world)
-    if not why:
-        return Condition("Refused", False, "NoRefusal", "no write was refused")
-    return Condition("Refused", True, _REFUSED[cause_of(why)], why)
+def _refused(world: World) -> Iterator[Condition]:
+    if why := refusal(world):
+        yield Condition("Refused", True, _REFUSED[cause_of(why)], why)
 
 
-def _diverged(world: World) -> Condition:
+def _diverged(world: World) -> Iterator[Condition]:
     override = world.record.override
-    if override is None:
-        return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
-    reason = "MainRefusesCommit" if override.diverged else "MainAway" if main_is_away(world) else "CommitPending"
-    return Condition("Diverged", True, reason, diverged(world))
+    if override is not None:
+        reason = "MainRefusesCommit" if override.diverged else "MainAway" if main_is_away(world) else "CommitPending"
+        yield Condition("Diverged", True, reason, diverged(world))
 
 
-def _offer_writable(world: World) -> Condition:
+def _offer_writable(world: World) -> Iterator[Condition]:
     """The condition of an app with something to offer or to withdraw."""
-    why = world.observed.git.offer_refused
-    if why:
-        return Condition(OFFER_WRITABLE, False, PUSH_REFUSED, why)
-    return Condition(OFFER_WRITABLE, True, "Writable", "the remote takes the promotion branch")
+    if why := world.observed.git.offer_refused:
+        yield Condition(OFFER_WRITABLE, False, PUSH_REFUSED, why)
 
 
-def _ledger_writable(world: World) -> Condition:
+def _ledger_writable(world: World) -> Iterator[Condition]:
     """The condition of an app with ledger entries to write; other apps do not show the refusal."""
-    why = untold(world)
-    if why:
-        return Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
-    return Condition(LEDGER_WRITABLE, True, "Writable", "the remote takes the ledger")
+    if why := untold(world):
+        yield Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
 
 
-def _clock(world: World) -> Condition:
+def _clock(world: World) -> Iterator[Condition]:
     """The condition of the clocks.
 
     The skew itself is a metric: a message that changes each second would be a write each second.
     """
-    skew = world.observed.clock_skew
-    if not skew:
-        return Condition(CLOCK_SYNCHRONIZED, True, "Synchronized", "the clocks of the agent and of the cluster agree")
-    reason = "ApiServerAhead" if skew > 0 else "ApiServerBehind"
-    message = f"the API server's clock is some seconds or more {'ahead of' if skew > 0 else 'behind'} the agent's"
-    return Condition(CLOCK_SYNCHRONIZED, False, reason, message)
+    if skew := world.observed.clock_skew:
+        reason = "ApiServerAhead" if skew > 0 else "ApiServerBehind"
+        message = f"the API server's clock is some seconds or more {'ahead of' if skew > 0 else 'behind'} the agent's"
+        yield Condition(CLOCK_SYNCHRONIZED, False, reason, message)
 
 
 def _has_to_commit(world: World) -> bool:
@@ -421,35 +401,36 @@ def _has_to_commit(world: World) -> bool:
     return bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
 
 
-def _main_writable(world: World) -> Condition:
+def _main_writable(world: World) -> Iterator[Condition]:
     """The condition of an app with something to commit."""
     refused = world.observed.git.main_refused
     if refused and _has_to_commit(world):
-        return Condition(MAIN_WRITABLE, False, MAIN_REFUSES, refused)
-    return Condition(MAIN_WRITABLE, True, "Writable", "nothing is to be committed that main refuses")
+        yield Condition(MAIN_WRITABLE, False, MAIN_REFUSES, refused)
 
 
-def _folder_in_main(world: World) -> Condition:
+def _folder_in_main(world: World) -> Iterator[Condition]:
     if said := left(world):
-        return Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else LEAVING, said)
-    return Condition(FOLDER_IN_MAIN, True, "InMain", "main has the folder of the app, as far as it was read")
+        yield Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else LEAVING, said)
 
 
 PULL_REQUEST = "PullRequest"
 
 
-def pull_request(world: World) -> tuple[Condition, ...]:
-    """One condition, or none: without a forge, the status shows nothing new."""
+def pull_request(world: World) -> Iterator[Condition]:
+    """Whether the pull request is open; nothing where there is none, and none is to be."""
     git = world.observed.git
     if git.pull_trouble:
-        return (Condition(PULL_REQUEST, None, "Trouble", git.pull_trouble),)
-    if git.pull_queued:
-        return (Condition(PULL_REQUEST, False, "Queued", git.pull_queued),)
-    if git.pull is None or git.pull.state is PullState.MERGED:
-        return ()
-    named = f"#{git.pull.number} {git.pull.url}".strip()
-    if git.pull.state is PullState.OPEN:
-        draft = ", marked as a draft by people" if git.pull.draft else ""
-        return (Condition(PULL_REQUEST, True, "Open", f"{named} is open{draft}"),)
-    by = f" by {git.pull.closed_by}" if git.pull.closed_by else ""
-    return (Condition(PULL_REQUEST, False, "Closed", f"{named} was closed{by}"),)
+        yield Condition(PULL_REQUEST, None, "Trouble", git.pull_trouble)
+    elif git.pull_queued:
+        yield Condition(PULL_REQUEST, False, "Queued", git.pull_queued)
+    elif git.pull is not None and git.pull.state is not PullState.MERGED:
+        yield _pull_request(git.pull)
+
+
+def _pull_request(pull: PullRequest) -> Condition:
+    named = f"#{pull.number} {pull.url}".strip()
+    if pull.state is PullState.OPEN:
+        draft = ", marked as a draft by people" if pull.draft else ""
+        return Condition(PULL_REQUEST, True, "Open", f"{named} is open{draft}")
+    by = f" by {pull.closed_by}" if pull.closed_by else ""
+    return Condition(PULL_REQUEST, False, "Closed", f"{named} was closed{by}")

@@ -1,4 +1,8 @@
-"""What people and tools are told of a group: one phase, and conditions that exist from the start."""
+"""What people and tools are told of a group: Ready and RoutesAccepted, and other conditions where there is something to
+say.
+"""
+
+from collections.abc import Iterator
 
 from gitops_bg.core.checks.git.main import why_rewritten
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -38,24 +42,30 @@ RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
 
 
 def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
-    """All conditions of a group whose folder is valid."""
-    standing, git, (reason, message) = standing_of(world), world.observed.git, world.rejected
+    """The conditions of a group whose folder is valid."""
+    standing, git = standing_of(world), world.observed.git
     coming = world.wanted if world.record.state.stage(world.wanted) is VersionStage.CANDIDATE else ""
     return (
         *kstatus_of(standing.phase, standing.message),
-        invalid_spec(world.desired.problems),
-        suspended(world.spec.suspend if world.suspended else None),
-        Condition(PROMOTION_REJECTED, bool(reason), reason or "NotRejected", message or "nothing is rejected"),
+        *invalid_spec(world.desired.problems),
+        *suspended(world.spec.suspend if world.suspended else None),
+        *_promotion_rejected(world),
         _routes_accepted(world),
-        _candidates_answer(world),
-        analysis_passed(round_of(world), world.digest_of(coming) if coming else ""),
-        on_hold(held(world)),
-        _left_condition(world),
-        ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.GROUP),
-        history_rewritten(world.lost),
-        git_reachable(git.unreachable, git.unread_reason),
+        *_candidates_answer(world),
+        *analysis_passed(round_of(world), world.digest_of(coming) if coming else ""),
+        *on_hold(held(world)),
+        *_diverged(world),
+        *ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.GROUP),
+        *history_rewritten(world.lost),
+        *git_reachable(git.unreachable, git.unread_reason),
         *source_verified(git.verification),
     )
+
+
+def _promotion_rejected(world: GroupWorld) -> Iterator[Condition]:
+    reason, message = world.rejected
+    if reason:
+        yield Condition(PROMOTION_REJECTED, True, reason, message)
 
 
 def _routes_accepted(world: GroupWorld) -> Condition:
@@ -71,13 +81,11 @@ def _routes_accepted(world: GroupWorld) -> Condition:
 
 def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tuple[Condition, ...]:
     """The conditions of a group whose folder has mistakes, or whose object is somebody else's."""
-    invalid = invalid_spec(desired.problems)
-    if observed.foreign:
-        invalid = Condition(INVALID_SPEC, True, "Conflict", observed.foreign)
+    said = observed.foreign or "; ".join(map(str, desired.problems))
     return (
-        *kstatus_of(Phase.INVALID, invalid.message),
-        invalid,
-        git_reachable(observed.git.unreachable, observed.git.unread_reason),
+        *kstatus_of(Phase.INVALID, said),
+        Condition(INVALID_SPEC, True, "Conflict" if observed.foreign else "InvalidSpec", said),
+        *git_reachable(observed.git.unreachable, observed.git.unread_reason),
         *source_verified(observed.git.verification),
     )
 
@@ -87,8 +95,8 @@ def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tup
     why = why_rewritten(record.lost)
     return (
         *kstatus_of(Phase.DEGRADED, f"{why}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
-        history_rewritten(record.lost),
-        git_reachable(observed.git.unreachable, observed.git.unread_reason),
+        *history_rewritten(record.lost),
+        *git_reachable(observed.git.unreachable, observed.git.unread_reason),
         *source_verified(observed.git.verification),
     )
 
@@ -97,27 +105,24 @@ def conditions_of_lost(said: str) -> tuple[Condition, ...]:
     """The conditions of a group whose record is lost, and cannot be made again (`core.groups.lost_record`)."""
     return (
         *kstatus_of(Phase.DEGRADED, said),
-        invalid_spec(()),
         Condition(PROMOTION_REJECTED, True, RECORD_LOST, said),
     )
 
 
-def _candidates_answer(world: GroupWorld) -> Condition:
+def _candidates_answer(world: GroupWorld) -> Iterator[Condition]:
     if said := "; ".join(unanswered(world)):
-        return Condition(CANDIDATES_ANSWER, False, "NobodyAnswers", said)
-    candidates = world.record.state.at(VersionStage.CANDIDATE)
-    if not candidates:
-        return Condition(CANDIDATES_ANSWER, True, "NoCandidate", "no version waits for its promotion")
-    return Condition(CANDIDATES_ANSWER, True, "Answered", f"requests that name {', '.join(candidates)} are answered")
+        yield Condition(CANDIDATES_ANSWER, False, "NobodyAnswers", said)
+    elif candidates := world.record.state.at(VersionStage.CANDIDATE):
+        yield Condition(CANDIDATES_ANSWER, True, "Answered", f"requests that name {', '.join(candidates)} are answered")
 
 
-def _left_condition(world: GroupWorld) -> Condition:
-    """Whether traffic has left the version that group.yaml names, because that one failed, or was aborted."""
+def _diverged(world: GroupWorld) -> Iterator[Condition]:
+    """That traffic has left the version that group.yaml names, because that one failed, or was aborted."""
     override = world.record.override
     if override is None:
-        return Condition(DIVERGED, False, "InGit", "group.yaml says which version serves")
+        return
     to = version_in(override.to_digest)
     is_back = world.record.state.only(VersionStage.ACTIVE) == to
     pending = MAIN_REFUSES if override.diverged else "CommitPending"
     reason = "GoingBack" if not is_back else pending if to in world.desired.versions else FOLDER_MISSING
-    return Condition(DIVERGED, True, reason, way_back(world, override))
+    yield Condition(DIVERGED, True, reason, way_back(world, override))

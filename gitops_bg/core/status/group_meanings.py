@@ -22,13 +22,13 @@ from gitops_bg.core.status.group_conditions import (
 from gitops_bg.core.status.group_situations import (
     ROUTES_ACCEPTED,
 )
+from gitops_bg.core.status.kstatus import OF_THE_PHASE
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,
     BROKEN,
     CALM,
     NOBODY,
-    OF_THE_PHASE,
     OPERATOR,
     PLATFORM,
     PROMOTER,
@@ -71,7 +71,6 @@ GROUP_MEANINGS: Meanings = {
     **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
     (SUSPENDED, "Suspended"): RESUME_IT,
     (INVALID_SPEC, "Conflict"): Meaning(STAYS, OPERATOR, "hand the object over, or call the group otherwise", _EXPLAIN),
-    (PROMOTION_REJECTED, "NotRejected"): CALM,
     (PROMOTION_REJECTED, RECORD_LOST): Meaning(
         "stays where it is: nothing of the group is changed",
         AUTHOR,
@@ -89,7 +88,6 @@ GROUP_MEANINGS: Meanings = {
     ),
     (ROUTES_ACCEPTED, "NotAccepted"): Meaning(STAYS, PLATFORM, "mend what the Gateway says", _EXPLAIN),
     (CANDIDATES_ANSWER, "Answered"): CALM,
-    (CANDIDATES_ANSWER, "NoCandidate"): CALM,
     (CANDIDATES_ANSWER, "NobodyAnswers"): Meaning(
         "without the header is not affected; with it nobody answers",
         AUTHOR,
@@ -100,7 +98,6 @@ GROUP_MEANINGS: Meanings = {
     ("AnalysisPassed", "Error"): _HELD,
     ("AnalysisPassed", "Failed"): _HELD,
     (ON_HOLD, "Hold"): _HELD,
-    (DIVERGED, "InGit"): CALM,
     (DIVERGED, "GoingBack"): Meaning(
         "goes back to the version before as soon as its pods answer",
         OPERATOR,

@@ -4,19 +4,16 @@ It lasts from the pass that failed until one that succeeds, beside everything el
 Degraded meanwhile. Where there is no decision, the condition is written alone. (Its `reason` is the error's.)
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
+from gitops_bg.core.status.kstatus import OF_THE_PHASE, READY, STALLED
 
 INTERNAL_ERROR = "InternalError"
-
-STATUS_WHILE_BROKEN: Mapping[str, bool] = {"Healthy": False, READY: False, RECONCILING: False, STALLED: True}
-"""The status of the conditions that follow from the phase, while the agent can do nothing for the app."""
 
 
 class RecordUnreadable(InternalError):
@@ -58,6 +55,17 @@ S = TypeVar("S", bound=Shown)
 
 def broken(decision: S, why: Condition) -> S:
     """Return the decision as the status shows it where ``why`` keeps the agent from carrying it out."""
-    implied = {kind: replace(why, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()}
-    shown = (implied.get(each.type, each) for each in decision.conditions)
-    return replace(decision, phase=Phase.DEGRADED, conditions=(*shown, why))  # type: ignore[type-var]
+    shown = {each.type: each for each in decision.conditions}
+    others = (each for kind, each in shown.items() if kind not in OF_THE_PHASE)
+    told = (*while_broken(shown, why), *others, why)
+    return replace(decision, phase=Phase.DEGRADED, conditions=told)  # type: ignore[type-var]
+
+
+def while_broken(shown: Container[str], why: Condition) -> Iterator[Condition]:
+    """What takes the place of the conditions of the phase (`OF_THE_PHASE`) while ``why`` keeps the agent from doing
+    anything; ``shown``: the types that are there already.
+    """
+    if "Healthy" in shown:
+        yield replace(why, type="Healthy", status=False)
+    yield replace(why, type=READY, status=False)
+    yield replace(why, type=STALLED, status=True)

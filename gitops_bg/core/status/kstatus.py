@@ -2,17 +2,19 @@
 wait``.
 
 Their rules are kstatus's (https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md): Stalled
-means failed, Reconciling means on its way, not Ready means not arrived. An app that waits for a person has none of the
-three.
+means failed, Reconciling means on its way, not Ready means not arrived. Reconciling and Stalled exist only while True:
+an app that waits for a person is not Ready, and has neither.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.conditions import Condition, Phase
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
+OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
+"""The types of the conditions that repeat the phase; groups have no ``Healthy``."""
 
 
 class Health(Enum):
@@ -46,18 +48,18 @@ HEALTH: Mapping[Phase, Health] = {
 _PROGRESSING = frozenset(phase for phase, health in HEALTH.items() if health is Health.PROGRESSING)
 
 
-def kstatus_of(phase: Phase, message: str) -> tuple[Condition, ...]:
-    """The three conditions, with the phase as their reason; ``message`` says why the app is in it.
+def kstatus_of(phase: Phase, message: str) -> Iterator[Condition]:
+    """Ready, and what else is so, with the phase as their reason; ``message`` says why the app is in it.
 
     >>> [(one.type, one.status) for one in kstatus_of(Phase.HELD, "v2 failed its analysis")]
-    [('Ready', False), ('Reconciling', False), ('Stalled', True)]
+    [('Ready', False), ('Stalled', True)]
     """
     health = HEALTH[phase]
-    return (
-        Condition(READY, health is Health.HEALTHY, phase.value, message),
-        Condition(RECONCILING, health is Health.PROGRESSING, phase.value, health.value),
-        Condition(STALLED, health is Health.DEGRADED, phase.value, health.value),
-    )
+    yield Condition(READY, health is Health.HEALTHY, phase.value, message)
+    if health is Health.PROGRESSING:
+        yield Condition(RECONCILING, True, phase.value, health.value)
+    if health is Health.DEGRADED:
+        yield Condition(STALLED, True, phase.value, health.value)
 
 
 def progresses(phase: str) -> bool:

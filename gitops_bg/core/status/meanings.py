@@ -14,13 +14,11 @@ from gitops_bg.core.model.conditions import (
     HISTORY_REWRITTEN,
     INVALID_SPEC,
     LEDGER_TRUSTED,
-    ON_HOLD,
     SOURCE_VERIFIED,
-    SUSPENDED,
     Condition,
     Phase,
 )
-from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
+from gitops_bg.core.status.kstatus import OF_THE_PHASE
 
 ANY = ""
 """Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
@@ -55,7 +53,7 @@ class Meaning:
 
 
 CALM = Meaning("", "", "")
-"""The normal state: not worth a line."""
+"""Nothing is to be done: not worth a line. (Where nothing else is to be said either, there is no condition.)"""
 
 STAYS = "stays with the live version"
 _AS_KNOWN = "stays as it is: what is pushed or merged has no effect"
@@ -130,9 +128,6 @@ _STUCK: Mapping[str, Meaning] = {
 }
 """What keeps the pods of a version from coming up (``core.checks.pods.scheduling``)."""
 
-OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
-"""Condition types that repeat the phase."""
-
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
     Phase.INVALID: BROKEN,
@@ -178,20 +173,14 @@ def of_both(explain: str, read_again: str, history: str) -> Meanings:
         history,
     )
     return {
-        (INVALID_SPEC, "Valid"): CALM,
         (INVALID_SPEC, "InvalidSpec"): BROKEN,
-        (SUSPENDED, "NotSuspended"): CALM,
-        (ON_HOLD, "NoHold"): CALM,
         (ANALYSIS_PASSED, "Successful"): CALM,
-        (ANALYSIS_PASSED, "NoAnalysis"): CALM,
         (ANALYSIS_PASSED, "Skipped"): CALM,
         (ANALYSIS_PASSED, "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", explain),
         (ANALYSIS_PASSED, "Running"): Meaning(STAYS, NOBODY, "wait: an analysis measures", explain),
-        (LEDGER_TRUSTED, "Trusted"): CALM,
         (LEDGER_TRUSTED, "WrittenByOthers"): doubted,
         (LEDGER_TRUSTED, "Ahead"): doubted,
         (LEDGER_TRUSTED, "Behind"): doubted,
-        (GIT_REACHABLE, "Reachable"): CALM,
         (GIT_REACHABLE, "Unreachable"): Meaning(_AS_KNOWN, REMOTE, "bring the remote back", read_again),
         (GIT_REACHABLE, "AuthenticationFailed"): Meaning(
             _AS_KNOWN,
@@ -202,14 +191,12 @@ def of_both(explain: str, read_again: str, history: str) -> Meanings:
         (GIT_REACHABLE, "BranchMissing"): Meaning(
             _AS_KNOWN, REMOTE, "push back the branch that is named, or have the agent follow another one", read_again
         ),
-        (HISTORY_REWRITTEN, "HistoryKept"): CALM,
         (HISTORY_REWRITTEN, "MainMovedBackwards"): Meaning(
             "stays where it is: main moves nothing, forward or back",
             REMOTE,
             "push the former history back; or, if it was meant, accept the new one",
             "gitops-bg accept-history",
         ),
-        (SOURCE_VERIFIED, "Verified"): CALM,
         (SOURCE_VERIFIED, "KeysUnreadable"): Meaning(
             "is not affected: the keys that were read last still count",
             OPERATOR,
@@ -236,7 +223,7 @@ MEANINGS: Meanings = {
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     # What it means is said of the condition Released.
-    **{(kind, "Released"): CALM for kind in ("Available", "Progressing", "Completed", "CandidateReady", "Adopting")},
+    **{(kind, "Released"): CALM for kind in ("Available", "Progressing", "Completed")},
     ("Available", "NoPodAvailable"): _DOWN,
     ("Available", "LedElsewhere"): Meaning(
         "goes elsewhere, or nowhere, through the Service that is named",
@@ -260,7 +247,6 @@ MEANINGS: Meanings = {
     ("Completed", "NothingServes"): _NOTHING,
     ("Completed", "RolloutNotCompleted"): _WAITS,
     ("Completed", "AwaitingVerdict"): _MEASURED,
-    ("Paused", "NotPaused"): CALM,
     ("Paused", "InconclusiveAnalysis"): _UNCLEAR,
     ("Paused", "Suspended"): RESUME_IT,
     ("Paused", "AwaitingConfirmation"): _CONFIRM,
@@ -271,17 +257,14 @@ MEANINGS: Meanings = {
     ("Paused", "AutoPromotionCountdown"): Meaning(
         STAYS, NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
     ),
-    ("CandidateReady", "NoCandidate"): CALM,
     ("CandidateReady", "Available"): CALM,
     ("CandidateReady", "Progressing"): _COMES_UP,
     ("CandidateReady", ANY): _LATE,
     ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
     ("AnalysisPassed", "Error"): _FOUND_BAD,
     ("AnalysisPassed", "Failed"): _FOUND_BAD,
-    ("HooksPassed", "NothingAsked"): CALM,
     ("HooksPassed", "Passed"): CALM,
     ("HooksPassed", ANY): _CONFIRM,
-    ("Restarting", "NoRestart"): CALM,
     ("Restarting", "Scheduled"): Meaning(STAYS, NOBODY, "wait: pods are replaced at that time", _TREE),
     ("Restarting", "Restarting"): Meaning(STAYS, NOBODY, "wait: pods are replaced, a few at a time", _TREE),
     ("Restarting", "EvictionRefused"): Meaning(
@@ -303,21 +286,18 @@ MEANINGS: Meanings = {
         "run the release that wrote the record, or the command in the message, which makes it anew",
         "gitops-bg reconcile {app}",
     ),
-    ("ReplicaFailure", "NoFailure"): CALM,
     ("ReplicaFailure", ANY): _STUCK["PodsRefused"],
     ("OnHold", "Hold"): _HELD,
     ("Suspended", "Suspended"): RESUME_IT,
     ("InvalidSpec", "NoTarget"): Meaning(
         STAYS, AUTHOR, "push the target: target.yaml, or what spec.target of app.yaml names", "gitops-bg check"
     ),
-    ("InvalidPolicy", "Valid"): CALM,
     ("InvalidPolicy", "InvalidPolicy"): Meaning(
         STAYS,
         PLATFORM,
         "correct the file of policies/ that is named, and push; what it said last holds until then",
         "gitops-bg check",
     ),
-    ("Conflict", "NoConflict"): CALM,
     ("Conflict", "ClaimedTwice"): Meaning(
         "follows this repository; the other agent leaves it alone",
         PLATFORM,
@@ -343,7 +323,6 @@ MEANINGS: Meanings = {
         "message says why",
         _EXPLAIN,
     ),
-    ("Exposed", "NotExposed"): CALM,
     ("Exposed", "SelectedByOthers"): Meaning(
         "of the Service that is named also reaches what nobody promoted",
         OPERATOR,
@@ -408,7 +387,6 @@ MEANINGS: Meanings = {
         "moves to the Deployment's pods", NOBODY, "wait: the Services follow", _EXPLAIN
     ),
     ("Released", "Conflict"): Meaning(STAYS, PLATFORM, "mend what the message names, or remove spec.release", _EXPLAIN),
-    ("Refused", "NoRefusal"): CALM,
     ("Refused", "ObjectInvalid"): Meaning(
         "stays as it is until the write goes through",
         AUTHOR,
@@ -433,7 +411,6 @@ MEANINGS: Meanings = {
         "mend what the API server names: a right, an object",
         _EXPLAIN,
     ),
-    ("ServicesInGit", "AsInGit"): CALM,
     ("ServicesInGit", "PortsWait"): Meaning(
         "goes through the ports that the live version has",
         AUTHOR,
@@ -452,7 +429,6 @@ MEANINGS: Meanings = {
         "delete the Service, or name it in app.yaml again",
         _EXPLAIN,
     ),
-    ("Diverged", "InGit"): CALM,
     ("Diverged", "CommitPending"): Meaning(
         "goes where the rollback sent it; primary.yaml does not say so yet",
         NOBODY,
@@ -477,21 +453,18 @@ MEANINGS: Meanings = {
         "bring the remote back; in an emergency, go back without it",
         "gitops-bg rollback {app} --offline",
     ),
-    ("MainWritable", "Writable"): CALM,
     ("MainWritable", "MainRefuses"): Meaning(
         "stays as it is until somebody merges",
         PROMOTER,
         "merge the promotion branch: main takes none of the agent",
         _MERGE,
     ),
-    ("FolderInMain", "InMain"): CALM,
     ("FolderInMain", "Leaving"): Meaning(
         "goes where the message says", NOBODY, "wait: the app ends, as main asks for", _TREE
     ),
     ("FolderInMain", "Orphaned"): Meaning(
         STAYS, AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
     ),
-    ("OfferWritable", "Writable"): CALM,
     ("OfferWritable", "PushRefused"): Meaning(
         "stays with the live version: nobody can merge a promotion",
         REMOTE,
@@ -507,10 +480,8 @@ MEANINGS: Meanings = {
         "do what the message says; the agent tries again by itself",
         _MERGE,
     ),
-    ("ClockSynchronized", "Synchronized"): CALM,
     ("ClockSynchronized", "ApiServerAhead"): _SKEWED,
     ("ClockSynchronized", "ApiServerBehind"): _SKEWED,
-    ("LedgerWritable", "Writable"): CALM,
     ("LedgerWritable", "PushRefused"): Meaning(
         "is not affected: it moves, and the record keeps what is to be told",
         REMOTE,

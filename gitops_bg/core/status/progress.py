@@ -3,6 +3,8 @@
 Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Nothing here decides anything.
 """
 
+from collections.abc import Iterator
+
 from gitops_bg.core.checks.adoption.release import at_rest
 from gitops_bg.core.checks.pods.scheduling import StuckCause, stuck
 from gitops_bg.core.checks.subject import awaits_confirmation
@@ -29,13 +31,17 @@ _PAUSES = {
 """The gates that only a clock or a person opens; while any other gate is shut, something happens by itself."""
 
 
-def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> tuple[Condition, ...]:
-    """The four conditions; ``gates`` are the gates shown."""
+def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> Iterator[Condition]:
+    """Progressing, Completed, and Paused and ReplicaFailure while they are so; ``gates`` are the gates shown."""
     paused = _paused(world, gates)
-    return _progressing(world, paused), _completed(world), paused, _replica_failure(world)
+    yield _progressing(world, paused)
+    yield _completed(world)
+    if paused is not None:
+        yield paused
+    yield from _replica_failure(world)
 
 
-def _progressing(world: World, paused: Condition) -> Condition:
+def _progressing(world: World, paused: Condition | None) -> Condition:
     """True while the rollout goes on by itself and when it has arrived, False where it cannot go on, else Unknown."""
     coming = world.incoming or world.candidate
     if coming is None or at_rest(world):
@@ -44,7 +50,7 @@ def _progressing(world: World, paused: Condition) -> Condition:
     if coming.failure:
         said = f"{_name(coming)} did not become available"
         return Condition("Progressing", False, coming.failure, f"{said}: {pods.message}" if pods else said)
-    if paused.status:
+    if paused is not None:
         return Condition("Progressing", None, "RolloutPaused", paused.message)
     if pods:
         return Condition("Progressing", None, STUCK_REASONS[pods.cause], f"{_name(coming)} waits: {pods.message}")
@@ -77,8 +83,8 @@ def _completed(world: World) -> Condition:
     return Condition("Completed", True, "RolloutCompleted", f"the target is live: {_name(active)}")
 
 
-def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition:
-    """Whether nothing happens until a person decides or a countdown ends."""
+def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition | None:
+    """That nothing happens until a person decides or a countdown ends; None where something does."""
     shut = {gate.kind: gate.reason for gate in gates if not gate.open}
     inconclusive = next((run for run in world.record.analyses.runs if run.paused), None)
     if inconclusive:
@@ -91,7 +97,7 @@ def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition:
         return Condition("Paused", True, "AwaitingConfirmation", _unconfirmed(shut))
     kind = next((kind for kind in _PAUSES if kind in shut), None)
     if kind is None or not shut.keys() <= _PAUSES.keys():
-        return Condition("Paused", False, "NotPaused", "nothing waits for a person or a countdown")
+        return None
     return Condition("Paused", True, _PAUSES[kind], shut[kind])
 
 
@@ -99,13 +105,12 @@ def _unconfirmed(shut: dict[str, str]) -> str:
     return shut.get(GateKind.MANUAL) or shut.get(GateKind.HOOK, "a hook has not said yes yet")
 
 
-def _replica_failure(world: World) -> Condition:
+def _replica_failure(world: World) -> Iterator[Condition]:
     """The condition ReplicaFailure, copied from the first ReplicaSet that has it."""
     failed = next((view for view in world.observed.replica_sets if view.ours and view.failure), None)
-    if failed is None:
-        return Condition("ReplicaFailure", False, "NoFailure", "every ReplicaSet can make its pods")
-    reason, _, message = failed.failure.partition(": ")
-    return Condition("ReplicaFailure", True, reason, f"{failed.name}: {message}")
+    if failed is not None:
+        reason, _, message = failed.failure.partition(": ")
+        yield Condition("ReplicaFailure", True, reason, f"{failed.name}: {message}")
 
 
 def _name(version: Version) -> str:

@@ -72,8 +72,8 @@ def test_argo_16_scale_down_on_abort(world: Scenario) -> None:
 
 
 def test_argo_17_18_kubectl_wait_for_paused_and_for_completed(web: App) -> None:
-    """`kubectl wait` sees an app that waits for its promotion come (CandidateReady, not Healthy) and go again; Healthy
-    and Ready are False with v1 live until the promotion is merged, then True with v2 live.
+    """`kubectl wait` sees that an app waits for its promotion (CandidateReady, not Healthy): Healthy and Ready are
+    False with v1 live until the promotion is merged, then True with v2 live, and CandidateReady is gone.
     """
     _kubectl_wait(web, "Healthy=true")
     _kubectl_wait(web, "Ready=true")
@@ -83,10 +83,9 @@ def test_argo_17_18_kubectl_wait_for_paused_and_for_completed(web: App) -> None:
     _kubectl_wait(web, "Healthy=false")
     assert web.live_tag() == "v1"
     web.merge_promotion("v2")
-    _kubectl_wait(web, "CandidateReady=false")
     _kubectl_wait(web, "Ready=true")
     _kubectl_wait(web, "Healthy=true")
-    assert web.live_tag() == "v2"
+    assert (web.live_tag(), web.condition("CandidateReady")["status"]) == ("v2", "Absent")
 
 
 def _kubectl_wait(web: App, condition: str) -> None:
@@ -143,7 +142,7 @@ def test_argo_20_workload_by_reference_that_is_missing_appears_dangles_and_comes
     web.wait_condition("InvalidSpec")
     assert web.live_tag() == "v1"
     _push_workload(web, "v2")
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     web.merge_promotion("v2")
     web.wait_live("v2")
     assert "template" not in web.object()["spec"]

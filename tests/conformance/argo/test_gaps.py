@@ -132,7 +132,7 @@ def test_argo_gap_name_collision_is_a_conflict_that_says_whose_it_is_and_ends_wi
     assert web.live_tag() == "v1"
 
     world.cluster.delete(f"{replica_sets(world.namespace)}/{taken}")
-    web.wait_condition("Conflict", "False")
+    web.wait_condition("Conflict", "Absent")
     web.merge_promotion("v2")
     web.wait_live("v2")
 

@@ -107,7 +107,7 @@ def test_L13_refusal_is_a_condition_with_the_servers_words_until_it_is_over(web:
 
     web.template = {}
     web.push_image("v3")
-    web.wait_condition("Refused", "False")
+    web.wait_condition("Refused", "Absent")
     web.wait_offered("v3")
 
 

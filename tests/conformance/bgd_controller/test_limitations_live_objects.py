@@ -48,7 +48,7 @@ def test_L3_service_belongs_to_the_app_and_a_foreign_one_of_its_name_is_a_confli
     command = conflict["message"].partition("to hand it over: kubectl ")[2].split()
     assert world.cluster.kubectl(*command).returncode == 0
     web.wait_live("v1")
-    web.wait_condition("Conflict", "False")
+    web.wait_condition("Conflict", "Absent")
 
     def owners() -> list[str]:
         found = world.live("services", "web") or {}

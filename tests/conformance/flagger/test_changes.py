@@ -84,7 +84,7 @@ def test_flagger_checksum_stability_through_formatting_and_restarts(web: App) ->
     world.restart(fresh_mirror=True)
     world.wait_idle()
     assert world.writes() == before
-    assert web.condition("InvalidSpec")["status"] == "False"
+    assert web.condition("InvalidSpec")["status"] == "Absent"
     assert (web.versions()["v1"].digest, rollouts(web)) == (digest, book)
 
 

@@ -57,7 +57,7 @@ def test_flagger_adopted_service_keeps_its_pods_until_ours_are_available(world: 
     come_up(web, "bad-1")
 
     web.wait_live("bad-1")
-    web.wait_condition("Conflict", "False")
+    web.wait_condition("Conflict", "Absent")
     web.wait(lambda: len(world.cluster.ready_addresses(world.namespace, "web")) == 2, "two endpoints")
     assert _service(world)["metadata"]["annotations"]["example.com/kept"] == "yes"
 

@@ -18,6 +18,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store, version
+from tests.core.shown import ABSENT, Shown, shown
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 GOOD, BAD, OPEN = AnalysisPhase.SUCCESSFUL, AnalysisPhase.FAILED, AnalysisPhase.INCONCLUSIVE
@@ -40,9 +41,8 @@ def gate(world: World) -> GateResult:
     return found
 
 
-def condition(world: World, kind: str) -> tuple[bool | None, str, str]:
-    found = next(each for each in world.decide().conditions if each.type == kind)
-    return found.status, found.reason, found.message
+def condition(world: World, kind: str) -> Shown:
+    return shown(world.decide())[kind]
 
 
 def measured(world: World) -> list[str]:
@@ -222,7 +222,7 @@ def test_the_first_version_is_not_analysed() -> None:
     world = store(before=ONCE, after_it=ONCE)
     assert world.settle().phase is Phase.HEALTHY
     assert (world.record.analyses.runs, measured(world)) == ((), [])
-    assert condition(world, "AnalysisPassed") == (False, "NoAnalysis", "nothing was analysed")
+    assert condition(world, "AnalysisPassed") == ABSENT
 
 
 def test_a_candidate_that_nothing_is_measured_of_has_no_analysis_that_has_not_begun() -> None:
@@ -230,7 +230,7 @@ def test_a_candidate_that_nothing_is_measured_of_has_no_analysis_that_has_not_be
     world.ill = {"cart-v2"}
     world.settle()
     assert world.stages == "v1A v2C"
-    assert condition(world, "AnalysisPassed")[1] == "NoAnalysis"
+    assert condition(world, "AnalysisPassed") == ABSENT
 
 
 def test_a_template_that_cannot_be_used_keeps_the_group_and_stops_no_way_back() -> None:
@@ -299,7 +299,7 @@ def test_where_main_takes_no_commit_the_group_says_so_and_promotes_the_same_cont
     assert world.after(86_400).settle().phase is Phase.HELD
     world.active = "v1"
     assert world.settle().phase is Phase.HEALTHY
-    assert condition(world, "Diverged")[:2] == (False, "InGit")
+    assert condition(world, "Diverged") == ABSENT
     world.active = "v2"
     world.settle()
     assert world.stages == "v1L v2A", "somebody names it again, and it passes"

@@ -21,6 +21,7 @@ from gitops_bg.core.model.record import Event
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import GATEWAY, World, store, version
+from tests.core.shown import ABSENT, Shown, shown
 
 RUNNING, CANDIDATE, SCALED_DOWN = MemberState.RUNNING, MemberState.CANDIDATE, MemberState.SCALED_DOWN
 DELETED, PENDING = MemberState.DELETED, MemberState.PENDING
@@ -31,9 +32,8 @@ def without_headers(route: HttpRoute) -> HttpRoute:
     return replace(route, rules=tuple(rule for rule in route.rules if not any(each.headers for each in rule.matches)))
 
 
-def condition(world: World, kind: str) -> tuple[bool | None, str, str]:
-    found = next(each for each in world.decide().conditions if each.type == kind)
-    return found.status, found.reason, found.message
+def condition(world: World, kind: str) -> Shown:
+    return shown(world.decide())[kind]
 
 
 def test_a_new_group_serves_its_active_version_and_knows_the_others() -> None:
@@ -229,7 +229,7 @@ def test_row_16_the_legacy_version_gets_no_new_route_until_a_rollback_makes_it_a
     world.active = "v1"
     world.settle()
     assert (world.stages, world.ask("/late"), world.ask("/new")) == ("v1A v2C", "cart-v1", "cart-v1")
-    assert condition(world, "PromotionRejected")[0] is False
+    assert condition(world, "PromotionRejected") == ABSENT
 
 
 def test_of_two_mistakes_the_one_about_what_serves_is_said() -> None:
@@ -250,7 +250,7 @@ def test_row_16_the_legacy_version_may_change_and_drop_the_routes_that_it_has() 
     world.versions["v1"] = replace(changed, services={**changed.services, "cart": closed})
     world.settle()
     assert (world.ask("/cart", "v1"), world.ask("/old", "v1")) == (DENIED, NOBODY)
-    assert condition(world, "PromotionRejected")[0] is False
+    assert condition(world, "PromotionRejected") == ABSENT
 
 
 def test_row_16_a_service_that_serves_on_gets_new_routes_by_the_folder_of_its_old_version() -> None:
@@ -259,7 +259,7 @@ def test_row_16_a_service_that_serves_on_gets_new_routes_by_the_folder_of_its_ol
     world.versions["v1"] = version("2", cart="/cart /old", auth="/auth /login")
     world.settle()
     assert [world.ask("/login", each) for each in ("", "v2")] == ["auth-v1", "auth-v1"]
-    assert condition(world, "PromotionRejected")[0] is False
+    assert condition(world, "PromotionRejected") == ABSENT
 
 
 def test_row_16_a_route_that_comes_too_late_stops_no_promotion_and_no_way_back() -> None:

@@ -17,6 +17,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.git.main import NO_MAIN, Knowledge, Main, MainRead
 from tests.core.groups.simulation import STORE, World, store
+from tests.core.shown import ABSENT, Shown, shown
 
 OLD, NEW = "a" * 40, "b" * 40
 LOST, OTHER = "e" * 40, "f" * 40
@@ -39,8 +40,8 @@ def _at_rest(**changes: object) -> World:
     return world
 
 
-def _condition(decision: GroupDecision) -> tuple[bool | None, str]:
-    return next((each.status, each.message) for each in decision.conditions if each.type == "HistoryRewritten")
+def _condition(decision: GroupDecision) -> Shown:
+    return shown(decision)["HistoryRewritten"]
 
 
 @pytest.mark.parametrize("knowledge", TRUSTED)
@@ -104,9 +105,9 @@ def test_a_group_whose_folder_nobody_can_read_any_more_rests_and_says_why() -> N
     decision = decide_group(STORE, DesiredGroup(None, main=main), world.observed(), world.record, world.now)
     assert (decision.actions, decision.record) == ((), replace(world.record, lost=LOST))
     assert (decision.phase, decision.silent) == (Phase.DEGRADED, False)
-    status, message = _condition(decision)
-    assert status is True
-    assert "gitops-bg accept-history" in message
+    said = _condition(decision)
+    assert said.status is True
+    assert "gitops-bg accept-history" in said.message
 
 
 def test_where_main_was_not_read_and_no_folder_is_known_the_status_stays_as_it_is() -> None:
@@ -166,9 +167,9 @@ def test_what_the_record_says_is_lost(case: str) -> None:
     main, before, lost = TOLD[case]
     world.main, world.record = replace(main, at=world.main.at), replace(world.record, lost=before)
     decision = world.decide()
-    status, message = _condition(decision)
-    assert (decision.record.lost, status) == (lost, bool(lost))
-    assert lost[:10] in message
+    said = _condition(decision)
+    assert (decision.record.lost, said != ABSENT) == (lost, bool(lost))
+    assert lost[:10] in said.message
 
 
 def test_who_knows_less_is_silent_until_the_record_itself_asks_for_something() -> None:

@@ -41,15 +41,16 @@ def test_a_record_that_nobody_can_read_has_the_command_that_makes_it_anew():
 
 def test_app_that_a_bug_keeps_from_being_looked_at_is_degraded_by_every_condition_that_follows_from_its_phase():
     why = internal_error(APP, InternalError("KeyError: 'a'"))
-    healthy = Condition("Healthy", True, "Healthy", "v1 is live")
-    progressing = Condition("Progressing", True, "NewReplicaSetAvailable", "v1 has arrived")
-    decision = Decision((), Record(), Phase.HEALTHY, (healthy, *kstatus_of(Phase.HEALTHY, "v1 is live"), progressing))
+    healthy = Condition("Healthy", False, "Progressing", "v2 comes up")
+    progressing = Condition("Progressing", True, "ReplicaSetUpdated", "v2 comes up")
+    of_the_phase = kstatus_of(Phase.PROGRESSING, "v2 comes up")
+    decision = Decision((), Record(), Phase.PROGRESSING, (healthy, *of_the_phase, progressing))
+    assert "Reconciling" in {one.type for one in decision.conditions}
     shown = broken(decision, why)
     assert shown.phase is Phase.DEGRADED
     assert {one.type: one.status for one in shown.conditions} == {
         "Healthy": False,
         "Ready": False,
-        "Reconciling": False,
         "Stalled": True,
         "Progressing": True,
         "InternalError": True,

@@ -13,8 +13,8 @@ from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.kstatus import HEALTH, Health
-from gitops_bg.core.status.meanings import NOBODY, OF_THE_PHASE, meaning_of, troubles
+from gitops_bg.core.status.kstatus import HEALTH, OF_THE_PHASE, READY, RECONCILING, STALLED, Health
+from gitops_bg.core.status.meanings import NOBODY, meaning_of, troubles
 from gitops_bg.core.world import World
 from tests.exploration.world import Agent, Cluster, Commit
 
@@ -28,8 +28,13 @@ class Said(NamedTuple):
     conditions: tuple[Condition, ...]
     gates: tuple[GateResult, ...]
 
-    def condition(self, kind: str) -> Condition:
-        return next(one for one in self.conditions if one.type == kind)
+    def condition(self, kind: str) -> Condition | None:
+        """The condition; None where nothing of the kind is to be said."""
+        return next((one for one in self.conditions if one.type == kind), None)
+
+    def is_so(self, kind: str) -> bool:
+        """Whether a condition is there, and true."""
+        return (one := self.condition(kind)) is not None and bool(one.status)
 
     @property
     def asks(self) -> list[Condition]:
@@ -52,12 +57,15 @@ def untrue(said: Said, head: Commit | None, agent: Agent, cluster: Cluster, live
     phase, message = said.standing.phase, said.standing.message
     if not message:
         yield f"{phase} without a word"
-    for kind in OF_THE_PHASE:
-        if said.condition(kind).reason != phase:
-            yield f"{kind} says {said.condition(kind).reason}, the phase is {phase}"
+    for one in said.conditions:
+        if one.type in OF_THE_PHASE and one.reason != phase:
+            yield f"{one.type} says {one.reason}, the phase is {phase}"
+    for kind, health in ((READY, Health.HEALTHY), (RECONCILING, Health.PROGRESSING), (STALLED, Health.DEGRADED)):
+        if said.is_so(kind) is not (HEALTH[phase] is health):
+            yield f"{kind} is {said.is_so(kind)}, the phase is {phase}"
     if phase is Phase.HEALTHY:
         yield from _not_well(head, agent, cluster, live)
-    if said.condition("Available").status and not cluster.available(live):
+    if said.is_so("Available") and not cluster.available(live):
         yield f"Available, and no pod of {live} is"
     shut = [gate.kind for gate in said.gates if not gate.open]
     if phase is Phase.HELD and shut[:1] != [GateKind.HOLD]:

@@ -97,7 +97,7 @@ def test_missing_template_is_the_apps_condition_and_its_live_version_serves_on(w
     assert (web.live_tag(), set(web.versions())) == ("v1", {"v1"})
 
     web.scenario.publish("Add the template", {"analysis/up.yaml": template("up")})
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     web.wait(lambda: web.record.run(AnalysisStage.PRE), "the analysis has begun")
     assert (web.live_tag(), web.offered()) == ("v1", False)
 

@@ -66,7 +66,7 @@ def test_programs_get_the_meaning_beside_the_condition() -> None:
     said = json_of(AWAY, WEB)
     assert (said["type"], said["reason"], said["who"]) == ("GitReachable", "Unreachable", "who runs the Git remote")
     assert said["command"] == "gitops-bg rollback shop/web --offline"
-    assert "traffic" not in json_of(Condition("OnHold", False, "NoHold", ""), WEB)
+    assert "traffic" not in json_of(Condition("Available", True, "Serving", ""), WEB)
 
 
 def test_explain_get_and_status_say_it(cli: Cli, web: App) -> None:

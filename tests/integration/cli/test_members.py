@@ -69,7 +69,7 @@ def test_the_app_file_that_counted_without_being_there_is_written_once_it_is_nee
     assert written["spec"]["suspend"]["reason"] == "incident 4711"
     cart.wait_condition("Suspended")
     cli("resume", str(cart.key))
-    cart.wait_condition("Suspended", "False")
+    cart.wait_condition("Suspended", "Absent")
     assert "suspend" not in yaml.safe_load(file(cart, "app.yaml") or "")["spec"]
     cli("restart", str(cart.key))
     assert yaml.safe_load(file(cart, "app.yaml") or "")["spec"]["restartAt"]

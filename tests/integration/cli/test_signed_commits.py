@@ -95,7 +95,7 @@ def test_an_agent_with_these_options(world: Scenario, tmp_path: Path) -> None:
     done = once(world, tmp_path, **keys)
     assert done.returncode == 0, done.stderr
     web.wait_live("v1")
-    assert web.condition("SourceVerified")["reason"] == "Verified"
+    assert web.condition("SourceVerified")["status"] == "Absent"
 
     signing(world.remote, None)
     commit = web.push_image("v2")

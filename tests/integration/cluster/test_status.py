@@ -417,6 +417,6 @@ def test_an_app_with_our_record_stays_ours_without_its_labels(scene: Scene) -> N
 def test_what_all_processes_have_in_common_is_the_record_and_what_is_counted(
     change: dict[str, object], is_view_only: bool
 ) -> None:
-    conditions = [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "True"}]
+    conditions = [{"type": "Healthy", "status": "True"}]
     status = {"phase": "Healthy", "record": {"epoch": "e1"}, "conditions": conditions, "waits": []}
     assert differs_in_process_view_only(status | change, status) is is_view_only

@@ -54,7 +54,7 @@ def push_bad_tag(act: Act) -> None:
     act.expect("it is not ready, and not offered", lambda: not sight.holds("CandidateReady") and not is_offered(act))
     act.git("revert", "--no-edit", "HEAD")
     act.push()
-    act.expect("the candidate is cancelled", lambda: sight.condition("CandidateReady").get("reason") == "NoCandidate")
+    act.expect("the candidate is cancelled", lambda: not sight.condition("CandidateReady"))
     expect_healthy(act)
     act.expect_only("1.1.0")
 
@@ -89,7 +89,7 @@ def change_mind(act: Act) -> None:
     _expect_preview(act, "1.2.0", live="1.1.1")
     act.git("revert", "--no-edit", "HEAD")
     act.push()
-    act.expect("the candidate is cancelled", lambda: sight.condition("CandidateReady").get("reason") == "NoCandidate")
+    act.expect("the candidate is cancelled", lambda: not sight.condition("CandidateReady"))
     act.expect("the promotion branch is withdrawn", lambda: not is_offered(act))
     act.expect("the preview Service answers 1.1.1", lambda: sight.preview() == "1.1.1")
     expect_healthy(act)

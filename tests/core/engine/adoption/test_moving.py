@@ -22,6 +22,7 @@ from gitops_bg.core.model.record import Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension
 from tests.core.engine.adoption.builders import GONE as LEFT
 from tests.core.engine.adoption.builders import up
+from tests.core.shown import ABSENT
 from tests.core.simulation import manual
 from tests.core.worlds import (
     EARLIER,
@@ -68,8 +69,7 @@ def taken_over(state):
 
 def conflict(state):
     """The objects of somebody else that are in the way, in words."""
-    said = conditions(state)["Conflict"]
-    return said.message if said.status else ""
+    return conditions(state)["Conflict"].message
 
 
 EARLIER_NAMES = ("old", "oldest")
@@ -222,7 +222,7 @@ def test_objects_beside_the_versions_that_the_former_app_has(name):
     state, done = OF_FORMER[name]
     assert did(state, ApplyAuxiliaryObject, DeleteAuxiliaryObject) == done
     said = conditions(state)
-    assert (said["Conflict"].status, said["Stalled"].status) == (False, False)
+    assert (said["Conflict"], said["Stalled"]) == (ABSENT, ABSENT)
 
 
 RELEASED = replace(RENAMED, release=Release("old"))

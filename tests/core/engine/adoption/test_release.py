@@ -25,6 +25,7 @@ from gitops_bg.core.model.spec import Adoption, Suspension
 from gitops_bg.core.model.statements import Override
 from gitops_bg.core.model.version import Stabilization
 from tests.core.engine.adoption.builders import APP_WEB, DEPLOYMENT, HELD, OURS, RELEASED, THEIRS, TWO, releasing, up
+from tests.core.shown import ABSENT
 from tests.core.worlds import (
     EARLIER,
     NOW,
@@ -316,9 +317,9 @@ def test_an_app_that_serves_nothing_begins_no_release():
     assert decided(releasing(THEIRS, record={"traffic": ""}, names_=0)).record.release == ""
 
 
-def test_a_release_says_that_the_old_pods_stay_and_not_that_they_go():
-    said = conditions(releasing(record={"adopted": Adopted("old", 3)}))["Adopting"]
-    assert said.message == "live traffic goes back to Deployment old, whose pods stay"
+def test_a_release_says_no_longer_that_the_old_pods_go():
+    said = conditions(releasing(record={"adopted": Adopted("old", 3)}))
+    assert (said["Adopting"], said["Released"].status) == (ABSENT, False)
 
 
 # --- until live traffic has arrived ---
@@ -352,7 +353,7 @@ def test_our_pods_stay_until_the_endpoints_are_the_deployments():
     """No one is in conflict with a Service that was handed back."""
     state = releasing(replace(THEIRS, ready_endpoints=2))
     assert sizes(state) == [3, 3, 3]
-    assert not conditions(state)["Conflict"].status
+    assert conditions(state)["Conflict"] == ABSENT
 
 
 ON_ITS_WAY = {
@@ -401,8 +402,9 @@ def test_a_released_app_rests_and_says_where_traffic_goes():
     decision, said = decided(released()), conditions(released())
     assert not [each for each in decision.actions if not str(each).startswith("delete the promotion branch")]
     assert decision.phase is Phase.SCALED_TO_ZERO
-    elsewhere = ("Available", "Healthy", "Progressing", "Completed", "CandidateReady", "Adopting")
+    elsewhere = ("Available", "Healthy", "Progressing", "Completed")
     assert {said[each].message for each in elsewhere} == {"it was released: live traffic goes to Deployment old"}
+    assert (said["CandidateReady"], said["Adopting"]) == (ABSENT, ABSENT)
     assert (said["Released"].status, said["Released"].reason) == (True, "Released")
     assert said["Released"].message == "live traffic goes to Deployment old; the app's folder may go"
 

@@ -23,6 +23,7 @@ from tests.core.engine.adoption.builders import (
     labelled,
     up,
 )
+from tests.core.shown import ABSENT
 from tests.core.simulation import manual
 from tests.core.worlds import (
     EARLIER,
@@ -417,7 +418,7 @@ def test_the_condition_says_what_is_missing(name):
 
 def test_an_app_that_adopts_nothing_has_no_such_condition_and_one_that_does_is_in_no_conflict():
     assert "Adopting" not in conditions(world(active(1), sets=(pods(1),)))
-    assert not conditions(in_hand())["Conflict"].status
+    assert conditions(in_hand())["Conflict"] == ABSENT
     assert conditions(before(rising(1), spec=manual()))["Conflict"].status
     served = world(active(1), spec=adopting(), sets=(pods(1),), observed={"active_service": foreign()})
     assert conditions(served)["Conflict"].status, "the consent counts once"

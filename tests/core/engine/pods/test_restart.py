@@ -14,6 +14,7 @@ from gitops_bg.core.model.record import Event, Restart
 from gitops_bg.core.model.spec import AppSpec, IntOrPercent, Suspension
 from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.world import World
+from tests.core.shown import ABSENT
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import (
     EARLIER,
@@ -21,6 +22,7 @@ from tests.core.worlds import (
     SECOND,
     active,
     candidate,
+    conditions,
     decided,
     digest,
     legacy,
@@ -302,7 +304,7 @@ def test_probation_of_the_live_version_begins_anew_with_every_eviction():
 
 ASKED = replace(BEGUN, asked=("uid-a",), asked_at=NOW - SECOND)
 TOLD = {
-    "nothing": (world(active(1)), (False, "NoRestart", "no restart is asked for")),
+    "nothing": (world(active(1)), ABSENT),
     "when it will be": (
         restarting(seen=None, restart=Restart(NOW + SECOND, 2), spec=spec(NOW + SECOND)),
         (False, "Scheduled", "pods older than 2026-01-01T12:00:01Z are restarted at that time"),
@@ -329,16 +331,14 @@ TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_condition_says(name):
     state, expected = TOLD[name]
-    (found,) = [one for one in decided(state).conditions if one.type == "Restarting"]
-    assert (found.status, found.reason, found.message) == expected
+    assert conditions(state)["Restarting"] == expected
 
 
 def test_phase_is_restarting_and_healthy_says_why():
     state = restarting(seen=old(1, "a"))
     assert decided(state).phase is Phase.RESTARTING
-    (healthy,) = [one for one in decided(state).conditions if one.type == "Healthy"]
-    assert (healthy.status, healthy.reason) == (False, "Restarting")
-    assert healthy.message == "1 pods older than 2026-01-01T11:59:00Z are being restarted"
+    said = "1 pods older than 2026-01-01T11:59:00Z are being restarted"
+    assert conditions(state)["Healthy"] == (False, "Restarting", said)
 
 
 # --- a whole story ---

@@ -14,6 +14,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.spec import PreviewSwitch
 from gitops_bg.core.world import World
+from tests.core.shown import Shown
 from tests.core.simulation import manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, conditions, decided, digest, pods, rising, world
 
@@ -38,9 +39,8 @@ def availability(of: World) -> GateResult:
     return next(gate for gate in decided(of).gates if gate.kind is GateKind.AVAILABILITY)
 
 
-def condition(of: World, kind: str) -> tuple[bool | None, str, str]:
-    found = conditions(of)[kind]
-    return found.status, found.reason, found.message
+def condition(of: World, kind: str) -> Shown:
+    return conditions(of)[kind]
 
 
 # The pods seen: what is said of version 2.

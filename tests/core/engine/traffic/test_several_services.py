@@ -5,14 +5,28 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.actions import ApplyService, PointPreview, RepairSelector, SwitchTraffic
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, FormerService, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import ServicePorts
 from gitops_bg.core.world import World
+from tests.core.shown import ABSENT, Shown
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
-from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
+from tests.core.worlds import (
+    NOW,
+    SECOND,
+    active,
+    candidate,
+    conditions,
+    decided,
+    digest,
+    legacy,
+    pods,
+    sentences,
+    service,
+    world,
+)
 
 SPEC = manual(more_active_services=("web-grpc",))
 SUSPENDED = replace(SPEC, suspend=Suspension("incident"))
@@ -31,8 +45,8 @@ def moved(state: World) -> list[str]:
     return [each.name for each in led(state) if isinstance(each, SwitchTraffic)]
 
 
-def in_git(state: World) -> Condition:
-    return next(each for each in decided(state).conditions if each.type == "ServicesInGit")
+def in_git(state: World) -> Shown:
+    return conditions(state)["ServicesInGit"]
 
 
 def seen(web: int | None, grpc: int | None, **changes):
@@ -340,7 +354,7 @@ NOT_NAMED: dict[str, tuple[World, str, str]] = {
         "it moves with live traffic as long as its manifest is in Git",
     ),
     "and not any more": (renamed(now=LATE), "NotManaged", STAYS),
-    "and is not there": (renamed(None, None), "AsInGit", ""),
+    "and is not there": (renamed(None, None), "", ""),
 }
 
 
@@ -348,6 +362,6 @@ NOT_NAMED: dict[str, tuple[World, str, str]] = {
 def test_it_is_said_of_a_service_that_app_yaml_names_no_longer(name: str) -> None:
     state, reason, message = NOT_NAMED[name]
     decision, said = decided(state), in_git(state)
-    assert (said.status, said.reason) == (reason == "AsInGit", reason)
+    assert (said == ABSENT, said.reason) == (not reason, reason)
     assert said.message.endswith(message)
     assert decision.wake_at == (LATE if "until" in message else decided(renamed(None, None)).wake_at)

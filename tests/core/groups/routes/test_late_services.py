@@ -17,12 +17,13 @@ from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.http_routes import NO_BACKEND, Deny, PathKind
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.simulation import GATEWAY, World, store, version
+from tests.core.shown import shown
 
 
 def said(world: World, kind: str) -> str:
     """The message of a condition that is not as it should be; empty where it is."""
-    ready = next(each for each in world.decide().conditions if each.type == kind)
-    return ready.message if ready.status is (kind == "PromotionRejected") else ""
+    found = shown(world.decide())[kind]
+    return found.message if found.status is (kind == "PromotionRejected") else ""
 
 
 # --- a push into the active version ---

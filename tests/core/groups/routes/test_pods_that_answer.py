@@ -17,11 +17,13 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.http_routes import Backend
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
+from tests.core.shown import shown
 
 
 def said(world: World, kind: str) -> str:
     """The message of a condition that is not as it should be; empty where it is."""
-    return next(each.message for each in world.decide().conditions if each.type == kind and not each.status)
+    found = shown(world.decide())[kind]
+    return found.message if found.status is (kind == "PromotionRejected") else ""
 
 
 # --- services that come into the active version: see test_late_services.py ---

@@ -115,7 +115,7 @@ def test_the_service_has_old_pods_then_ours_and_never_none_nor_both_before_it_mo
     assert service["metadata"]["labels"][names.MANAGED_BY] == names.MANAGER
     assert '"selector": {"app": "web"}' in service["metadata"]["annotations"][names.BEFORE_ADOPTION]
     assert names.KIND in [each["kind"] for each in service["metadata"]["ownerReferences"]]
-    assert web.condition("Conflict")["reason"] == "NoConflict"
+    assert web.condition("Conflict")["status"] == "Absent"
     eventually(lambda: _stand_ins(either) == 0, what="the labels are back, in place")
     assert size_of_old(either) == 2
     either.advance(301)
@@ -162,7 +162,7 @@ def test_a_service_that_the_app_does_not_name_has_no_pod_before_the_hand_over_an
     web.configure()
     web.wait(lambda: handed_over(web), "the Service is handed over")
     eventually(lambda: _ready_with(either, labels) == 2, what="the labels are back, in place")
-    assert web.condition("Exposed")["status"] == "False"
+    assert web.condition("Exposed")["status"] == "Absent"
     web.push_image("v2")
     said = web.wait_condition("Exposed")
     assert (said["reason"], said["message"].count("has the pods of v2")) == ("SelectedByOthers", 2)
@@ -173,7 +173,7 @@ def test_a_service_that_the_app_does_not_name_has_no_pod_before_the_hand_over_an
     either.cluster.patch(f"{services(either.namespace)}/leak", agreed)
     either.cluster.patch(f"{services(either.namespace)}/late", {"spec": {"selector": {names.COLOR: "blue"}}})
     either.restart()
-    web.wait_condition("Exposed", "False")
+    web.wait_condition("Exposed", "Absent")
 
 
 def _ready_with(world: Scenario, labels: Mapping[str, str]) -> int:
@@ -233,7 +233,7 @@ def test_several_services_and_a_budget_are_taken_over_together(either: Scenario)
     web.add("v1", "Adopt web")
     web.wait(lambda: handed_over(web) and web.selected("web-admin") == web.selected(), "both are handed over")
     eventually(lambda: labels_of_budget(either).get(names.MANAGED_BY) == names.MANAGER, what="the budget is ours")
-    assert web.condition("Conflict")["reason"] == "NoConflict"
+    assert web.condition("Conflict")["status"] == "Absent"
 
 
 def test_revert_to_target_gives_each_endpoint_back_and_leaves_the_budget(either: Scenario) -> None:

@@ -52,7 +52,7 @@ def test_without_the_right_to_secrets_only_the_version_that_needs_one_waits(
     own_sandbox.sandbox.faults.clear()
     _retry_soon(web)
     web.wait_offered("v1")
-    web.wait_condition("Refused", "False")
+    web.wait_condition("Refused", "Absent")
     web.merge_offer()
     web.wait(lambda: web.selected() == short(web.digest("v1")), "it is live")
 
@@ -127,7 +127,7 @@ def test_refusals_for_one_app_leave_the_others_alone_and_it_goes_on_once_it_may(
 
     own_sandbox.sandbox.faults.clear()
     _retry_soon(web)
-    web.wait_condition("Refused", "False")
+    web.wait_condition("Refused", "Absent")
     web.merge_promotion("v2")
     web.wait_live("v2")
 

@@ -46,7 +46,7 @@ def test_no_pod_of_ours_is_behind_the_apps_own_service_until_it_is_handed_over(e
     done = either.cluster.kubectl(*label)
     assert done.returncode == 0, done.stderr
     web.wait_live("v2")
-    assert web.wait_condition("Conflict", "False")["reason"] == "NoConflict"
+    web.wait_condition("Conflict", "Absent")
 
     either.wait_idle()
     kept = either.cluster.get(f"{services(either.namespace)}/web")["spec"]
@@ -171,5 +171,5 @@ def test_foreign_replica_set_that_is_deleted_makes_room(world: Scenario) -> None
     world.agent.wake_all([web.key])
 
     web.wait_live("v1")
-    web.wait_condition("Conflict", "False")
+    web.wait_condition("Conflict", "Absent")
     assert not [write for write in world.writes() if "/deployments" in write.path and "helm" not in write.agent]

@@ -61,7 +61,7 @@ def test_the_rollback_that_the_agent_commits_is_valid(world: Scenario, tmp_path:
     web.push_image("v3")
     web.wait(web.offered, "the next version is offered")
     world.wait_idle()
-    assert web.condition("InvalidSpec")["status"] == "False"
+    assert web.condition("InvalidSpec")["status"] == "Absent"
     with rebuilt(web, tmp_path) as there:
         there.wait(lambda: there.live_tag() == "v1", "the rebuilt cluster serves what was rolled back to")
 

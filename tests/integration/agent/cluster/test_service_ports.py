@@ -66,7 +66,7 @@ def test_preview_that_the_agent_makes_is_called_as_the_live_service_is(web: App)
     web.wait(lambda: len(ports(web)) == 2, "the live Service has a second port")
     web.wait(lambda: ports(web, "web-preview") == ports(web), "the preview as well")
     web.scenario.wait_idle()
-    assert web.condition("ServicesInGit")["status"] == "True"
+    assert web.condition("ServicesInGit")["status"] == "Absent"
 
 
 def test_renamed_port_moves_with_traffic_in_one_write_and_back_in_one(web: App) -> None:

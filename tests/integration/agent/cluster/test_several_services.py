@@ -75,7 +75,7 @@ def test_service_that_app_yaml_renames_is_followed_for_a_whole_delay_and_then_sa
     web.wait(lambda: web.condition("ServicesInGit")["reason"] == "NotManaged", "it is said")
     assert f"kubectl delete service -n {web.key.namespace} web`" in web.condition("ServicesInGit")["message"]
     web.scenario.cluster.delete(f"/api/v1/namespaces/{web.key.namespace}/services/web")
-    web.wait_condition("ServicesInGit")
+    web.wait_condition("ServicesInGit", "Absent")
 
 
 # --- a Service that cannot move holds up no way back of the others ---
@@ -192,4 +192,4 @@ def test_a_preview_service_that_app_yaml_names_no_longer_is_said_until_somebody_
         assert f"kubectl delete service -n {world.namespace} {former}" in condition["message"]
         world.settle()
         world.cluster.delete(f"{services(world.namespace)}/{former}")
-        web.wait_condition("ServicesInGit", "True")
+        web.wait_condition("ServicesInGit", "Absent")

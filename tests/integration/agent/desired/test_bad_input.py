@@ -83,7 +83,7 @@ def test_app_yaml_that_breaks_is_said_with_file_and_line_and_replaced_by_the_las
     assert web.live_tag() == "v1"
     web.strategy = good
     web.configure()
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
 
 
 def test_app_that_was_never_deployed_and_has_a_broken_app_yaml_gets_an_object_that_says_so(world: Scenario) -> None:
@@ -113,7 +113,7 @@ def test_primary_yaml_edited_by_hand_moves_nothing_and_a_rollback_works_with_a_b
     assert web.live_tag() == "v2"
     assert "v9" not in web.versions()
     web.revert(edited)
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     web.scenario.publish("Break it", {f"{web.folder}/target.yaml": "{"})
     web.wait_condition("InvalidSpec")
 
@@ -130,5 +130,5 @@ def test_broken_settings_are_every_apps_condition_and_stop_nothing_live(web: App
     assert web.live_tag() == "v1"
 
     web.scenario.publish("Mend them", {"gitops-bg.yaml": "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"})
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
     web.promote("v2")

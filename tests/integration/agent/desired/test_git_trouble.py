@@ -33,10 +33,10 @@ def test_while_the_remote_is_down_live_objects_are_repaired_and_a_rollback_moves
     world.restart()
     world.remote.come_back()
     world.wake()
-    web.wait_condition("GitReachable")
+    web.wait_condition("GitReachable", "Absent")
     web.wait_primary("v1")
     web.wait_told("rolled-back")
-    web.wait_condition("Diverged", "False")
+    web.wait_condition("Diverged", "Absent")
     rolled_back = [entry for entry in web.ledger() if entry["Event"] == "rolled-back"]
     assert [(entry["By"], entry["Reason"]) for entry in rolled_back] == [("ada", "5xx")]
 
@@ -55,7 +55,7 @@ def test_agent_that_starts_while_the_remote_is_down_keeps_everything_serving(web
 
     world.remote.come_back()
     world.wake()
-    web.wait_condition("GitReachable")
+    web.wait_condition("GitReachable", "Absent")
 
 
 def test_slow_remote_does_not_keep_live_objects_waiting(web: App) -> None:
@@ -106,5 +106,5 @@ def test_branch_that_is_deleted_is_an_unreachable_remote_not_the_end_of_all_apps
 
     world.remote.run("push", "--quiet", "origin", "main:main")
     world.wake()
-    web.wait_condition("GitReachable")
+    web.wait_condition("GitReachable", "Absent")
     web.promote("v2")

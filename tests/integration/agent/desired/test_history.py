@@ -46,7 +46,7 @@ def _wait_frozen(web: App) -> None:
 
 
 def _wait_free(web: App) -> None:
-    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "False", "the condition is over")
+    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "Absent", "the condition is over")
 
 
 def _wait_told(web: App) -> None:
@@ -206,7 +206,7 @@ def test_of_a_group_a_rewind_rolls_nothing_back_until_it_is_accepted(world: Scen
 
     world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
     store.wait("v1A v2C")
-    assert store.condition("HistoryRewritten")["status"] == "False"
+    assert store.condition("HistoryRewritten")["status"] == "Absent"
     store.wait_for_ledger("history-accepted")
 
 
@@ -228,7 +228,7 @@ def _accept(web: App) -> None:
     world.wake()
     web.wait_condition("HistoryRewritten")
     world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
-    web.wait_condition("HistoryRewritten", "False")
+    web.wait_condition("HistoryRewritten", "Absent")
     world.settle()
 
 
@@ -301,7 +301,7 @@ def test_merging_an_offer_brings_nothing_back_that_main_dropped_by_consent(world
     web.wait_condition("HistoryRewritten")
     world.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
     api.wait_live("v1")
-    web.wait_condition("HistoryRewritten", "False")
+    web.wait_condition("HistoryRewritten", "Absent")
     world.settle()
     web.merge_offer()
     web.wait_live("v2")

@@ -67,7 +67,7 @@ def test_emergency_rollback_moves_traffic_and_shows_diverged_until_it_is_merged(
     assert web.primary_digest() == web.digest("v2")
 
     web.merge_offer()
-    web.wait_condition("Diverged", "False")
+    web.wait_condition("Diverged", "Absent")
     web.wait_told("converged")
     assert web.live_tag() == "v1"
     assert web.ledger_events().count("rolled-back") == 1

@@ -66,7 +66,7 @@ def test_a_ledger_that_is_refused_is_said_and_hardly_tried_and_written_when_it_m
     world.advance(600)
     agent.git.try_again()
     web.wait_told("promoted")
-    web.wait_condition("LedgerWritable")
+    web.wait_condition("LedgerWritable", "Absent")
     web.wait_phase("Healthy")
     assert web.ledger_events().count("promoted") == 2
     assert agent.metrics.registry.get_sample_value("gitops_bg_git_refs_refused", {"kind": "ledger"}) == 0
@@ -100,7 +100,7 @@ def test_an_offer_for_which_the_whole_push_is_refused_keeps_no_other_app_and_no_
     for name in ("api", "mail"):
         apps[name].wait_offered("v2")
         apps[name].wait_phase("AwaitingPromotion")
-        assert apps[name].condition("OfferWritable")["status"] == "True"
+        assert apps[name].condition("OfferWritable")["status"] == "Absent"
         apps[name].merge_offer()
         apps[name].wait_live("v2")
         apps[name].wait_told("promoted")
@@ -118,7 +118,7 @@ def test_an_offer_for_which_the_whole_push_is_refused_keeps_no_other_app_and_no_
     for name in ("api", "mail"):
         apps[name].wait_offered("v3")
         apps[name].wait_phase("AwaitingPromotion")
-        assert apps[name].condition("OfferWritable")["status"] == "True"
+        assert apps[name].condition("OfferWritable")["status"] == "Absent"
 
 
 def test_an_offer_that_nobody_wants_any_more_is_no_trouble_any_more(web: App) -> None:
@@ -129,5 +129,5 @@ def test_an_offer_that_nobody_wants_any_more_is_no_trouble_any_more(web: App) ->
 
     web.push_image("v1")
 
-    web.wait_condition("OfferWritable")
+    web.wait_condition("OfferWritable", "Absent")
     web.wait_phase("Healthy")

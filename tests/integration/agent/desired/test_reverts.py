@@ -67,7 +67,7 @@ def test_revert_of_the_target_of_the_active_version_switches_now_and_commits_aft
     web.wait_live("v1")
     web.wait_primary("v1")
     web.wait_told("rolled-back")
-    web.wait_condition("Diverged", "False")
+    web.wait_condition("Diverged", "Absent")
     web.wait_phase("Healthy")
     message = web.scenario.remote.message()
     assert "Bg-Event: rolled-back" in message

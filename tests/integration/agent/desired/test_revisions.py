@@ -41,7 +41,7 @@ def test_O3_O12_a_version_of_before_is_offered_and_goes_live_as_any_other(world:
     pin(web, last)
     web.merge_promotion("v1")
     web.wait_live("v1")
-    assert web.condition("InvalidSpec")["status"] == "False"
+    assert web.condition("InvalidSpec")["status"] == "Absent"
     web.wait_told("rolled-back")
 
     del web.spec["revision"]
@@ -109,7 +109,7 @@ def test_O22_one_that_nobody_knows_is_said_and_scales_nothing(world: Scenario) -
         assert (web.versions(), web.live_tag(), web.offered()) == (before, "v1", False)
     web.spec.pop("revision")
     web.configure()
-    web.wait_condition("InvalidSpec", "False")
+    web.wait_condition("InvalidSpec", "Absent")
 
 
 def test_a_revert_of_a_push_that_a_pin_holds_back_sends_no_traffic_to_the_pinned_version(world: Scenario) -> None:

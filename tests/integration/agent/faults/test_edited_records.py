@@ -240,7 +240,7 @@ def test_an_agent_brings_an_app_back_whatever_was_edited(web: App) -> None:
         web.wait(lambda: not was_edited(web.status) and _as_it_was(web), f"it comes back after {what}")
         assert web.live_tag() == "v2", what
         assert {each.digest for each in web.record.versions} <= genuine, what
-        assert web.condition("InternalError")["status"] == "Unknown", what
+        assert web.condition("InternalError")["status"] == "Absent", what
     world.settle()
     moves = [str(each) for each in MOVES]
     told = [event for event in web.ledger_events() if event in moves]

@@ -70,7 +70,7 @@ def test_a_token_that_has_expired_is_said_in_the_remotes_words_with_the_age_of_w
     _assert_no_poll_in_vain_changes_the_status(story)
 
     story.server.token = "valid"
-    story.web.wait_condition("GitReachable")
+    story.web.wait_condition("GitReachable", "Absent")
     assert not story.agent.readiness_problems()
     story.web.wait_offered("v2")
 

@@ -58,6 +58,6 @@ def test_a_push_a_no_and_a_merge_take_effect_without_a_poll(
     remote.call("PATCH", f"/pulls/{number}", {"state": "closed"})
     web.wait_condition("OnHold")
     remote.call("PATCH", f"/pulls/{number}", {"state": "open"})
-    web.wait_condition("OnHold", "False")
+    web.wait_condition("OnHold", "Absent")
     remote.merge(number)
     web.wait_live("v2")

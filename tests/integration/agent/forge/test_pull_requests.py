@@ -105,7 +105,7 @@ def test_closing_it_holds_the_version_and_reopening_lifts_that(web: App, forge: 
     assert len(forge.writes()) == writes, "neither reopened, nor another one opened, nor written again"
     forge.reopens(pull.number)
     look(web)
-    web.wait_condition("OnHold", "False")
+    web.wait_condition("OnHold", "Absent")
     web.merge_promotion("v2")
     web.wait_live("v2")
 

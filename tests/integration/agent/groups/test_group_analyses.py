@@ -143,7 +143,7 @@ def test_where_main_is_protected_the_former_version_serves_and_the_group_says_wh
     store.world.remote.merge(branch)
     store.world.wake()
     store.wait("v1A v2C")
-    assert store.condition("Diverged")["status"] == "False"
+    assert store.condition("Diverged")["status"] == "Absent"
     eventually(lambda: store.world.remote.head(branch) is None, what="the branch that main has is gone")
 
 

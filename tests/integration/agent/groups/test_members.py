@@ -70,7 +70,7 @@ def test_two_versions_of_a_service_are_live_side_by_side_and_a_fix_is_a_rollout_
     world.settle()
     assert {each.digest for each in one.versions().values()} == versions, "a change of its routes makes no version"
     assert not one.offered()
-    assert one.condition("InvalidSpec")["status"] != "True"
+    assert one.condition("InvalidSpec")["status"] == "Absent"
 
     before = two.object()["status"]["record"], two.selected()
     path = f"{one.folder}/target.yaml"

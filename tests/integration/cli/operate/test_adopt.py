@@ -82,8 +82,8 @@ def test_a_live_app_becomes_a_folder_and_the_agent_takes_it_over(
     live = world.cluster.get(f"{services(world.namespace)}/orders")
     assert names.DIGEST in live["spec"]["selector"]
     assert world.cluster.get(path_of(written))["spec"]["replicas"] == 0
-    assert app.condition("Conflict")["reason"] == "NoConflict"
-    assert app.condition("ServicesInGit")["reason"] == "AsInGit"
+    assert app.condition("Conflict")["status"] == "Absent"
+    assert app.condition("ServicesInGit")["status"] == "Absent"
 
 
 def test_a_dry_run_writes_nothing_and_prints_all_for_programs(world: Scenario, cli: Cli, tree: Path) -> None:

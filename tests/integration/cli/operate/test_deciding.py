@@ -297,7 +297,7 @@ def test_accept_history_lets_promotions_go_on(cli: Cli, web: App) -> None:
     assert cli.json("accept-history", "-m", "a typo")["accepted"] == head
     assert remote.show("main", "gitops-bg.yaml") == f"{BARE}historyGeneration: 1\n"
     web.scenario.wake()
-    web.wait_condition(rewritten, "False")
+    web.wait_condition(rewritten, "Absent")
     web.wait_offered("v2")
     web.scenario.publish("settings", {"gitops-bg.yaml": f"# ours\n{BARE}historyGeneration: 1\n"})
     web.scenario.wait_idle()
@@ -305,7 +305,7 @@ def test_accept_history_lets_promotions_go_on(cli: Cli, web: App) -> None:
     cli("accept-history", "-m", "another typo")
     assert remote.show("main", "gitops-bg.yaml") == f"# ours\n{BARE}historyGeneration: 2\n"
     web.scenario.wake()
-    web.wait_condition(rewritten, "False")
+    web.wait_condition(rewritten, "Absent")
 
 
 # --- on both clusters ---

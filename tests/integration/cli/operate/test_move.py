@@ -87,7 +87,7 @@ def test_the_folder_gets_another_name_and_the_agent_takes_over(cli: Cli, web: Ap
 
     eventually(is_over, what="the former app is gone")
     assert shop.versions()["v2"].available == 2
-    assert shop.condition("Conflict")["status"] == "False"
+    assert shop.condition("Conflict")["status"] == "Absent"
 
     asked = " ".join(cli("release", str(shop.key), code=2).split())
     assert f"{shop.key} has its Services from the app web: to which Deployment? --deployment NAME" in asked

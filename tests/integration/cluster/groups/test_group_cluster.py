@@ -164,7 +164,7 @@ def test_a_bug_is_shown_beside_what_is_known_and_needs_no_record(store: Store) -
         "garbage",
     )
     shown = {each["type"]: (each["status"], each["message"]) for each in status["conditions"]}
-    assert shown == {"Ready": ("False", "a bug"), "InternalError": ("True", "a bug")}
+    assert shown == {"Ready": ("False", "a bug"), "Stalled": ("True", "a bug"), "InternalError": ("True", "a bug")}
     assert not store.subject.warn(GroupKey(store.key.namespace, "another"), bug, NOW), "nobody has that one"
 
 
