@@ -1,5 +1,10 @@
 """Argo Rollouts, functional_test.go: an update from end to end, aborts, `kubectl wait`, workloads by reference."""
 
+import re
+import shlex
+from pathlib import Path
+
+import pytest
 import yaml
 
 from gitops_bg.core import names
@@ -88,9 +93,27 @@ def test_argo_17_18_kubectl_wait_for_paused_and_for_completed(web: App) -> None:
     assert (web.live_tag(), web.condition("CandidateReady")["status"]) == ("v2", "Absent")
 
 
+def test_kubectl_waits_for_what_comes_instead_of_a_condition_that_goes(web: App) -> None:
+    """The recipes of docs/reference/status.md, with their commands."""
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
+    recipes = [re.sub(r"\bbgd/web\b", f"bgd/{web.name}", each) for each in re.findall(r"`kubectl (wait [^`]+)`", page)]
+    at_rest = [each for each in recipes if "CandidateReady" not in each]
+    assert len(at_rest) == 3 == len(recipes) - 1
+    for each in at_rest:
+        _kubectl(web, *shlex.split(each), "--timeout=20s")
+    web.push_image("v2")
+    (candidate,) = set(recipes) - set(at_rest)
+    _kubectl(web, *shlex.split(candidate), "--timeout=20s")
+    with pytest.raises(AssertionError, match="timed out"):
+        _kubectl(web, "wait", f"bgd/{web.name}", "--for=condition=Suspended=false", "--timeout=1s")
+
+
 def _kubectl_wait(web: App, condition: str) -> None:
-    command = ("wait", f"bgd/{web.name}", "-n", web.key.namespace, f"--for=condition={condition}", "--timeout=20s")
-    done = web.scenario.cluster.kubectl(*command)
+    _kubectl(web, "wait", f"bgd/{web.name}", f"--for=condition={condition}", "--timeout=20s")
+
+
+def _kubectl(web: App, *command: str) -> None:
+    done = web.scenario.cluster.kubectl(*command, "-n", web.key.namespace)
     assert done.returncode == 0, done.stderr
 
 
