@@ -9,7 +9,7 @@ class Asked(Protocol):
     """What never changes, and keeps what was answered about it."""
 
     @property
-    def known(self) -> dict[tuple[object, ...], Any]:
+    def known(self) -> dict[object, Any]:
         """The answers so far, each with what was asked about."""
 
 
@@ -27,7 +27,7 @@ def answered_once(question: Callable[Concatenate[W, P], T], /) -> Callable[Conca
 
     @wraps(question)
     def answer(world: W, /, *about: P.args, **none: P.kwargs) -> T:
-        key = (question, *map(id, about))
+        key = (question, *map(id, about)) if about else question
         known = world.known.get(key)
         if known is None:
             known = world.known[key] = (about, question(world, *about, **none))

@@ -391,7 +391,7 @@ class World:
     # --- answers --------------------------------------------------------------------------------------------
 
     @cached_property
-    def known(self) -> dict[tuple[object, ...], tuple[object, Any]]:
+    def known(self) -> dict[object, tuple[object, Any]]:
         """The answers that `answered_once` has computed for this world."""
         return {}
 

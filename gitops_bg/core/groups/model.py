@@ -177,11 +177,17 @@ class GroupState:
 
     def stage(self, name: str) -> VersionStage | None:
         """Return the stage of a version; None for one that does not exist."""
-        return next((each.stage for each in self.versions if each.name == name), None)
+        for each in self.versions:  # Asked dozens of times a decision.
+            if each.name == name:
+                return each.stage
+        return None
 
     def only(self, stage: VersionStage) -> str:
         """Return the version in a stage that holds at most one; empty if it holds none."""
-        return next(iter(self.at(stage)), "")
+        for each in self.versions:
+            if each.stage is stage:
+                return each.name
+        return ""
 
     def has(self, service: str, version: str) -> bool:
         """Return whether a version has a service of its own: pods, or the word that it belongs to it."""

@@ -142,7 +142,7 @@ class GroupWorld:
         return replace(self, notices=(*self.notices, (notice, message)))
 
     @cached_property
-    def known(self) -> dict[tuple[object, ...], Any]:
+    def known(self) -> dict[object, Any]:
         """What was answered about this world (`core.questions`)."""
         return {}
 
