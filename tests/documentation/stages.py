@@ -15,6 +15,7 @@ from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from tests.exploration.apps.passes import FOR_PEOPLE
 from tests.exploration.search import explore
+from tests.exploration.seed import Memory
 from tests.exploration.seeds import SEEDS
 
 DEPTH = 2
@@ -151,8 +152,9 @@ def observed() -> frozenset[Change]:
     seen: set[Change] = set()
     steps = tuple(step if step in FOR_PEOPLE else _watched(step, seen) for step in engine.STEPS)
     with mock.patch.object(engine, "STEPS", steps):
+        memory = Memory()
         for seed in SEEDS:
-            explore(seed, DEPTH)
+            explore(seed, DEPTH, memory=memory)
     return frozenset(seen)
 
 

@@ -6,14 +6,21 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 
 from tests.exploration.known import known
 from tests.exploration.quick import hurry
 from tests.exploration.search import Explored, Story, explore, kind_of
-from tests.exploration.seed import Seed
+from tests.exploration.seed import Memory, Seed
 from tests.exploration.seeds import SEEDS
 from tests.exploration.story import text, write
+
+TOGETHER = 6
+"""How many seeds of a family one process explores: what the engine has answered about one, it is not asked again. More
+would take more memory than they save time.
+"""
+Job = tuple[str, int | None, int]
+"""A seed, how deep it is explored, and at most how many of its states."""
 
 
 def _begin() -> None:
@@ -22,21 +29,31 @@ def _begin() -> None:
     hurry()
 
 
-def _one(job: tuple[str, int | None, int]) -> Explored:
-    name, depth, most = job
-    return explore(next(one for one in SEEDS if one.name == name), depth, most=most)
+def _families(seeds: Iterable[Seed]) -> Iterator[list[Seed]]:
+    """Those that are explored together."""
+    families: dict[Hashable, list[Seed]] = {}
+    for one in seeds:
+        families.setdefault((one.kind, one.family), []).append(one)
+    for family in families.values():
+        yield from (family[first : first + TOGETHER] for first in range(0, len(family), TOGETHER))
 
 
-def _explore(jobs: list[tuple[str, int | None, int]], processes: int) -> Iterable[Explored]:
-    """Each seed in a process of its own, so that its memory is given back."""
+def _several(jobs: list[Job]) -> list[Explored]:
+    by_name, memory = {one.name: one for one in SEEDS}, Memory()
+    return [explore(by_name[name], depth, most=most, memory=memory) for name, depth, most in jobs]
+
+
+def _explore(jobs: list[list[Job]], processes: int) -> Iterator[Explored]:
+    """Each family in a process of its own, so that its memory is given back."""
     with multiprocessing.Pool(processes, _begin, maxtasksperchild=1) as pool:
-        for done in pool.imap_unordered(_one, jobs, chunksize=1):
-            print(
-                f"{done.seed}: depth {done.depth}, {done.states} states, {done.steps} steps, "
-                f"{done.decisions} decisions, {done.seconds:.1f} s of CPU",
-                flush=True,
-            )
-            yield done
+        for family in pool.imap_unordered(_several, jobs, chunksize=1):
+            for done in family:
+                print(
+                    f"{done.seed}: depth {done.depth}, {done.states} states, {done.steps} steps, "
+                    f"{done.decisions} decisions, {done.seconds:.1f} s of CPU",
+                    flush=True,
+                )
+                yield done
 
 
 def _tell(stories: Iterable[Story], *, into_files: bool, unmended: str) -> int:
@@ -66,10 +83,14 @@ def main() -> int:
     asked = parser.parse_args()
     seeds = [one for one in SEEDS if one.name in (asked.seed or [one.name]) and one.kind in (asked.kind or one.kind)]
     jobs = [
-        (one.name, asked.depth + one.deeper if asked.depth else None, asked.most.get(one.kind, 10_000_000))
-        for one in seeds
+        [
+            (one.name, asked.depth + one.deeper if asked.depth else None, asked.most.get(one.kind, 10_000_000))
+            for one in family
+        ]
+        for family in _families(seeds)
     ]
-    jobs.reverse()  # The smallest come first there: no process is to be left with a large one at the end.
+    # No process is to be left with a large one at the end.
+    jobs.sort(key=lambda family: sum(most for _, _, most in family), reverse=True)
     began, new, done = time.monotonic(), 0, []
     for one in _explore(jobs, asked.processes):
         done.append(one)

@@ -10,7 +10,7 @@ from gitops_bg.core import engine
 from gitops_bg.core import group_engine as groups
 from tests.exploration.apps.passes import FOR_PEOPLE, light
 from tests.exploration.groups.passes import without_conditions
-from tests.exploration.seed import Event, Life, Seed, begin
+from tests.exploration.seed import Event, Life, Memory, Seed, begin
 from tests.exploration.world import Violation
 
 SAMPLE = 16
@@ -46,14 +46,20 @@ def explore(
     stop_at_first: bool = False,
     unmoved_by: frozenset[str] = frozenset(),
     unguarded: bool = False,
+    memory: Memory | None = None,
 ) -> Explored:
     """Every state within ``depth`` events of a seed; of equal promises that were broken, the shortest story.
 
-    ``unmoved_by``: kinds of promises that do not stop it; ``unguarded``: the engine does not check its own answers.
+    ``unmoved_by``: kinds of promises that do not stop it; ``unguarded``: the engine does not check its own answers;
+    ``memory``: of the seeds that were explored before, by the same engine.
     """
     started = time.process_time()
     with _engine(unguarded=unguarded):
-        return _explore(seed, depth, most, stop_at_first, unmoved_by, started)
+        try:
+            life, first = begin(seed, memory)
+        except Violation as violation:
+            return Explored(seed.name, 0, 0, 0, 0, 0.0, (Story(seed.name, (), str(violation)),))
+        return _explore(seed, life, first, depth, most, stop_at_first, unmoved_by, started)
 
 
 @contextmanager
@@ -70,12 +76,15 @@ def _engine(*, unguarded: bool) -> Iterator[None]:
 
 
 def _explore(
-    seed: Seed, depth: int | None, most: int, stop_at_first: bool, unmoved_by: frozenset[str], started: float
+    seed: Seed,
+    life: Life,
+    first: Any,
+    depth: int | None,
+    most: int,
+    stop_at_first: bool,
+    unmoved_by: frozenset[str],
+    started: float,
 ) -> Explored:
-    try:
-        life, first = begin(seed)
-    except Violation as violation:
-        return Explored(seed.name, 0, 0, 0, 0, 0.0, (Story(seed.name, (), str(violation)),))
     came: dict[Any, tuple[Any, Event] | None] = {first: None}
     stories: dict[str, Story] = {}
     steps, frontier, reached = 0, [first], 0

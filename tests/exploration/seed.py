@@ -1,6 +1,6 @@
 """Where an exploration begins: in a world, with a story of events from the empty one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 Event = tuple[object, ...]
@@ -39,11 +39,15 @@ class Life(Protocol):
         ...
 
 
+Memory = dict[Hashable, Any]
+"""What the engine has answered about specs, by spec: worlds that are explored one after the other ask it once."""
+
+
 class Seed(NamedTuple):
     """A named beginning."""
 
     name: str
-    world: Callable[[], Life]
+    world: Callable[[Memory], Life]
     """Makes the world in which it begins (`apps.life.Life`, `groups.life.Life`)."""
     events: tuple[Event, ...]
     depth: int
@@ -52,6 +56,8 @@ class Seed(NamedTuple):
     """How many states that reaches at least: nine in ten of what it did."""
     deeper: int = 0
     """How many events more than others it is explored when a depth is asked for: its events are smaller."""
+    family: Hashable = None
+    """Equal for seeds whose worlds ask the engine the same questions."""
 
     @property
     def kind(self) -> str:
@@ -60,9 +66,9 @@ class Seed(NamedTuple):
         return before if mark else "app"
 
 
-def begin(seed: Seed) -> tuple[Life, Any]:
-    """The world of a seed, and its first state."""
-    life = seed.world()
+def begin(seed: Seed, memory: Memory | None = None) -> tuple[Life, Any]:
+    """The world of a seed, and its first state; ``memory``: of the worlds before."""
+    life = seed.world({} if memory is None else memory)
     state = life.empty()
     for event in seed.events:
         following = life.happen(state, event)

@@ -41,7 +41,7 @@ def _seed(
     second: bool = False,
 ) -> Seed:
     rules = Rules(spec or manual(), tags, frozenset(kinds.split()), second)
-    return Seed(name, lambda: Life(rules), events, depth, states)
+    return Seed(name, lambda memory: Life(rules, memory), events, depth, states, family=rules.spec)
 
 
 IN_ANALYSIS = (*V1, ("push", "2"), *LOOKS, ("pods", "2", True), ("act", "a"), ("act", "a"))

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 
 from tests.exploration.apps import handover
 from tests.exploration.apps.life import Life, Rules
-from tests.exploration.seed import Event
+from tests.exploration.seed import Event, Memory
 from tests.exploration.world import Cluster, Former, State, Violation
 
 
 class Adoption(Life):
     """The transitions of an app with ``spec.adopt``: a Deployment serves until its first version does."""
 
-    def __init__(self, rules: Rules) -> None:
-        super().__init__(rules)
+    def __init__(self, rules: Rules, memory: Memory) -> None:
+        super().__init__(rules, memory)
         self._released: set[tuple[int, int]] = set()
 
     @staticmethod

@@ -18,9 +18,9 @@ from gitops_bg.core.model.statements import unwanted
 from tests.exploration.apps import promises
 from tests.exploration.apps.passes import Outcome, Passes, carry_out, digest, tag_of
 from tests.exploration.apps.sayings import PROMISE, still
-from tests.exploration.moments import LONG_AGO, canonical, moved_back
+from tests.exploration.moments import LONG_AGO, canonical
 from tests.exploration.rest import Resting
-from tests.exploration.seed import Event
+from tests.exploration.seed import Event, Memory
 from tests.exploration.world import (
     Agent,
     Books,
@@ -62,13 +62,13 @@ def can_run(tag: str) -> bool:
 class Life(Resting[State]):
     """The transitions of one seed, with what they remember."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, memory: Memory) -> None:
         super().__init__()
-        self.rules, self.pools = rules, Pools()
-        self.passes = Passes(self.pools, rules.spec)
-        self._later: dict[tuple[int, float], int] = {}
+        if rules.spec not in memory:
+            memory[rules.spec] = Passes(Pools(), rules.spec)
+        self.rules, self.passes = rules, memory[rules.spec]
+        self.pools, self._asked_before = self.passes.pools, self.passes.asked
         self._gone_back: set[tuple[int, int]] = set()
-        self._led_on: set[tuple[int, ...]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
         strategy = rules.spec.strategy
         self._measures = bool(strategy.pre_promotion_analysis or strategy.post_promotion_analysis)
@@ -76,7 +76,7 @@ class Life(Resting[State]):
 
     @property
     def asked(self) -> int:
-        return self.passes.asked
+        return self.passes.asked - self._asked_before
 
     # --- parts ----------------------------------------------------------------------------------------------
 
@@ -389,12 +389,7 @@ class Life(Resting[State]):
         return self._after(state, outcome.wake)
 
     def _after(self, state: State, seconds: float) -> State:
-        key = (state.record, seconds)
-        moved = self._later.get(key)
-        if moved is None:
-            record = moved_back(self.pools.record[state.record], seconds)
-            moved = self._later[key] = self.pools.record.number(record)
-        return state._replace(record=moved, old=0)
+        return state._replace(record=self.passes.later(state.record, seconds), old=0)
 
     # --- agents ---------------------------------------------------------------------------------------------
 
@@ -708,9 +703,9 @@ class Life(Resting[State]):
         if said.standing.condition == "HistoryRewritten":
             way_on = ("accept",)
         question = self.passes.question(self.agent(state, "a"), state.cluster, state.record).key
-        if way_on is None or question in self._led_on:
+        if way_on is None or question in self.passes.led_on:
             return
-        self._led_on.add(question)
+        self.passes.led_on.add(question)
         before = self.books(state)
         after = self.happen(self.with_books(state, before._replace(expect=None)), way_on)
         if after is None:

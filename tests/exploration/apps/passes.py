@@ -61,7 +61,7 @@ from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.apps.sameness import compared, named, nameless
 from tests.exploration.apps.sayings import Said, said_of, untrue
-from tests.exploration.moments import NOW, canonical
+from tests.exploration.moments import NOW, canonical, moved_back
 from tests.exploration.world import (
     Agent,
     Branch,
@@ -136,7 +136,10 @@ def light(world: World, actions: tuple[act.Action, ...]) -> Decision:
 
 
 class Passes:
-    """The engine over one app, with the memory of what it was asked."""
+    """The engine over one app, with the memory of what it was asked.
+
+    Worlds that are explored one after the other share it: equal parts have equal numbers in all of them.
+    """
 
     def __init__(self, pools: Pools, spec: AppSpec) -> None:
         self.pools, self.spec = pools, spec
@@ -149,6 +152,9 @@ class Passes:
         self._questions: Pool[object] = Pool()
         self._numbers: dict[int, int] = {}
         self._compared: dict[tuple[int, KnownMain], int] = {}
+        self._later: dict[tuple[int, float], int] = {}
+        self.led_on: set[tuple[int, ...]] = set()
+        """The questions at which somebody has done what the status says."""
 
     @property
     def asked(self) -> int:
@@ -237,6 +243,14 @@ class Passes:
         """What became of all that was to be measured where the same was asked before any answer."""
         due = self._said[question, ""][0].measures
         return tuple(MeasurementResult(one.id, AnalysisPhase(verdict), NOW) for one in due)
+
+    def later(self, record: int, seconds: float) -> int:
+        """A record after some time."""
+        known = self._later.get((record, seconds))
+        if known is None:
+            moved = moved_back(self.pools.record[record], seconds)
+            known = self._later[record, seconds] = self.pools.record.number(moved)
+        return known
 
     # --- what it sees ---------------------------------------------------------------------------------------
 

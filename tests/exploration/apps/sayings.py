@@ -39,7 +39,8 @@ class Said(NamedTuple):
     @property
     def asks(self) -> list[Condition]:
         """The lines that ask somebody to act, and the phase where it does."""
-        shown = [one for one in self.conditions if one.type == "Healthy" or one in tuple(troubles(self.conditions))]
+        worth = tuple(troubles(self.conditions))
+        shown = [one for one in self.conditions if one.type == "Healthy" or one in worth]
         return [one for one in shown if (row := meaning_of(one.type, one.reason)) and row.asks]
 
 

@@ -31,7 +31,7 @@ def _seed(
     name: str, events: tuple[Event, ...], kinds: str, states: int, scale_down: ScaleDown = ScaleDown.PROGRESSIVELY
 ) -> Seed:
     rules = Rules(_adopting(scale_down), ("1", "2"), frozenset(kinds.split()))
-    return Seed(f"adopted: {name}", lambda: Adoption(rules), events, 3, states)
+    return Seed(f"adopted: {name}", lambda memory: Adoption(rules, memory), events, 3, states, family=rules.spec)
 
 
 ADOPTION_SEEDS = (

@@ -32,7 +32,6 @@ from tests.exploration.groups.passes import (
     as_decided_from,
     carry_out,
     is_own,
-    moved_back,
     route_of,
     running,
     served,
@@ -52,7 +51,7 @@ from tests.exploration.groups.world import (
 )
 from tests.exploration.moments import NOW
 from tests.exploration.rest import Resting
-from tests.exploration.seed import Event
+from tests.exploration.seed import Event, Memory
 from tests.exploration.world import State, Violation
 
 ACTIVE, LEGACY = VersionStage.ACTIVE, VersionStage.LEGACY
@@ -77,17 +76,17 @@ class Rules(NamedTuple):
 class Life(Resting[State]):
     """The transitions of one seed, with what they remember."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, memory: Memory) -> None:
         super().__init__()
-        self.rules, self.pools = rules, Pools()
-        self.passes = Passes(self.pools, rules.spec, compares=rules.second)
-        self._later: dict[tuple[int, float], int] = {}
-        self._gone_back: dict[tuple[Commit, int, int], int] = {}
-        """Where each way back that was tried has ended, by each of its states: the record."""
+        about = (rules.spec, rules.second)
+        if about not in memory:
+            memory[about] = Passes(Pools(), rules.spec, compares=rules.second)
+        self.rules, self.passes = rules, memory[about]
+        self.pools, self._asked_before = self.passes.pools, self.passes.asked
 
     @property
     def asked(self) -> int:
-        return self.passes.asked
+        return self.passes.asked - self._asked_before
 
     # --- parts ----------------------------------------------------------------------------------------------
 
@@ -295,13 +294,10 @@ class Life(Resting[State]):
         return None if wake is None else self._after(state, wake)
 
     def _after(self, state: State, seconds: float) -> State:
-        key = (state.record, seconds)
-        if key not in self._later:
-            self._later[key] = self.pools.record.number(moved_back(self.record(state), seconds))
         cluster = self.cluster(state)
         if cluster.policy == "later" and seconds >= OPENS.total_seconds():
             state = self.with_cluster(state, cluster._replace(policy=""))
-        return state._replace(record=self._later[key])
+        return state._replace(record=self.passes.later(state.record, seconds))
 
     # --- others with routes for the same requests, and what the cluster lacks --------------------------------
 
@@ -542,8 +538,8 @@ class Life(Resting[State]):
         before, path, end = self.record(state).moves, list[tuple[Commit, int, int]](), state.record
         for _ in range(12):
             at = (self.head(state), state.cluster, state.record)
-            if at in self._gone_back:
-                end = self._gone_back[at]
+            if at in self.passes.gone_back:
+                end = self.passes.gone_back[at]
                 break
             path.append(at)
             following = self.act(state, "a")
@@ -552,7 +548,7 @@ class Life(Resting[State]):
             state, end = following, following.record
         if not path:
             return
-        self._gone_back.update(dict.fromkeys(path, end))
+        self.passes.gone_back.update(dict.fromkeys(path, end))
         record = self.pools.record[end]
         active, moving = record.state.only(ACTIVE), record.transition
         if active != back or moving is not None:

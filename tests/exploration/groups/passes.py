@@ -94,6 +94,7 @@ def without_conditions(_: GroupWorld) -> tuple[Condition, ...]:
 class Passes:
     """The engine over one group, with the memory of what it was asked.
 
+    Worlds that are explored one after the other share it: equal parts have equal numbers in all of them.
     ``compares``: agents of different knowledge are told apart by the main that the record names.
     """
 
@@ -103,6 +104,9 @@ class Passes:
         self._desired: dict[Commit, DesiredGroup] = {}
         self._views: Pool[tuple[object, ...]] = Pool()
         self._view_of: dict[int, int] = {}
+        self._later: dict[tuple[int, float], int] = {}
+        self.gone_back: dict[tuple[Commit, int, int], int] = {}
+        """Where each way back that was tried has ended, by each of its states: the record."""
 
     @property
     def asked(self) -> int:
@@ -165,6 +169,14 @@ class Passes:
         with mock.patch.object(engine, "conditions_of", conditions_of):
             return self.decision(agent, cluster, record)
 
+    def later(self, record: int, seconds: float) -> int:
+        """A record after some time."""
+        known = self._later.get((record, seconds))
+        if known is None:
+            moved = moved_back(self.pools.record[record], seconds)
+            known = self._later[record, seconds] = self.pools.record.number(moved)
+        return known
+
     def _read(self, agent: Agent, record: int) -> MainRead:
         """Main as an agent has read it: each commit contains those before it, and none is lost."""
         if not self.compares:
@@ -195,7 +207,7 @@ class Passes:
             git = replace(git, ledger_is_known=True, ledger_epoch=epoch, ledger_sequence=sequence)
         return ObservedGroup(
             uid=f"{cluster.life:08}" if cluster.exists else "",
-            members={name: member(name, up, record) for name in MEMBERS},
+            members=members(up, record),
             services={service: StableService(name, label=name) for service, name in cluster.services},
             routes={
                 route.name: live_route(cluster, route) for route in sorted(cluster.routes, key=_name) if is_own(route)
@@ -304,11 +316,14 @@ def running(record: GroupRecord, up: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in MEMBERS if runs(record, name)) if record.state.versions else up
 
 
-def member(name: str, up: frozenset[str], record: GroupRecord) -> Member:
-    """A member as its agent shows it."""
-    if name not in up:
-        return Member(reason="has no available pod")
-    return Member(name in running(record, up), available=True, ports=frozenset({80}))
+def members(up: frozenset[str], record: GroupRecord) -> dict[str, Member]:
+    """The members as their agents show them."""
+    run = running(record, up)
+    return {name: _UP[name in run] if name in up else _DOWN for name in MEMBERS}
+
+
+_DOWN = Member(reason="has no available pod")
+_UP = {runs: Member(runs, available=True, ports=frozenset({80})) for runs in (False, True)}
 
 
 # --- what a write changes -----------------------------------------------------------------------------------

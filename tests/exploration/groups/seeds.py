@@ -65,7 +65,8 @@ def _seed(
     second: bool = False,
 ) -> Seed:
     rules = Rules(spec, versions, frozenset(kinds.split()), second)
-    return Seed(f"group: {name}", lambda: Life(rules), events, depth, states, deeper=2)
+    family = (rules.spec, rules.second)
+    return Seed(f"group: {name}", lambda memory: Life(rules, memory), events, depth, states, deeper=2, family=family)
 
 
 EVERY = "pods gateway crash time fix remove suspend"
