@@ -37,6 +37,8 @@ class LiveSession:
         self._place = place or PlaceOptions()
         self._stack = ExitStack()
         self._lacking: dict[str, bool] = {}
+        self.moment: datetime | None = None
+        """When all is looked at, where two looks are to be compared; None: at the time of each."""
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +51,7 @@ class LiveSession:
     @property
     def now(self) -> datetime:
         """The time, in UTC."""
-        return datetime.now(UTC)
+        return self.moment or datetime.now(UTC)
 
     @cached_property
     def client(self) -> Client:

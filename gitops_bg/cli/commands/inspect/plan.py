@@ -134,15 +134,19 @@ def _plan(asked: "_Request", proposal: ProposalOptions) -> None:
 
 
 def _asked(asked: "_Request", question: Question | None) -> tuple[Plan | None, Plan]:
-    """Return the plan that is asked for; of what would come to main, with that of main as it is."""
+    """Return the plan that is asked for; of what would come to main, with that of main as it is.
+
+    Both are of one moment, so that no running clock makes a difference.
+    """
     with asked.session(asked.at.git) as session:
         if question is None:
             return None, asked.plan(session, asked.output.note)
         with proposed_main(session.repository, asked.at.git, question) as proposed:
-            with asked.session(proposed.git, session.follows) as there:
+            moment = session.now
+            with asked.session(proposed.git, session.follows, moment) as there:
                 before = asked.plan(there, asked.output.note)
             proposed.accept()
-            with asked.session(proposed.git, session.follows) as there:
+            with asked.session(proposed.git, session.follows, moment) as there:
                 return before, asked.plan(there, lambda _: None).beyond(before)  # It was said once.
 
 
@@ -157,10 +161,14 @@ class _Request:
     def output(self) -> Output:
         return Output(self.at.out.ordinary)
 
-    def session(self, git: GitOptions, follows: Allegiance = NOBODYS) -> Session:
-        """Return a session for the repository that the options name, or with what it ``follows`` already."""
+    def session(self, git: GitOptions, follows: Allegiance = NOBODYS, moment: datetime | None = None) -> Session:
+        """Return a session for the repository that the options name, or with what it ``follows`` already; ``moment`` is
+        when it looks, None: now.
+        """
         kube, about = None if self.by.observed else self.at.kube, replace(self.about, follows=follows)
-        return Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.note)
+        session = Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.note)
+        session.moment = moment
+        return session
 
     def plan(self, session: Session, note: Callable[[str], None]) -> Plan:
         """Return the plan of the session's repository; ``note`` is told what is left out."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.cli.session import live_session
 from tests.integration.cli.conftest import Cli, with_candidate
 from tests.support.auxiliary_objects import hpa, publish
 from tests.support.scenario import App, Scenario
@@ -111,3 +114,26 @@ def test_plan_of_a_branch_says_what_its_merge_would_do(cli: Cli, web: App, monke
     shown = " ".join(cli("plan", "--to", "proposed", code=1).split())
     assert "cannot be merged into" in shown
     assert "target.yaml" in shown
+
+
+def test_time_that_passes_between_two_looks_is_no_change(
+    cli: Cli, world: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found so: a plan of a worktree without a change listed an app whose pause ran out between its two looks."""
+    app = world.app()
+    app.strategy |= {"autoPromotionEnabled": True, "autoPromotionSeconds": 3600}
+    world.start()
+    app.deploy("v1")
+    app.push_image("v2")
+    app.wait(lambda: any(each["kind"] == "pause" for each in app.status.get("gates", ())), "its pause runs")
+    world.stop()
+    begun, looks = datetime.now(UTC), count(1)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            return begun + timedelta(minutes=20 * next(looks))
+
+    monkeypatch.setattr(live_session, "datetime", Clock)
+    told = cli.json("plan", "--worktree", str(world.remote.clone), "-n", world.namespace)
+    assert (told["apps"], told["unchanged"]) == ([], 1)
