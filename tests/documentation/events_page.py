@@ -66,7 +66,8 @@ def _argo(name: str) -> str:
 
 def _cells(event: Event, row: EventRow) -> tuple[str, ...]:
     sentence = row.sentence.format(to="vY", origin="vX")
-    remedy = row.remedy.format(app="APP")
+    of_group = f"; of a group: {row.group_remedy.format(app='GROUP')}" if row.group_remedy else ""
+    remedy = row.remedy.format(app="APP") + of_group
     told = f"`{row.reason}`, {_type(row.severity)}"
     if row.of_repository:
         return (f"`{event}`", "", "policies: freeze added", "", _severity(row), "", "", remedy)

@@ -1,24 +1,7 @@
-"""The text of alerts: rows of the table of events, filled in (flagger.md §3.7)."""
+"""What chats get of a message about an app beside its sentence: facts and links (flagger.md §3.7)."""
 
-from gitops_bg.core.model.events import EVENTS, sentence_of
 from gitops_bg.core.model.hooks import Alert, OutboxMessage
-from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import SubjectKind
 from gitops_bg.core.world import World
-
-
-def sentence(world: World, entry: LedgerEntry) -> str:
-    """A ledger entry as one sentence that stands alone, with what to do next, unless its reason already says that."""
-    app = world.spec.app
-    remedy = EVENTS[entry.event].remedy.format(app=app)
-    then = remedy if remedy not in entry.reason else ""
-    return f"{app}: {sentence_of(entry, SubjectKind.APP)}" + (f"; {then}" if then else "")
-
-
-def subject_of(entry: LedgerEntry) -> str:
-    """The digest that an alert is about: after a rollback, the one that traffic left."""
-    left = entry.from_digest if entry.event is Event.ROLLED_BACK else ""
-    return left or entry.to_digest or entry.from_digest
 
 
 def alert_of(world: World, told: OutboxMessage) -> Alert:

@@ -12,6 +12,7 @@ from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdi
 from gitops_bg.core.checks.routes import taken_by_others
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.holds import was_lifted_since
+from gitops_bg.core.delivery.messages import LISTENING
 from gitops_bg.core.delivery.policies import LAST
 from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.model.actions import label
@@ -24,8 +25,6 @@ from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
-
-LISTENING = (HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Messages on their way to those who only listen: queued, answered, given up. Outbox in, outbox out (flagger.md §3.4).
 
-Knows neither apps nor release groups: two files of `core.transitions.notifications` say what is told, and to whom. A
-hook gets one message after the other, and no hook waits for another.
+Knows neither apps nor release groups: `core.delivery.messages` says what is told, and to whom. A hook gets one message
+after the other, and no hook waits for another.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -35,6 +35,8 @@ class EventRow:
     """The reason of the Kubernetes Event: one CamelCase word, Argo Rollouts' where it has one (argo-rollouts.md §4)."""
     remedy: str = ""
     """What people can do about it."""
+    group_remedy: str = ""
+    """The same of a release group, where that is something else: main names its version before anything is checked."""
     asks: str = ""
     """The verb in the commit that asks for the event, where a commit does."""
     moves_traffic: bool = False
@@ -47,6 +49,7 @@ class EventRow:
 
 
 _RETRY = "`gitops-bg retry {app}` tries it again"
+_EXPLAIN = "`gitops-bg explain {app}` says more"
 
 EVENTS: Mapping[Event, EventRow] = {
     Event.DEPLOYED: EventRow(
@@ -84,6 +87,7 @@ EVENTS: Mapping[Event, EventRow] = {
         by_hand=WARN,
         reason="RolledBack",
         remedy=_RETRY,
+        group_remedy=_EXPLAIN,
         moves_traffic=True,
         argo="SwitchService",
     ),
@@ -104,6 +108,7 @@ EVENTS: Mapping[Event, EventRow] = {
         severity=WARN,
         reason="Paused",
         remedy="`gitops-bg promote {app}` measures anew",
+        group_remedy=_EXPLAIN,
     ),
     Event.ABORTED: EventRow(
         kinds=BOTH,
@@ -114,6 +119,7 @@ EVENTS: Mapping[Event, EventRow] = {
         reason="Aborted",
         argo="RolloutAborted",
         remedy=_RETRY,
+        group_remedy=_EXPLAIN,
     ),
     Event.RETRIED: EventRow(kinds=BOTH, verb="retries", sentence="{to} is tried again", reason="Retried"),
     Event.FAILED: EventRow(
@@ -121,7 +127,7 @@ EVENTS: Mapping[Event, EventRow] = {
         sentence="{to} failed",
         severity=ERROR,
         reason="Failed",
-        remedy="`gitops-bg explain {app}` says more",
+        remedy=_EXPLAIN,
     ),
     Event.RECOVERED: EventRow(verb="recovered", sentence="{to} recovered", reason="Recovered"),
     Event.HELD: EventRow(

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.event_text import links_of, sentence
+from gitops_bg.core.checks.event_text import links_of
+from gitops_bg.core.delivery.messages import sentence
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
@@ -59,7 +60,7 @@ def said(told: list[Alert]) -> list[tuple[str, str]]:
 def test_an_entry_that_names_no_version_is_about_the_app():
     entry = LedgerEntry(7, NOW, Event.FAILED, reason="there is nothing to go back to")
     said = "shop/web: the app failed: there is nothing to go back to; `gitops-bg explain shop/web` says more"
-    assert sentence(world(), entry) == said
+    assert sentence(world().spec.app, entry) == said
 
 
 @pytest.mark.parametrize(

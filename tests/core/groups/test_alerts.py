@@ -195,7 +195,7 @@ def test_a_main_that_refuses_the_way_back_is_told_once() -> None:
     world.settle()
     said = "live traffic and main differ: main refuses the commit (main is protected)"
     assert [text for text in texts(world) if "main is protected" in text] == [
-        f"shop/store: {said}; it is offered on the promotion branch{SAYS_MORE}"
+        f"shop/store: {said}; it is offered on the promotion branch; `gitops-bg explain shop/store` says what to merge"
     ]
     assert texts(world) == []
     world.takes_commits = True  # as long as a new process has not asked main yet
@@ -226,7 +226,11 @@ def test_a_gate_that_opens_by_itself_is_told_to_nobody(why: str) -> None:
     else:
         world.suspend = Suspension("a holiday", "ada", world.now + timedelta(hours=1))
     world.settle()
-    suspended = ["shop/store: it is suspended (by ada): a holiday"] if why == "time" else []
+    suspended = (
+        ["shop/store: it is suspended (by ada): a holiday; `gitops-bg resume shop/store` ends it"]
+        if why == "time"
+        else []
+    )
     assert texts(world) == suspended, "nothing of the gate"
 
 

@@ -1,0 +1,153 @@
+"""What those who only listen are told of an app or a release group: one table, filled by the subject's answers. Pure.
+
+| What | event hooks | post-rollout hooks | alerts |
+|---|---|---|---|
+| an entry of the ledger | its event and reason | how a rollout ended, where it did | a sentence, with what to do |
+| a version serves, and nothing judges it any more | | Succeeded | |
+| another phase | both phases | | |
+| what lasts until somebody acts | | | a sentence, once |
+
+Each message stays in the record until its hook accepts it, refuses it, or is unreachable for too long: at least once,
+in order for each hook, and no hook waits for another (flagger.md §3.4, §3.7). They block nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.core.delivery.outbox import only_known, queued, settled
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.events import EVENTS, entry_text, sentence_of, severity_of
+from gitops_bg.core.model.hooks import Hook, HookResponse, HookType, Severity
+from gitops_bg.core.model.record import Event, LedgerEntry, Outbox
+from gitops_bg.core.model.version import AppOrGroup, SubjectKind
+
+LISTENING = (HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
+SUCCEEDED, FAILED = "Succeeded", "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """Something that lasts until somebody acts, and is told now."""
+
+    severity: Severity
+    text: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What an app or a group answers about what there is to tell. A version is what its hooks know it by."""
+
+    of: AppOrGroup
+    now: datetime
+    listeners: tuple[Hook, ...]
+    phase: Phase
+    sent: str
+    """The phase in Flagger's words."""
+    version: str
+    """The version that it is about now; empty where there is none."""
+    entries: tuple[LedgerEntry, ...]
+    """The entries that nobody was told of, oldest first."""
+    last: int
+    """The number of the last entry."""
+    versions: Callable[[LedgerEntry], tuple[str, str]]
+    """The versions that an entry leads from, and to; empty where it has none."""
+    serving: str
+    has_settled: bool
+    """Whether nothing but a person takes the serving version back."""
+    is_told_failed: Callable[[str], bool] = lambda _: False
+    """Whether an entry of its own told that a version failed, before the one that traffic left it."""
+    lasting: tuple[Lasting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    type: HookType
+    phase: str
+    version: str
+    text: str = ""
+    severity: Severity = Severity.INFO
+
+
+def tell(outbox: Outbox, telling: Telling) -> Outbox:
+    """Return the outbox with all that is to be told now."""
+    if not telling.listeners:
+        return outbox
+    unsettled, messages = outbox.unsettled, list[_Message]()
+    # A hook that accepts nothing is not reported to any hook: that would never end.
+    for entry in (each for each in telling.entries if each.event is not Event.HOOK_UNDELIVERED):
+        messages += _of_entry(telling, entry)
+        is_live = entry.event in (Event.PROMOTED, Event.ANALYSED) and telling.versions(entry)[1] == telling.serving
+        unsettled = telling.serving if is_live else unsettled
+    if unsettled and unsettled == telling.serving and telling.has_settled:
+        messages.append(_Message(HookType.POST_ROLLOUT, SUCCEEDED, unsettled))
+    if unsettled != telling.serving or telling.has_settled:
+        unsettled = ""
+    messages += _of_phase(telling, outbox.notified_phase)
+    for each in telling.lasting:
+        text = f"{telling.of}: {each.text}"
+        messages.append(_Message(HookType.ALERT, telling.sent, each.version, text, each.severity))
+    for message in messages:
+        outbox = _queued(outbox, telling, message)
+    hears_phases = any(hook.type is HookType.EVENT for hook in telling.listeners)
+    phase = str(telling.phase) if hears_phases else outbox.notified_phase
+    return replace(outbox, unsettled=unsettled, notified_phase=phase, notified_sequence=telling.last)
+
+
+def _of_entry(telling: Telling, entry: LedgerEntry) -> Iterator[_Message]:
+    severity, (origin, to) = severity_of(entry), telling.versions(entry)
+    yield _Message(HookType.EVENT, telling.sent, to or origin, entry_text(entry), severity)
+    left = origin if entry.event is Event.ROLLED_BACK else ""
+    text = sentence(telling.of, entry)
+    yield _Message(HookType.ALERT, telling.sent, left or to or origin, text, severity)
+    failed = left or (to if entry.event is Event.ABORTED else "")
+    if failed and not (left and telling.is_told_failed(left)):
+        yield _Message(HookType.POST_ROLLOUT, FAILED, failed)
+
+
+def _of_phase(telling: Telling, before: str) -> Iterator[_Message]:
+    if telling.phase != before:
+        text = f"phase {before} → {telling.phase}" if before else f"phase {telling.phase}"
+        severity = Severity.ERROR if telling.phase is Phase.DEGRADED else Severity.INFO
+        yield _Message(HookType.EVENT, telling.sent, telling.version, text, severity)
+
+
+def _queued(outbox: Outbox, telling: Telling, one: _Message) -> Outbox:
+    for hook in telling.listeners:
+        if hook.type is one.type and (one.type is not HookType.ALERT or one.severity.reaches(hook.severity)):
+            outbox = queued(
+                outbox,
+                hook,
+                telling.now,
+                phase=one.phase,
+                checksum=one.version,
+                message=one.text,
+                severity=one.severity,
+            )
+    return outbox
+
+
+def sentence(of: AppOrGroup, entry: LedgerEntry) -> str:
+    """A ledger entry as one sentence that stands alone, with what to do next, unless its reason already says that."""
+    row = EVENTS[entry.event]
+    remedy = ((of.kind is SubjectKind.GROUP and row.group_remedy) or row.remedy).format(app=of)
+    then = remedy if remedy not in entry.reason else ""
+    return f"{of}: {sentence_of(entry, of.kind)}" + (f"; {then}" if then else "")
+
+
+def delivered(
+    outbox: Outbox,
+    listeners: tuple[Hook, ...],
+    calls: Iterable[HookResponse],
+    epoch: str,
+    now: datetime,
+    *,
+    is_known: bool = True,
+) -> tuple[Outbox, tuple[str, ...]]:
+    """Return the outbox after what came back, without what is too late; and a sentence for each listener that newly
+    does not take its messages. ``is_known``: who listens is known, so messages for others are dropped.
+    """
+    outbox, wrong = settled(outbox, listeners, calls, epoch, now)
+    outbox = only_known(outbox, listeners) if is_known else outbox
+    return outbox, tuple(f"{hook.title}: {why}" for hook, why in wrong if not hook.mute_alert)
