@@ -151,7 +151,6 @@ class Wait(Part):
 
     gate: str
     version: Number
-    commit: str | None = None
     reason: str
     until: Moment | None = None
 

@@ -92,7 +92,7 @@ STATUS = {
     "availableReplicas": 2,
     "conditions": [{"type": "Available", "status": "True", "reason": "x", "message": "y"}],
     "gates": [{"kind": "pause", "open": False, "reason": "z", "until": "2026-03-01T12:00:00Z"}],
-    "waits": [{"gate": "pause", "version": 8, "commit": "c", "reason": "z", "until": "2026-03-01T12:00:00Z"}],
+    "waits": [{"gate": "pause", "version": 8, "reason": "z", "until": "2026-03-01T12:00:00Z"}],
     "record": "5eed.eJyrVkotyM9UslIyMFSqBQAkTgQ5",
     "unknown": "pruned",
 }

@@ -281,6 +281,4 @@ def gate_of(gate: GateResult) -> shown.Gate:
 
 
 def _wait(wait: Wait) -> shown.Wait:
-    return shown.Wait(
-        gate=wait.gate, version=wait.version, commit=wait.commit, reason=wait.reason, until=moment_of(wait.until)
-    )
+    return shown.Wait(gate=wait.gate, version=wait.version, reason=wait.reason, until=moment_of(wait.until))

@@ -77,8 +77,6 @@ class Wait:
     gate: str
     """The kind of the gate; or ``git``, ``probation``, ``draining``, ``restart``, ``scaleDown``."""
     version: int
-    commit: str
-    """The commit that brought the version."""
     reason: str
     until: datetime | None = None
 

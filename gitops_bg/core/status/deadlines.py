@@ -249,7 +249,7 @@ def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
     """All waits, those that block the next version first; ``gates`` are the gates shown."""
     wake = wake_at(world, gates)
     return tuple(
-        Wait(str(each.gate), each.version.number, each.version.source.commit, each.reason, _known(each.at, wake))
+        Wait(str(each.gate), each.version.number, each.reason, _known(each.at, wake))
         for each in deadlines_of(world, gates)
         if each.shown and each.version
     )

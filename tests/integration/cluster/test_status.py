@@ -68,7 +68,7 @@ DECISION = Decision(
         Condition("Progressing", None, "RolloutPaused", ""),
     ),
     (GateResult(GateKind.APPROVAL, False, "nobody merged yet", LATER), GateResult(GateKind.PAUSE, True, "over")),
-    waits=(Wait("approval", 7, "c7", "nobody merged yet", LATER),),
+    waits=(Wait("approval", 7, "nobody merged yet", LATER),),
     counts=Counts(desired=3, current=5, updated=2, ready=3, available=1),
     target=Named("d7", "c7"),
     primary=Named("d6", "p6"),
@@ -218,7 +218,6 @@ def test_people_see_where_the_app_is(scene: Scene) -> None:
         {
             "gate": "approval",
             "version": 7,
-            "commit": "c7",
             "reason": "nobody merged yet",
             "until": "2026-05-04T13:00:00Z",
         }

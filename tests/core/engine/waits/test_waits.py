@@ -146,7 +146,7 @@ def test_it_waits_for(name: str) -> None:
     state, expected = WAITS[name]
     waits = decided(state).waits
     assert [(one.gate, one.version, one.until) for one in waits] == expected
-    assert all(one.reason and one.commit for one in waits)
+    assert all(one.reason for one in waits)
 
 
 SUSPENSIONS = (None, Suspension("x"), Suspension("x", "", NOW + SECOND), Suspension("x", "", NOW + 7200 * SECOND))
@@ -187,9 +187,9 @@ def test_a_suspension_does_not_stop_the_clock_of_what_may_lead_back() -> None:
     assert ends(MEASURED)["analysis"] == ends(MEASURED, SUSPENSIONS[1])["analysis"] == NOW + 120 * SECOND
 
 
-def test_a_wait_says_for_what_and_which_commit_waits() -> None:
+def test_a_wait_says_which_version_waits_and_for_what() -> None:
     (wait,) = decided(world(active(1), candidate(2))).waits
-    assert (wait.commit, wait.reason) == (f"{2:040x}", "waiting for the promotion branch to be merged")
+    assert (wait.version, wait.reason) == (2, "waiting for the promotion branch to be merged")
 
 
 @pytest.mark.parametrize(("name", "go"), [("that is scheduled", "are to go"), ("asked", "go")])
