@@ -35,12 +35,15 @@ def alerting(spec: AppSpec, *hooks: Hook) -> AppSpec:
 
 
 def take(world: Simulation, status: int = 200, name: str = "chat") -> list[Alert]:
-    """Settle and let a provider take everything it is told."""
+    """Settle and let a provider take everything it is told, until it is told nothing more."""
     told: list[Alert] = []
     for _ in range(30):
         world.settle()
-        told.extend(call.alert for call in world.answer({name: status}) if call.alert)
-    return told
+        calls = world.answer({name: status})
+        if not calls:
+            return told
+        told.extend(call.alert for call in calls if call.alert)
+    raise AssertionError("it is told more and more")
 
 
 def started(spec: AppSpec | None = None, *hooks: Hook) -> Simulation:
