@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,10 @@ from tests.support.runs.failures import FailuresAtOnce
 ROOT = Path(__file__).parents[1]
 FIRST = "not slow"
 """The expression of marks by which `make test` chooses."""
+
+# Here for the bill of materials; `jsonschema` takes it where it is there. To parse its grammar takes each process two
+# seconds, and no test asks whether a text is an IRI.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 _SHARED: list[TestCluster] = []
 """The clusters of this worker that tests share."""
