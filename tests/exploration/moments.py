@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 from gitops_bg.core.model.record import LedgerEntry, Record
@@ -57,14 +58,14 @@ def _shifted(part: Any, seconds: float) -> Any:
     return mapped(part, lambda moment: moment - delta)
 
 
-def _read(record: Record, place: tuple[str, str]) -> Any:
+def _reader(place: tuple[str, str]) -> Callable[[Record], Any]:
     part, name = place
-    return getattr(record if part == OWN else getattr(record, part), name)
+    return attrgetter(name if part == OWN else f"{part}.{name}")
 
 
 def _timed(record: Record) -> dict[tuple[str, str], Any]:
     """The fields that hold times, by their places; those of the ledger are for people."""
-    return {place: value for place in _TIMED if (value := _read(record, place))}
+    return {place: value for place, read in _TIMED if (value := read(record))}
 
 
 def _with(record: Record, values: dict[tuple[str, str], Any]) -> Record:
@@ -88,7 +89,7 @@ def moved_back(record: Record, seconds: float) -> Record:
 
 def canonical(record: Record) -> Record:
     """Equal for records that no decision tells apart."""
-    if any(_read(record, place) != value for place, value in DROPPED.items()):
+    if any(read(record) != DROPPED[place] for place, read in _DROPPED):
         record = _with(record, DROPPED)
     if any(entry.at != LONG_AGO for entry in record.ledger):
         record = replace(record, ledger=tuple(map(_told, record.ledger)))
@@ -115,6 +116,10 @@ def _told(entry: LedgerEntry) -> LedgerEntry:
 
 
 _TIMELESS = (PLACES["ledger"], *DROPPED)
+_DROPPED = tuple((place, _reader(place)) for place in DROPPED)
 _TIMED = tuple(
-    place for place in PLACES.values() if place not in _TIMELESS and not isinstance(_read(Record(), place), str | int)
+    (place, read)
+    for place in PLACES.values()
+    for read in [_reader(place)]
+    if place not in _TIMELESS and not isinstance(read(Record()), str | int)
 )
