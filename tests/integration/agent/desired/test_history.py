@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.integration.agent.desired.test_files_that_left import written
@@ -195,6 +196,9 @@ def test_of_a_group_a_rewind_rolls_nothing_back_until_it_is_accepted(world: Scen
     store.wait("v1L v2A", "Degraded")
     assert "accept-history" in store.status()["message"]
     _polls_until(world, lambda: "history-rewritten" in store.ledger(), "the ledger says history-rewritten")
+    _polls_until(world, lambda: _told_of_group(store, "HistoryRewritten"), "a Kubernetes Event says it")
+    (told,) = _told_of_group(store, "HistoryRewritten")
+    assert (told["type"], told.get("count", 1)) == ("Warning", 1), "once, however often somebody looks"
 
     world.restart()
     store.delete_routes()
@@ -208,6 +212,13 @@ def test_of_a_group_a_rewind_rolls_nothing_back_until_it_is_accepted(world: Scen
     store.wait("v1A v2C")
     assert store.condition("HistoryRewritten")["status"] == "Absent"
     store.wait_for_ledger("history-accepted")
+    eventually(lambda: _told_of_group(store, "HistoryAccepted"), what="a Kubernetes Event says that, too")
+
+
+def _told_of_group(store: Store, reason: str) -> list[dict[str, Any]]:
+    """The Events of the group with this reason."""
+    about = (each for each in store.world.events() if each["involvedObject"]["name"] == store.name)
+    return [each for each in about if each["reason"] == reason]
 
 
 def _take_out_a_secret(web: App) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups import facts
+from gitops_bg.agent.runtime import hanging_looks
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.desired import Problem
@@ -83,6 +87,37 @@ def test_a_bug_in_what_is_decided_of_a_group_is_its_condition_and_nobody_elses(
     store.wait("v1A v2C")
     assert all(each["type"] != "InternalError" for each in store.status()["conditions"])
     assert agent.liveness_problems() == []
+
+
+def test_a_look_at_a_group_that_hangs_is_its_condition_and_others_are_looked_at_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a look at an app; it ends when what it waits for does."""
+    store.begin()
+    monkeypatch.setattr(hanging_looks, "LONGEST", 1.0)
+    monkeypatch.setattr(hanging_looks, "EVERY", 0.05)
+    agent, group, may_end = store.world.agent, GroupKey(store.world.namespace, store.name), threading.Event()
+    assert agent is not None
+    gather = facts.GroupGatherer.gather
+
+    def hangs(self: facts.GroupGatherer, reading: Reading, of: GroupKey, now: datetime) -> object:
+        if of == group:
+            may_end.wait(60)
+        return gather(self, reading, of, now)
+
+    with monkeypatch.context() as hanging:
+        hanging.setattr(facts.GroupGatherer, "gather", hangs)
+        store.look()
+        said = f"a look at {group} has lasted for 1 s; the log says where it hangs"
+        eventually(lambda: said in str(store.status().get("conditions")), what="the group says it")
+        assert store.condition("InternalError")["status"] == "True"
+        web = store.world.app().deploy("v1")
+        web.wait_phase("Healthy")
+        assert store.ask("/cart") == "cart-v1"
+        may_end.set()
+    store.look()
+    store.wait("v1A v2C")
+    assert all(each["type"] != "InternalError" for each in store.status()["conditions"])
 
 
 def test_a_group_that_fails_waits_longer_each_time_and_a_run_once_names_it(store: Store) -> None:

@@ -73,6 +73,31 @@ def test_it_ends_with_all_that_it_has_also_for_a_new_agent_unless_its_folder_com
         eventually(lambda: "Deleted" in {each["reason"] for each in world.events()}, what="an Event tells it")
 
 
+def test_one_that_left_main_and_is_kept_has_metrics_until_somebody_deletes_it(store: Store) -> None:
+    """Found so: it served on, and no series said so."""
+    del store.spec["deletionPolicy"]
+    store.begin()
+    before = series_of(store)
+    assert before["gitops_bg_resource_info"]["version"] == "v1"
+    remove(store)
+    store.wait_for_ledger("orphaned")
+    store.look()
+    store.world.wait_idle()
+    assert store.ask("/cart") == "cart-v1"
+    assert series_of(store).keys() >= before.keys()
+    assert series_of(store)["gitops_bg_resource_info"]["version"] == "v1"
+    store.delete()
+    eventually(lambda: series_of(store) == {}, what="nothing tells of it any more")
+
+
+def series_of(store: Store) -> dict[str, dict[str, str]]:
+    """The labels of the last series of each name that is about the group."""
+    assert store.world.agent is not None
+    labels = {"kind": "group", "namespace": store.world.namespace, "name": store.name}
+    samples = (sample for family in store.world.agent.metrics.registry.collect() for sample in family.samples)
+    return {each.name: dict(each.labels) for each in samples if labels.items() <= each.labels.items()}
+
+
 def test_a_policy_that_left_with_its_folder_counts_as_the_file_said_last(store: Store) -> None:
     del store.spec["deletionPolicy"]
     store.begin()
