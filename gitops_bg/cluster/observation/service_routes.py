@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from gitops_bg.cluster.api.kinds import SERVICES, Object
 from gitops_bg.cluster.manifests.adoption import before_in
@@ -19,7 +20,10 @@ from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import SelectedPods, ServiceView
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.core.text.foreign_json import reread_json, sorted_json
+
+_COMPARISONS_AT_HAND = 2048
+"""Two for each of a thousand apps that are on their way at once: a few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +129,20 @@ def service_drifted(state: ServiceState, manifest: Object) -> bool:
     """Whether a Service differs from its manifest, without the selector; including what left Git, and what others
     added.
     """
-    live = reread_json(state.content)
+    spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
+    return _differs(state.content, state.applied, state.added, sorted_json({**manifest, "spec": spec}))
+
+
+@lru_cache(maxsize=_COMPARISONS_AT_HAND)
+def _differs(content: str, applied: str, added: tuple[str, ...], wanted: bytes) -> bool:
+    """Whether what is live of a Service differs from a manifest as JSON. Each look asks, and little ever changes."""
+    live, manifest = reread_json(content), reread_json(wanted)
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True
-    if any(field not in manifest["spec"] for field in state.added):
+    if any(field not in manifest["spec"] for field in added):
         return True
-    if any(True for _ in left_git(reread_json(state.applied), live, manifest)):
+    if any(True for _ in left_git(reread_json(applied), live, manifest)):
         return True
-    spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     ours = manifest["metadata"]
     metadata = {key: ours[key] for key in ("labels", "annotations", "ownerReferences") if key in ours}
-    return not contains(live["metadata"], metadata) or not contains(live["spec"], spec)
+    return not contains(live["metadata"], metadata) or not contains(live["spec"], manifest["spec"])

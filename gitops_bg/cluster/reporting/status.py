@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
@@ -41,6 +42,8 @@ _WORDS = {True: "True", False: "False", None: "Unknown"}
 
 WHILE_COUNTED, WHILE_NOTED = timedelta(seconds=1), timedelta(minutes=1)
 """How long a status may wait where only pods were counted, and where only notes are new."""
+_RECORDS_AT_HAND = 256
+"""How many records are kept as they were read: those of the apps that are looked at, ten times each on their way."""
 _COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 
 
@@ -54,7 +57,13 @@ def load(state: AppState | None) -> Record:
 
 def record_in(status: Object) -> Record:
     """The record in a parsed status; the empty one where there is none that an agent wrote. Raises as `load`."""
-    record = unpacked(status)
+    stored = status.get(RECORD)
+    return _record_of(stored) if isinstance(stored, str) else Record()
+
+
+@lru_cache(maxsize=_RECORDS_AT_HAND)
+def _record_of(stored: str) -> Record:
+    record = unpacked({RECORD: stored})
     try:
         return from_json(Record, record) if record else Record()
     except InvalidInput as error:
@@ -96,7 +105,15 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
     handled = _handled(live, decision)
     conditions = list(conditions_with_times(_live_conditions(live), decision.conditions, generation, now))
     answered = {"handledLook": handled} if handled else {}
-    return {**said.stored(), **answered, "conditions": conditions, RECORD: packed(to_json(record), live)}
+    return {**said.stored(), **answered, "conditions": conditions, RECORD: _stored(record, live)}
+
+
+def _stored(record: Record, live: Object) -> str:
+    """Return the text that stores a record: that of the ``live`` status, where it stores the same."""
+    stored = live.get(RECORD)
+    if isinstance(stored, str) and _record_of(stored) == record:
+        return stored
+    return packed(to_json(record), live)
 
 
 def _handled(live: Object, decision: Decision) -> Object | None:
