@@ -307,8 +307,7 @@ class GitLoop(BackgroundThread):
 
     def _away(self, error: GitopsBgError) -> None:
         """The remote does not answer: report it, keep serving, schedule a retry."""
-        if isinstance(error, InternalError):
-            log_bug(error)
+        log_bug(error)
         if self._catalog.last_look.was_in_vain(error, self._catalog.commit):
             what = "main is not read" if isinstance(error, MainNotVerified) else "the Git remote cannot be read"
             LOGGER.warning("%s: %s", what, error)

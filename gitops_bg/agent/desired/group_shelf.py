@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from gitops_bg.agent.desired.reading import too_costly
+from gitops_bg.agent.desired.reading import struck
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
@@ -77,15 +77,11 @@ class GroupShelf:
         try:
             with guarded(f"reading the group {group}"):
                 return self._kept(group, tree, None, self._loaded(group, commit))
-        except TookTooLong as error:
-            log_bug(error)
-            unusable = _unusable(too_costly(group_folder(group), error), commit)
-            return _Shelved(tree, None, self._or_last_valid(group, unusable))
         except InternalError as error:
             log_bug(error)
-            remedy = "report it, with the traceback in the agent's log"
-            unusable = _unusable(Problem(group_folder(group), str(error), remedy=remedy), commit)
-            return _Shelved(_READ_AGAIN, None, self._or_last_valid(group, unusable))
+            unusable = _unusable(struck(group_folder(group), error), commit)
+            read = tree if isinstance(error, TookTooLong) else _READ_AGAIN
+            return _Shelved(read, None, self._or_last_valid(group, unusable))
 
     def _kept(self, group: GroupKey, tree: str, hidden: Problem | None, config: GroupConfig) -> _Shelved:
         """Keep a group; one of which nobody knows yet what it was is read again."""
@@ -93,16 +89,11 @@ class GroupShelf:
         return _Shelved(tree if is_known else _READ_AGAIN, hidden, config)
 
     def _loaded(self, group: GroupKey, commit: str) -> GroupConfig:
-        found = self._load(group, self._read(group_folder(group)), commit)
+        found = group_in(group, self._read(group_folder(group)), commit, self._library)
         if found.desired.spec is None:
             return self._or_last_valid(group, found)
         self._valid[group] = found
         return found
-
-    def _load(self, group: GroupKey, files: Mapping[str, File], commit: str) -> GroupConfig:
-        folder = group_folder(group)
-        below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
-        return cpu_limited(f"reading {folder}", lambda: load_group(group, below, commit, self._library))
 
     def _or_last_valid(self, group: GroupKey, broken: GroupConfig) -> GroupConfig:
         """The last valid state, with what is wrong now; as it is where there was none."""
@@ -123,15 +114,21 @@ class GroupShelf:
         try:
             with guarded(f"reading what the group {group} was"):
                 former = takewhile(bool, self._earlier(group_folder(group)))
-                found = (self._load(group, files, commit) for files in former)
+                found = (group_in(group, files, commit, self._library) for files in former)
                 valid = next((each for each in found if each.desired.spec is not None), None)
         except GitopsBgError as error:
-            if isinstance(error, InternalError):
-                log_bug(error)
+            log_bug(error)
             LOGGER.warning("%s: nobody knows what its folder said before: %s", group, error)
             return None
         self._searched.add(group)
         return valid
+
+
+def group_in(group: GroupKey, files: Mapping[str, File], commit: str, library: Library) -> GroupConfig:
+    """What the files of a group's folder say, by path. Raises `TookTooLong`."""
+    folder = group_folder(group)
+    below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
+    return cpu_limited(f"reading {folder}", lambda: load_group(group, below, commit, library))
 
 
 def _unusable(problem: Problem, commit: str) -> GroupConfig:

@@ -64,17 +64,15 @@ class PolicingFacts:
     def _of(
         self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record
     ) -> Policing | None:
-        view, labels, annotations = reading.policies, config.labels, config.annotations
         promotion = awaits_promotion(desired, record)
-        then = self._before(promotion, app, labels) if promotion else None
-        policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
-        if not (policies or troubles or then):
+        policing = self._asked(reading, app, config, promotion)
+        if policing is None:
             return None
-        branch = reading.promotions.get(app)
+        branch, then = reading.promotions.get(app), policing.then
         beside = self._beside(app, branch.commit) if branch and branch.commit else ()
         if promotion:
             then = self._with_beside(then or PoliciesThen(promotion), app)
-        policing = Policing(policies, then, beside, troubles, labels, annotations)
+        policing = replace(policing, then=then, beside=beside)
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
         version = self._versions.of(app, desired, record)
         policing = self._people.of(policing, self._circumstances(reading, app, version, promotion))
@@ -89,17 +87,24 @@ class PolicingFacts:
         dropped one. With neither, there is none yet. What they ask about people is asked once for the group
         (`group_people`).
         """
+        policing = self._asked(reading, app, config, promotion, unknown)
+        if policing is None:
+            return None
+        source = config.target.source.commit if config.target else ""
+        policing = replace(policing, commits=self._commits(tuple(filter(None, (promotion, source)))))
+        return self._signed.with_overrides(policing, reading.followed.commit, promotion)
+
+    def _asked(
+        self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str = ""
+    ) -> Policing | None:
+        """The policies that are for an app, and those before its promotion, or why these are ``unknown``; or None."""
         view, labels = reading.policies, config.labels
         then = self._before(promotion, app, labels) if promotion else None
         then = PoliciesThen("", unread=unknown) if unknown else then
         policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
         if not (policies or troubles or then):
             return None
-        policing = Policing(policies, then, (), troubles, labels, config.annotations)
-        source = config.target.source.commit if config.target else ""
-        commits = self._commits(tuple(filter(None, (promotion, source))))
-        policing = replace(policing, commits=commits)
-        return self._signed.with_overrides(policing, reading.followed.commit, promotion)
+        return Policing(policies, then, (), troubles, labels, config.annotations)
 
     def group_people(self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted) -> Policing:
         """Return all that rules ask about people of the version that a group moves to. A bug in here shuts these

@@ -3,7 +3,9 @@
 An app's version is one; that of a release group is in `agent.groups.promoted`. Decides nothing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from cachetools import LRUCache
@@ -52,9 +54,14 @@ class Promoted(Protocol):
         """Whose work it is; ``agent`` is the address of the agent's own commits, in lower case."""
 
 
-def forged(commit: str, files: str) -> Written:
-    """Nobody can tell the authors: whoever wrote under the agent's address could approve it, too."""
-    return Written(None, f"{commit[:10]} is under the agent's address, and the agent writes only {files}")
+def written_by(commits: tuple[CommitFacts, ...], agent: str, wrote: Callable[[str], bool], files: str) -> Written:
+    """These commits; nobody can tell the authors where one of them that ``wrote`` it is under the agent's address:
+    whoever made that could approve it, too. The agent writes only ``files``.
+    """
+    suspects = (each.commit for each in commits if each.author.email.lower() == agent)
+    if forgery := next(filter(wrote, suspects), ""):
+        return Written(None, f"{forgery[:10]} is under the agent's address, and the agent writes only {files}")
+    return Written(commits)
 
 
 class AppVersions:
@@ -137,10 +144,9 @@ class AppVersion:
         if commits is None:
             missing = f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here"
             return Written(None, f"{missing}; until the next promotion, only a policy with an override lets it pass")
-        suspects = (each.commit for each in commits if each.author.email.lower() == agent)
-        wrote_content = self._repository.wrote_content
-        forgery = next((each for each in suspects if wrote_content(self._app, before, after, each)), "")
-        return forged(forgery, PRIMARY_FILE) if forgery else Written(commits)
+        return written_by(
+            commits, agent, partial(self._repository.wrote_content, self._app, before, after), PRIMARY_FILE
+        )
 
     def _named(self) -> str:
         desired = self._desired

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from gitops_bg.agent.desired.group_shelf import GroupShelf
 from gitops_bg.agent.desired.policy_shelf import PolicyShelf
-from gitops_bg.agent.desired.reading import Entry, Reading, too_costly, unreadable
+from gitops_bg.agent.desired.reading import Entry, Reading, struck, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited, outside_cpu_limit
@@ -224,7 +224,8 @@ class Reader:
         except InternalError as error:
             log_bug(error, app)
             self._broken[app] = error
-            return _struck(app, error, self._repository.places.folder(app))
+            folder = self._repository.places.folder(app)
+            return unreadable(app, struck(folder, error), folder)
 
     def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
         files = self._repository.files_of(apps)
@@ -268,7 +269,7 @@ class Reader:
         except TookTooLong as error:
             log_bug(error, app)
             folder = self._repository.places.folder(app)
-            return unreadable(app, too_costly(folder, error), folder)
+            return unreadable(app, struck(folder, error), folder)
 
     def _entry(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
@@ -352,12 +353,6 @@ def _both(before: Poll, now: Poll) -> Poll:
         others_changed=before.others_changed | now.others_changed,
         moved=before.moved or now.moved,
     )
-
-
-def _struck(app: AppKey, error: InternalError, folder: str) -> Entry:
-    """The entry of an app whose files hit a bug."""
-    remedy = "report it, with the traceback in the agent's log"
-    return unreadable(app, Problem(folder, str(error), remedy=remedy), folder)
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

@@ -128,6 +128,7 @@ def unreadable(app: AppKey, problem: Problem, folder: str = "") -> Entry:
     return Entry(config, has_primary=True, has_target=True)
 
 
-def too_costly(path: str, error: TookTooLong) -> Problem:
-    """The problem of a file or folder whose reading was ended."""
-    return Problem(path, str(error), remedy="make it smaller: it is read again when it changes")
+def struck(path: str, error: InternalError) -> Problem:
+    """The problem of a file or folder whose reading was ended because it took too long, or hit a bug."""
+    smaller = "make it smaller: it is read again when it changes" if isinstance(error, TookTooLong) else ""
+    return Problem(path, str(error), remedy=smaller or "report it, with the traceback in the agent's log")

@@ -5,7 +5,7 @@ from functools import partial
 from time import thread_time
 from typing import TypeVar
 
-from gitops_bg.agent.desired.reading import too_costly
+from gitops_bg.agent.desired.reading import struck
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import LONGEST, cpu_limited
 from gitops_bg.core.errors import TookTooLong
@@ -90,11 +90,11 @@ def _cheap_ones(load: Callable[[Files], object], files: Files) -> Iterator[tuple
 def _if_cheap(path: str, content: bytes | Problem, load: Callable[[Files], object], seconds: float) -> bytes | Problem:
     if seconds <= 0:
         others = TookTooLong(f"the files before {path} take all the time that there is for reading them")
-        return too_costly(path, others)
+        return struck(path, others)
     try:
         cpu_limited(f"reading {path}", partial(load, {path: content}), seconds)
     except TookTooLong as error:
-        return too_costly(path, error)
+        return struck(path, error)
     return content
 
 

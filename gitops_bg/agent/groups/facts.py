@@ -17,7 +17,7 @@ from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.checks.routes import with_formers
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -219,8 +219,7 @@ class GroupGatherer:
                     return found, found.branch
                 policing = self._policing.of(reading, group, found.desired, state, promoted=False)
         except GitopsBgError as error:
-            if isinstance(error, InternalError):
-                log_bug(error)
+            log_bug(error)
             return error, self._branches.unread(group)
         offered = replace(found, desired=replace(found.desired, policing=policing.members), asks=policing.asks)
         return offered, found.branch

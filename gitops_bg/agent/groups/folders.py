@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from cachetools import LRUCache
 
+from gitops_bg.agent.desired.group_shelf import group_in
 from gitops_bg.agent.runtime.boundaries import log_bug
-from gitops_bg.agent.runtime.cpu_limit import cpu_limited
-from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
@@ -15,7 +15,7 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
 from gitops_bg.spec.groups.layout import group_folder
-from gitops_bg.spec.groups.load import GroupConfig, load_group
+from gitops_bg.spec.groups.load import GroupConfig
 
 LOGGER = logging.getLogger(__name__)
 
@@ -52,8 +52,7 @@ class GroupFolders:
             with guarded(f"reading the group {group} at {commit[:10]}"):
                 found = self._load(group, commit) if self._has(commit) else UNREAD
         except GitopsBgError as error:
-            if isinstance(error, InternalError):
-                log_bug(error)
+            log_bug(error)
             LOGGER.warning("%s: nobody knows what its folder said at %s: %s", group, commit[:10], error)
             return UNREAD
         if found.desired.spec is None:
@@ -65,8 +64,8 @@ class GroupFolders:
         return bool(commit and self._repository.commit_facts([commit]))
 
     def _load(self, group: GroupKey, commit: str) -> GroupConfig:
-        files, library = self.files(group, commit), load_templates(self._below(ANALYSIS_FOLDER, commit))
-        return cpu_limited(f"reading {group_folder(group)}", lambda: load_group(group, files, commit, library))
+        library = load_templates(self._below(ANALYSIS_FOLDER, commit))
+        return group_in(group, self._below(group_folder(group), commit), commit, library)
 
     def _below(self, folder: str, commit: str) -> Files:
         return {path: file.content for path, file in self._repository.files_below(folder, commit).items()}

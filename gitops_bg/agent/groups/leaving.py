@@ -15,7 +15,7 @@ from gitops_bg.agent.reconcile.facts import why_accident
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
-from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, guarded
 from gitops_bg.core.group_engine import LeftGroup, decide_left
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.observed import ObservedGroup
@@ -121,8 +121,7 @@ class LeftGroups:
             with guarded(f"reading the branch of {group}"):
                 return self._branches.head_to_withdraw(group)
         except GitopsBgError as error:
-            if isinstance(error, InternalError):
-                log_bug(error)
+            log_bug(error)
             return ""
 
     def _with_successor(self, left: LeftGroup, reading: Reading, record: GroupRecord) -> LeftGroup:

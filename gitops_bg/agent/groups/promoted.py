@@ -4,10 +4,12 @@ The counterpart of `agent.desired.promoted` for apps. Decides nothing.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.promoted import Written, forged
+from gitops_bg.agent.desired.promoted import Written, written_by
+from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
@@ -27,6 +29,7 @@ class GroupVersions:
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
+        self._folders = GroupFolders(repository)
         self._contents: LRUCache[tuple[GroupKey, str, str], str] = LRUCache(_REMEMBERED)
         self._named: LRUCache[tuple[GroupKey, str, str], Source | None] = LRUCache(_REMEMBERED)
         self._judged: LRUCache[tuple[GroupKey, str], frozenset[str]] = LRUCache(_REMEMBERED)
@@ -92,22 +95,17 @@ class GroupVersions:
         it.
         """
         key = (group, commit, version)
-        if key not in self._contents:
-            found = self._read(group, commit, version)
-            if found is None:
-                return None
+        if key not in self._contents and (found := self._read(group, commit, version)) is not None:
             self._contents[key] = found
-        return self._contents[key]
+        return self._contents.get(key)
 
     def _read(self, group: GroupKey, commit: str, version: str) -> str | None:
-        folder = group_folder(group)
         try:
             if not self.repository.has(commit):
                 return None
-            below = self.repository.files_below(folder, commit)
+            files = self._folders.files(group, commit)
         except GitopsBgError:
             return None
-        files = {path.removeprefix(f"{folder}/"): file.content for path, file in below.items()}
         if not version:
             return promoted_by(files)
         content = content_of(files, version)
@@ -163,13 +161,10 @@ class GroupVersion:
             commits = repository.changes_below_by(folder, head)
             judged = self._versions.judged(self._group, self._main)
             brought = repository.brought_below_by(folder, GROUPS_FOLDER, head, judged)
-            own = [each.commit for each in commits or () if each.author.email.lower() == agent]
-            forgery = next((each for each in own if repository.wrote_below(folder, head, each)), "")
-            elsewhere = [each.commit for each in brought or () if each.author.email.lower() == agent]
-            forgery = forgery or next(iter(elsewhere), "")
+            if commits is None or brought is None:
+                return Written(None, f"the commits that changed {folder} are not all here")
+            elsewhere, both = {each.commit for each in brought}, {each.commit: each for each in (*commits, *brought)}
+            wrote = partial(repository.wrote_below, folder, head)
+            return written_by(tuple(both.values()), agent, lambda each: each in elsewhere or wrote(each), _ONLY)
         except GitopsBgError as error:
             return Written(None, f"nobody can read who changed {folder}: {error}")
-        if commits is None or brought is None:
-            return Written(None, f"the commits that changed {folder} are not all here")
-        both = {each.commit: each for each in (*commits, *brought)}
-        return forged(forgery, _ONLY) if forgery else Written(tuple(both.values()))

@@ -34,8 +34,10 @@ class Known:
 _KNOWN = Known()
 
 
-def log_bug(error: InternalError, app: Subject | None = None) -> None:
-    """Log a bug: with its traceback the first time, at DEBUG afterwards."""
+def log_bug(error: GitopsBgError, app: Subject | None = None) -> None:
+    """Log a bug: with its traceback the first time, at DEBUG afterwards. Any other error is none, and is not logged."""
+    if not isinstance(error, InternalError):
+        return
     if isinstance(error, Exhausted):
         LOGGER.warning("%s", error, extra=fields(app=app, reason=error.reason))
     elif _KNOWN.is_news(error):
