@@ -42,7 +42,11 @@ _HISTORIES = (
 )
 _TESTS = ("tests/core", "tests/test_doctests.py", *(f"--ignore={each}" for each in _HISTORIES))
 """The tables and the examples, without the slow random histories."""
-_QUIET = ("-q", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
+_QUIET = (
+    *("-q", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"),
+    "--assert=plain",
+)
+"""Nobody reads why a test fails: its module need not be rewritten to say so."""
 
 
 def survivors_of(chosen: Sequence[Mutant], processes: int, told: Callable[[Mutant], None]) -> None:
