@@ -276,3 +276,8 @@ def test_nobody_is_told_to_wait_who_must_act_and_the_phase_says_what_its_conditi
     if asked:
         others = [one for one in shown if one not in asked]
         assert [one for one in others if (known := meaning_of(one.type, one.reason)) and known.traffic == STAYS] == []
+
+
+def test_every_condition_is_on_the_page_about_the_status() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "status.md").read_text()
+    assert [kind for kind in {kind for kind, _ in MEANINGS} if f"`{kind}`" not in page] == []

@@ -1,7 +1,6 @@
 """Every condition with its reason and its sentence, and which are there although nothing is wrong."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from gitops_bg.core.model.observed import GitView, Observed, ServiceView
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.status.meanings import MEANINGS
 from gitops_bg.core.world import World
 from tests.core.engine.conditions.test_phases import (
     AT_ZERO,
@@ -450,11 +448,6 @@ def test_keys_policies_and_a_merged_pull_request_add_nothing_where_all_is_well()
     git = GitView(verification=SourceVerification(), pull=PullRequest(7, "", PullState.MERGED), has_forge=True)
     state = world(active(1), observed={"git": git}, desired={"policing": Policing()})
     assert conditions(state).keys() == {kind for kind, *_ in CALM}
-
-
-def test_every_condition_is_on_the_page_about_the_status() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "reference" / "status.md").read_text()
-    assert [kind for kind in {kind for kind, _ in MEANINGS} if f"`{kind}`" not in page] == []
 
 
 BEGINNINGS = {
