@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.delivery.outbox import only_known, queued, settled
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.events import EVENTS, entry_text, sentence_of, severity_of
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType, Severity
@@ -51,14 +53,19 @@ class Telling:
     """The entries that nobody was told of, oldest first."""
     last: int
     """The number of the last entry."""
-    versions: Callable[[LedgerEntry], tuple[str, str]]
-    """The versions that an entry leads from, and to; empty where it has none."""
     serving: str
-    has_settled: bool
-    """Whether nothing but a person takes the serving version back."""
+    judging: AnalysisRun | None
+    """The analysis after the promotion of the serving version; None where it has none."""
+    goes_back: bool
+    """Whether traffic leaves the serving version for the one before."""
     is_told_failed: Callable[[str], bool] = lambda _: False
     """Whether an entry of its own told that a version failed, before the one that traffic left it."""
     lasting: tuple[Lasting, ...] = ()
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether nothing but a person takes the serving version back."""
+        return not self.goes_back and (self.judging is None or self.judging.phase is AnalysisPhase.SUCCESSFUL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ def tell(outbox: Outbox, telling: Telling) -> Outbox:
     # A hook that accepts nothing is not reported to any hook: that would never end.
     for entry in (each for each in telling.entries if each.event is not Event.HOOK_UNDELIVERED):
         messages += _of_entry(telling, entry)
-        is_live = entry.event in (Event.PROMOTED, Event.ANALYSED) and telling.versions(entry)[1] == telling.serving
+        is_live = entry.event in (Event.PROMOTED, Event.ANALYSED) and _versions_of(entry)[1] == telling.serving
         unsettled = telling.serving if is_live else unsettled
     if unsettled and unsettled == telling.serving and telling.has_settled:
         messages.append(_Message(HookType.POST_ROLLOUT, SUCCEEDED, unsettled))
@@ -96,7 +103,7 @@ def tell(outbox: Outbox, telling: Telling) -> Outbox:
 
 
 def _of_entry(telling: Telling, entry: LedgerEntry) -> Iterator[_Message]:
-    severity, (origin, to) = severity_of(entry), telling.versions(entry)
+    severity, (origin, to) = severity_of(entry), _versions_of(entry)
     yield _Message(HookType.EVENT, telling.sent, to or origin, entry_text(entry), severity)
     left = origin if entry.event is Event.ROLLED_BACK else ""
     text = sentence(telling.of, entry)
@@ -104,6 +111,13 @@ def _of_entry(telling: Telling, entry: LedgerEntry) -> Iterator[_Message]:
     failed = left or (to if entry.event is Event.ABORTED else "")
     if failed and not (left and telling.is_told_failed(left)):
         yield _Message(HookType.POST_ROLLOUT, FAILED, failed)
+
+
+def _versions_of(entry: LedgerEntry) -> tuple[str, str]:
+    """The versions that an entry leads from, and to; empty where it has none. Those of a group have no digest there."""
+    both = (entry.from_digest, entry.from_version), (entry.to_digest, entry.to_version)
+    origin, to = (digest or (f"v{number}" if number else "") for digest, number in both)
+    return origin, to
 
 
 def _of_phase(telling: Telling, before: str) -> Iterator[_Message]:

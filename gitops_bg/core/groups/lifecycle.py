@@ -19,7 +19,7 @@ from gitops_bg.core.groups.model import (
     Route,
     RouteMatch,
     VersionStage,
-    in_order,
+    by_number,
     version_number,
 )
 
@@ -202,7 +202,7 @@ def _with_version(state: GroupState, version: str, now: datetime) -> GroupState:
     if active and version_number(version) < version_number(active):
         raise PromotionRejected(Rejection.PASSED, f"{version} is new, and lower than the active {active}")
     stage = VersionStage.CANDIDATE if active else VersionStage.ACTIVE
-    return replace(state, versions=in_order((*state.versions, GroupVersion(version, stage, now))))
+    return replace(state, versions=by_number((*state.versions, GroupVersion(version, stage, now))))
 
 
 def _with_part(parts: tuple[_P, ...], part: _P) -> tuple[_P, ...]:

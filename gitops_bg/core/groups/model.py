@@ -196,6 +196,6 @@ class GroupState:
         )
 
 
-def in_order(versions: Iterable[GroupVersion]) -> tuple[GroupVersion, ...]:
+def by_number(versions: Iterable[GroupVersion]) -> tuple[GroupVersion, ...]:
     """Return versions by number, and those without one by name before them."""
     return tuple(sorted(versions, key=lambda each: (version_number(each.name), each.name)))

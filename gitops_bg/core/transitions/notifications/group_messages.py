@@ -19,7 +19,7 @@ from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.subject import version_of
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullState
@@ -61,7 +61,7 @@ def notified(
         for each in standing
         if each.is_told and each.key not in before.alerted
     )
-    outbox = tell(decision.record.outbox, _telling(key, desired, decision, lasting, now))
+    outbox = tell(decision.record.outbox, _of_group(key, desired, decision, lasting, now))
     kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
     nobody = () if desired.main.counts else before.alerted
     record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else nobody)
@@ -71,11 +71,12 @@ def notified(
     return replace(decision, record=record, calls=(*decision.calls, *calls), wake_at=wake_at)
 
 
-def _telling(
+def _of_group(
     key: GroupKey, desired: DesiredGroup, decision: GroupDecision, lasting: tuple[Lasting, ...], now: datetime
 ) -> Telling:
     record, active = decision.record, desired.spec.active if desired.spec is not None else ""
-    moving = record.transition
+    moving, run = record.transition, record.analyses.run(AnalysisStage.POST)
+    serving = record.state.only(VersionStage.ACTIVE)
     return Telling(
         of=key,
         now=now,
@@ -85,25 +86,12 @@ def _telling(
         version=moving.target if moving is not None else active,
         entries=tuple(untold(record)),
         last=record.sequence,
-        versions=_versions,
-        serving=record.state.only(VersionStage.ACTIVE),
-        has_settled=_has_settled(record),
+        serving=serving,
+        judging=run if run is not None and version_of(run) == serving else None,
+        goes_back=record.override is not None or (moving is not None and moving.goes_back),
         is_told_failed=lambda version: any(version_in(hold.digest) == version for hold in record.holds),
         lasting=lasting,
     )
-
-
-def _versions(entry: LedgerEntry) -> tuple[str, str]:
-    origin, to = (f"v{number}" if number else "" for number in (entry.from_version, entry.to_version))
-    return origin, to
-
-
-def _has_settled(record: GroupRecord) -> bool:
-    """Whether nothing but a person takes the serving version back."""
-    run, moving = record.analyses.run(AnalysisStage.POST), record.transition
-    is_over = run is None or run.phase is AnalysisPhase.SUCCESSFUL
-    passed = is_over or (run is not None and version_of(run) != record.state.only(VersionStage.ACTIVE))
-    return passed and record.override is None and (moving is None or not moving.goes_back)
 
 
 def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Standing]:

@@ -12,12 +12,12 @@ from gitops_bg.core.checks.subject import listeners
 from gitops_bg.core.delivery.ledger import untold
 from gitops_bg.core.delivery.messages import Lasting, Telling, delivered, tell
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.events import of_commit
 from gitops_bg.core.model.hooks import HookType, Severity
-from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.world import World
 
 
@@ -27,7 +27,7 @@ def enqueue(world: World) -> World:
         return world
     world = _settle(world)
     awaited = _awaited(world)
-    outbox = tell(world.record.outbox, _telling(world, awaited))
+    outbox = tell(world.record.outbox, _of_app(world, awaited))
     if awaited and world.candidate is not None:
         outbox = replace(outbox, alerted=world.candidate.rollout)
     return world if outbox == world.record.outbox else world.with_part(outbox)
@@ -43,8 +43,8 @@ def _settle(world: World) -> World:
     return world
 
 
-def _telling(world: World, awaited: tuple[Lasting, ...]) -> Telling:
-    version = world.incoming or world.candidate or world.active
+def _of_app(world: World, awaited: tuple[Lasting, ...]) -> Telling:
+    version, run = world.incoming or world.candidate or world.active, world.record.run(AnalysisStage.POST)
     return Telling(
         of=world.spec.app,
         now=world.now,
@@ -54,22 +54,11 @@ def _telling(world: World, awaited: tuple[Lasting, ...]) -> Telling:
         version=version.digest if version else "",
         entries=tuple(untold(world.record)),
         last=world.record.sequence,
-        versions=_versions,
         serving=world.record.routing.traffic,
-        has_settled=_has_settled(world),
+        judging=run if run is not None and run.digest == world.record.routing.traffic else None,
+        goes_back=world.switch_kind is SwitchKind.ROLLBACK,
         lasting=awaited,
     )
-
-
-def _versions(entry: LedgerEntry) -> tuple[str, str]:
-    return entry.from_digest, entry.to_digest
-
-
-def _has_settled(world: World) -> bool:
-    """Whether nothing but a person takes the serving version back."""
-    run = world.record.run(AnalysisStage.POST)
-    passed = run is None or run.digest != world.record.routing.traffic or run.phase is AnalysisPhase.SUCCESSFUL
-    return passed and world.switch_kind is not SwitchKind.ROLLBACK
 
 
 def _awaited(world: World) -> tuple[Lasting, ...]:
