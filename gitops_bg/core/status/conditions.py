@@ -221,7 +221,7 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         *_candidate_ready(world),
         *analysis_passed(round_of(world), coming.digest if coming is not None else ""),
-        *_hooks_passed(world, coming),
+        *_hooks_passed(world, coming.digest if coming is not None else world.target_digest),
         *_restarting(world),
         *alike.on_hold(on_hold(world)),
         *suspended(world.spec.suspend if world.suspended else None),
@@ -289,9 +289,12 @@ def _candidate_ready(world: World) -> Iterator[Condition]:
         yield Condition("CandidateReady", False, "Progressing", f"{version_name(candidate)} comes up")
 
 
-def _hooks_passed(world: World, coming: Version | None) -> Iterator[Condition]:
-    """What the hooks say of the version on its way: the first that blocks it, with its whole body."""
-    runs = _last_answers(world, coming.digest) if coming is not None else []
+def _hooks_passed(world: World, digest: str) -> Iterator[Condition]:
+    """What the hooks say of a version that does not serve: the first that blocks it, with its whole body.
+
+    It is the version on its way, or else the target, which the hooks may have put on hold.
+    """
+    runs = _last_answers(world, digest) if digest != world.record.routing.traffic else []
     shut = next(((hook, run) for hook, run in runs if not _lets_through(hook, run)), None)
     if shut is not None:
         yield Condition("HooksPassed", False, _standing_of(shut[1]), _in_full(world, *shut))

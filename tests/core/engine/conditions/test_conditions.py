@@ -56,12 +56,16 @@ V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
 
 
 def asked(
-    type_: HookType = HookType.CONFIRM_PROMOTION, versions: Any = (), deadline: int | None = None, **said: Any
+    type_: HookType = HookType.CONFIRM_PROMOTION,
+    versions: Any = (),
+    deadline: int | None = None,
+    more: Any = (),
+    **said: Any,
 ) -> World:
     """A world in which a hook called gate has said this of version 2, in a rollout that is asked about."""
     run = HookRun("gate", type_, digest(2), 2, **{"since": NOW, **said})
     spec = manual(hooks=(Hook("gate", type_, deadline=deadline),))
-    return world(*(versions or (active(1), candidate(2))), spec=spec, record={"hooks": (run,)})
+    return world(*(versions or (active(1), candidate(2))), spec=spec, record={"hooks": (run,), **dict(more)})
 
 
 METRICS = Metric("errors", "web"), Metric("slow", "web")
@@ -279,6 +283,14 @@ CONDITIONS: dict[str, tuple[World, tuple[bool | None, str, str]]] = {
     ),
     "HooksPassed: it said no, and traffic moved all the same": (
         asked(versions=(legacy(1), active(2)), answer=Answer.REFUSED),
+        ABSENT,
+    ),
+    "HooksPassed: it said no, and the target is on hold": (
+        asked(versions=(active(1), legacy(2)), more=HELD, answer=Answer.REFUSED, text="3 of 9 checks failed"),
+        (False, "Refused", "confirm-promotion hook gate: refused: 3 of 9 checks failed"),
+    ),
+    "HooksPassed: it said no, and the target went back": (
+        replace(asked(answer=Answer.REFUSED), desired=world(active(1), wants=1).desired),
         ABSENT,
     ),
     "AnalysisPassed: none is asked for": (
