@@ -31,21 +31,26 @@ _TO_BE_MADE = "planned"
 
 
 def plans_of_groups(
-    session: Session, namespace: str, names: Sequence[str] = (), version: str = ""
+    session: Session, namespace: str, names: Sequence[str] = (), version: str = "", *, may_lack: bool = False
 ) -> tuple[PlannedGroup, ...]:
     """Return the plan of each group of main that is named (as if it asked for a ``version``, if one is given); of none:
-    of all, and of each live one that follows main, in a namespace (empty: all).
+    of all, and of each live one that follows main, in a namespace (empty: all). Where main ``may_lack`` one that is
+    named, what becomes of the live one, if there is one.
 
     Of all, one that nobody can read stops no other: its plan says why. Raises `Forbidden` for who may not list groups,
     and the errors of a repository that cannot be read.
     """
-    if names:
+    if names and not may_lack:
         groups = sorted({group_in_git(session, name, namespace) for name in names})
         return tuple(_as_if(group_facts(session, group), version, session.now) for group in groups)
     catalog = session.catalog([namespace] if namespace else [], of_groups=True)
     looks, live = _Looks(session, catalog), session.cluster.release_groups
     known = catalog.reading.groups.keys() | live.live([namespace] if namespace else [])
-    return tuple(looks.plan(group) for group in sorted(known))
+    chosen = sorted(group for group in known if not names or group.name in names or str(group) in names)
+    if version:
+        chosen = [group for group in chosen if group in catalog.reading.groups]
+        return tuple(_as_if(group_facts(session, group), version, session.now) for group in chosen)
+    return tuple(map(looks.plan, chosen))
 
 
 class _Looks:

@@ -97,6 +97,8 @@ class Asked:
     groups_only: bool = False
     version: str = ""
     """As if the group that is named asked for this one."""
+    may_lack: bool = False
+    """Whether main may lack what is named: it is compared with another main, which may have it."""
 
 
 def plan_of(session: Session, live: dict[AppKey, Live] | None, asked: Asked, note: Callable[[str], None]) -> Plan:
@@ -127,7 +129,7 @@ def _of_groups(
             note("release groups are left out: what is live of them is not in the file")
         return ()
     try:
-        return plans_of_groups(session, asked.namespace, asked.names, asked.version)
+        return plans_of_groups(session, asked.namespace, asked.names, asked.version, may_lack=asked.may_lack)
     except Forbidden as error:  # Who asks may have no groups.
         if asked.names:
             raise
@@ -148,8 +150,10 @@ def _chosen(
     groups = {name for group in catalog.reading.groups for name in (group.name, str(group))}
     of_apps = {name for name in asked.names for app in known if name in (app.name, str(app))}
     of_groups = [name for name in asked.names if name in groups and name not in of_apps]
-    chosen = {_named(name, known) for name in asked.names if name not in of_groups}
-    return sorted(chosen), tuple(dict.fromkeys(of_groups))
+    others = [name for name in asked.names if name not in of_groups and not (asked.may_lack and name not in of_apps)]
+    if asked.names == tuple(of_groups[:1]):  # The verb of groups reads the place that a group names (`About`).
+        raise NameNotFound(f"no app is called {of_groups[0]}")
+    return sorted({_named(name, known) for name in others}), tuple(dict.fromkeys(of_groups))
 
 
 def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:

@@ -15,9 +15,11 @@ _REMEDY = "if that is the agent, its name is commitAuthor in gitops-bg.yaml"
 _Entry = TypeVar("_Entry")
 
 
-def demanded(repository: Repository, about: AppOrGroup, entries: Sequence[_Entry]) -> Sequence[_Entry]:
-    """Return the entries. Raises `ObjectNotFound` with the reason where there are none; `NameNotFound` where main does
-    not have it either.
+def demanded(
+    repository: Repository, about: AppOrGroup, entries: Sequence[_Entry], *, may_be_new: bool = False
+) -> Sequence[_Entry]:
+    """Return the entries. Raises `ObjectNotFound` with the reason where there are none, unless it ``may_be_new`` in
+    main; `NameNotFound` where main does not have it either.
     """
     if entries:
         return entries
@@ -28,6 +30,8 @@ def demanded(repository: Repository, about: AppOrGroup, entries: Sequence[_Entry
     others = [each for each in repository.clusters() if each != repository.settings.cluster]
     known = f"; there are ledgers of {', '.join(others)} (--cluster)" if others else ""
     is_there = about in repository.apps() or about in repository.groups()
+    if is_there and may_be_new:
+        return entries
     error = ObjectNotFound if is_there else NameNotFound
     raise error(f"the ledger {branch} knows nothing of {about}{known}")
 

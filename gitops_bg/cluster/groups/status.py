@@ -26,18 +26,23 @@ def load_group_record(body: Object | None) -> GroupRecord:
     """The record in a live ReleaseGroup. Raises `InvalidInput` for one that somebody edited, or that this release
     cannot read: nothing is guessed.
     """
-    record = unpacked((body or {}).get("status") or {})
+    live = body or {}
+    record = unpacked(live.get("status") or {})
     if record is None:
-        raise InvalidInput(Problem("status.record", "is not as an agent wrote it"))
+        raise _without_record(live, Problem("status.record", "is not as an agent wrote it"))
     try:
         return from_json(GroupRecord, record, "status.record")
     except InvalidInput as error:
-        name = (body or {}).get("metadata", {}).get("name", "")
-        remedy = (
-            "put back the folders of services that only serve on, then kubectl delete releasegroup: it is made again "
-            "from Git, and routes and Services stay as they are"
-        )
-        raise InvalidInput(*error.problems, Problem(f"ReleaseGroup {name}", "has no record", remedy=remedy)) from error
+        raise _without_record(live, *error.problems) from error
+
+
+def _without_record(live: Object, *problems: Problem) -> InvalidInput:
+    remedy = (
+        "put back the folders of services that only serve on, then kubectl delete releasegroup: it is made again "
+        "from Git, and routes and Services stay as they are"
+    )
+    name = live.get("metadata", {}).get("name", "")
+    return InvalidInput(*problems, Problem(f"ReleaseGroup {name}", "has no record", remedy=remedy))
 
 
 def group_status(

@@ -1,7 +1,7 @@
 """How a status stores a record: packed into one text, with a seal. Pure.
 
 A record is for the agent alone, so that it costs the API server one field: as an object it made up half of the status,
-and each of its keys a second time in ``managedFields``. `gitops-bg plan --dump-observed` shows it.
+and each of its keys a second time in ``managedFields``. `gitops-bg plan --dump-observed` shows that of an app.
 
 The seal tells a record as an agent wrote it from one that somebody edited. A record with another content than its seal
 says is nobody's memory: it counts as lost, whatever it says, and is made anew from ``primary.yaml``, the ledger and the

@@ -64,9 +64,10 @@ class Life(Resting[State]):
 
     def __init__(self, rules: Rules, memory: Memory) -> None:
         super().__init__()
-        if rules.spec not in memory:
-            memory[rules.spec] = Passes(Pools(), rules.spec)
-        self.rules, self.passes = rules, memory[rules.spec]
+        alike = rules.spec, rules.second
+        if alike not in memory:
+            memory[alike] = Passes(Pools(), rules.spec)
+        self.rules, self.passes = rules, memory[alike]
         self.pools, self._asked_before = self.passes.pools, self.passes.asked
         self._gone_back: set[tuple[int, int]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
@@ -705,7 +706,6 @@ class Life(Resting[State]):
         question = self.passes.question(self.agent(state, "a"), state.cluster, state.record).key
         if way_on is None or question in self.passes.led_on:
             return
-        self.passes.led_on.add(question)
         before = self.books(state)
         after = self.happen(self.with_books(state, before._replace(expect=None)), way_on)
         if after is None:
@@ -715,6 +715,7 @@ class Life(Resting[State]):
         now, _ = self.passes.said(self.agent(after, "a"), after.cluster, after.record)
         if now.standing == said.standing:
             raise Violation(f"{PROMISE}: {phase} tells to {way_on[0]}, and after that it says the same")
+        self.passes.led_on.add(question)
 
     # --- getting on with it ---------------------------------------------------------------------------------
 

@@ -548,11 +548,11 @@ class Life(Resting[State]):
             state, end = following, following.record
         if not path:
             return
-        self.passes.gone_back.update(dict.fromkeys(path, end))
         record = self.pools.record[end]
         active, moving = record.state.only(ACTIVE), record.transition
         if active != back or moving is not None:
             raise Violation(f"I6: group.yaml names {back} again, and {active} serves{' on the move' if moving else ''}")
+        self.passes.gone_back.update(dict.fromkeys(path, end))
         if record.moves != before and record.moves[-1].target != back:
             raise Violation(f"I6: on the way back to {back} requests move to {record.moves[-1].target}")
 

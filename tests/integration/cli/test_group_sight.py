@@ -229,6 +229,19 @@ def _tree_shows_versions_their_services_pods_services_routes_and_gates(cli: Cli,
     assert {"name": "cart", "follows": "cart-v1"} in data["services"]
 
 
+def test_diff_of_a_group_goes_on_where_a_service_serves_on_without_its_folder(cli: Cli, store: Store) -> None:
+    """Found so: the whole diff failed, as the service has no target."""
+    store.begin()
+    store.activate("v2")
+    store.wait("v1L v2A")
+    store.world.stop()
+    left = store.version("v1", cart="/cart /old", auth="/auth")
+    store.world.publish("v1 goes", dict.fromkeys(left))
+    text = cli("group", "diff", name(store), code=1)
+    assert "HTTPRoute store: /old, X-Version: v1: - cart-v1:80" in text
+    assert "auth: " not in text, "it serves on as it is"
+
+
 def test_plan_of_a_group_that_no_agent_has_seen_says_what_is_made(cli: Cli, store: Store) -> None:
     files = store.version("v1", cart="/cart")
     store.world.publish("The store", {**store.group(), **files})

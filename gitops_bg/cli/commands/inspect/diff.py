@@ -149,11 +149,14 @@ def _of_group(session: Session, facts: GroupFacts) -> _Compared:
 
 
 def _of_services(session: Session, facts: GroupFacts, ahead: Forecast) -> Iterator[Difference]:
-    """Yield the differences of what each service runs now and then; those of an app, below the service's name."""
+    """Yield the differences of what each service runs now and then; those of an app, below the service's name.
+
+    A member without a target that can be read serves on as it is: its folder left main, or has mistakes.
+    """
     now = {name: each.member for name, each in facts.observed.services.items() if each.member and not each.foreign}
     members = members_facts(session, facts.group, {*now.values(), *ahead.services.values()})
     for service, member in sorted(ahead.services.items()):
         wanted = members.get(member)
-        if wanted is not None:
-            found = _differences(session, members.get(now.get(service, "")), wanted, _target(wanted))
+        if wanted is not None and wanted.desired.target:
+            found = _differences(session, members.get(now.get(service, "")), wanted, wanted.desired.target)
             yield from (replace(each, path=f"{service}: {each.path}") for each in found)

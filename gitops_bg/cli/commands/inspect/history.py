@@ -125,7 +125,7 @@ def _show(output: Output, repository: Repository, about: AppOrGroup, limit: int,
     """Show the entries of an app or a group, newest first, with the changes of policies between them; or its overrides
     alone.
     """
-    entries = demanded(repository, about, repository.history(about, limit))
+    entries = demanded(repository, about, repository.history(about, limit), may_be_new=overrides)
     tell_doubts(repository, output, about)
     if overrides:
         _show_overridden(output, repository, [about], limit)

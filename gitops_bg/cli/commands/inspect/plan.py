@@ -141,13 +141,16 @@ def _asked(asked: "_Request", question: Question | None) -> tuple[Plan | None, P
     with asked.session(asked.at.git) as session:
         if question is None:
             return None, asked.plan(session, asked.output.note)
+        compared, moment = replace(asked, asked=replace(asked.asked, may_lack=True)), session.now
         with proposed_main(session.repository, asked.at.git, question) as proposed:
-            moment = session.now
             with asked.session(proposed.git, session.follows, moment) as there:
-                before = asked.plan(there, asked.output.note)
+                before = compared.plan(there, asked.output.note)
             proposed.accept()
             with asked.session(proposed.git, session.follows, moment) as there:
-                return before, asked.plan(there, lambda _: None).beyond(before)  # It was said once.
+                after = compared.plan(there, lambda _: None)  # It was said once.
+                if not before.outcomes and not after.outcomes:
+                    asked.plan(there, lambda _: None)  # Raises where nobody has what is named.
+                return before, after.beyond(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,8 @@ class _Request:
         by = self.by
         live = observed_file.load(by.observed) if by.observed else None
         found = plan_of(session, live, self.asked, note)
+        if by.dump_observed and found.groups and not found.apps:
+            raise UsageError("--dump-observed: what is live of release groups goes into no file; name apps, or nothing")
         if by.dump_observed:
             observed_file.dump(found.live, by.dump_observed)
         return found

@@ -32,11 +32,16 @@ def test_what_nobody_can_read_of_a_group_hides_no_other_plan(
     assert "the folder of the group left main; v1 serves on" in group["left"]
     assert "3 of 4 apps left (maxDeletedAppsPercent)" in group["left"]
     assert found["unchanged"] == 1, "the app that is none of its services"
+    named = cli.json("plan", f"{world.namespace}/store", "--worktree", str(world.remote.clone))
+    assert named["groups"] == [group], "also where it is named, and the work tree lacks it"
+    assert "main has no group none" in cli("group", "plan", "none", "--worktree", str(world.remote.clone), code=5)
     world.remote.run("checkout", "--", ".")
 
     app.push_image("v2")
     file = tmp_path / "observed.json"
     cli(*here, "--dump-observed", str(file))
+    of_group = ("group", "plan", f"{world.namespace}/store", "--dump-observed", str(tmp_path / "none.json"))
+    assert "what is live of release groups goes into no file" in cli(*of_group, code=2)
     assert "release groups are left out: what is live of them is not in" in cli(*here, "--observed", str(file))
 
     faults = sandbox_cluster.sandbox.faults

@@ -37,6 +37,10 @@ def test_history_knows_an_agent_that_the_settings_name(world: Scenario, cli: Cli
     assert len(cli.json("policies", "replay", "--policies", str(template_folder().parent / "policies"))["promotions"])
     assert cli.json("history", "--overrides")["entries"] == []
     world.stop()
+    app = world.app("new")
+    app.add()
+    assert cli.json("history", str(app.key), "--overrides")["entries"] == [], "no policy was overridden yet"
+    assert "knows nothing of" in cli("history", str(app.key), code=5)
     world.publish("settings", {SETTINGS: named("other")})
     said = cli("history", str(web.key), code=5)
     assert "robot <robot@example.com> wrote it in commit" in said
