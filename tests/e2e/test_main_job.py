@@ -134,7 +134,7 @@ def test_kubectl_wait_follows_a_rollout_by_the_conditions_of_argo_rollouts(web: 
     pushed = web.push_image("v2")
     wait_for(web, "Paused", "Progressing=Unknown", "Completed=False")
     [wait] = [each for each in web.status["waits"] if each["gate"] == "approval"]
-    assert (wait["version"], wait["commit"]) == (2, pushed)
+    assert (wait["version"], web.status["candidate"]["commit"]) == (2, pushed)
 
     merged = web.merge_promotion("v2")
     wait_for(web, "Completed", "Progressing", "Healthy", "Available")
