@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.stored_record import packed, unpacked, was_edited
+from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.core import names
 from tests.attacks.conftest import Siege, besieged
 from tests.conftest import ON_EITHER_CLUSTER, shared_cluster
@@ -86,7 +86,7 @@ def test_record_that_is_none_is_made_anew(kind: str, siege: Siege) -> None:
     cluster.patch(status, {"status": {"record": RECORDS[kind]}})
     siege.bystander_goes_on()
     siege.world.advance(0)
-    web.wait(lambda: not was_edited(web.status) and web.record.epoch, "the record is made anew")
+    web.wait(lambda: unpacked(web.status) is not None and web.record.epoch, "the record is made anew")
     web.wait(lambda: web.condition("Available")["status"] == "True", "the app is as it was")
     assert web.condition("InternalError")["status"] == "Absent"
     assert web.live_tag() == "v1"
@@ -150,5 +150,5 @@ def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:
     _annotate(siege.world.cluster, siege.web, dict.fromkeys(ANNOTATIONS, BRACKETS))
     siege.world.cluster.patch(f"{_path(siege.web, names.KIND)}/status", {"status": {"record": "x"}})
     siege.outlives_a_restart()
-    siege.web.wait(lambda: not was_edited(siege.web.status) and siege.web.record.epoch, "the record is made anew")
+    siege.web.wait(lambda: unpacked(siege.web.status) is not None and siege.web.record.epoch, "the record is made anew")
     assert siege.web.live_tag() == "v1"

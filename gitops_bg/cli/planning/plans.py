@@ -88,8 +88,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a plan is asked for."""
+class PlanScope:
+    """Which apps and groups a plan is of."""
 
     names: tuple[str, ...] = ()
     """Of apps and groups; none: all of them."""
@@ -101,17 +101,17 @@ class Asked:
     """Whether main may lack what is named: it is compared with another main, which may have it."""
 
 
-def plan_of(session: Session, live: dict[AppKey, Live] | None, asked: Asked, note: Callable[[str], None]) -> Plan:
+def plan_of(session: Session, live: dict[AppKey, Live] | None, scope: PlanScope, note: Callable[[str], None]) -> Plan:
     """Return the plan that is asked for. ``live`` is asked instead of the cluster, if given. ``note`` is told why
     groups are left out. Raises `NameNotFound`, and `ObjectNotFound` where a name is of several.
     """
     records = None if live is None else [each.record for each in live.values()]
-    catalog = session.catalog([asked.namespace] if asked.namespace else [], records)
-    chosen, of_groups = _chosen(session, catalog, live, asked)
+    catalog = session.catalog([scope.namespace] if scope.namespace else [], records)
+    chosen, of_groups = _chosen(session, catalog, live, scope)
     seen = {app: _seen(session, catalog, live, app) for app in chosen}
     apps = tuple(PlanOfApp(facts, tuple(steps)) for facts, steps in _plans(session, catalog, live, seen))
-    named = not asked.names or bool(of_groups)
-    groups = _of_groups(session, catalog, live, replace(asked, names=of_groups), note) if named else ()
+    named = not scope.names or bool(of_groups)
+    groups = _of_groups(session, catalog, live, replace(scope, names=of_groups), note) if named else ()
     return Plan(catalog.commit, apps, groups, seen)
 
 
@@ -119,39 +119,39 @@ def _of_groups(
     session: Session,
     catalog: Catalog,
     live: dict[AppKey, Live] | None,
-    asked: Asked,
+    scope: PlanScope,
     note: Callable[[str], None],
 ) -> tuple[PlannedGroup, ...]:
     if live is not None:
-        if asked.names:
+        if scope.names:
             raise UsageError("what is live of release groups is not in the file of --observed")
         if catalog.reading.groups:
             note("release groups are left out: what is live of them is not in the file")
         return ()
     try:
-        return plans_of_groups(session, asked.namespace, asked.names, asked.version, may_lack=asked.may_lack)
+        return plans_of_groups(session, scope.namespace, scope.names, scope.version, may_lack=scope.may_lack)
     except Forbidden as error:  # Who asks may have no groups.
-        if asked.names:
+        if scope.names:
             raise
         note(f"release groups are left out: {error}")
         return ()
 
 
 def _chosen(
-    session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, asked: Asked
+    session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, scope: PlanScope
 ) -> tuple[list[AppKey], tuple[str, ...]]:
     """The apps to plan, and the names of groups: those that no app has, and that main has a group of."""
-    if asked.groups_only:
-        return [], asked.names
+    if scope.groups_only:
+        return [], scope.names
     there = set(live) if live is not None else set(session.cluster.apps())
     known = catalog.apps() | {app for app in there if catalog.cares_for(app)}
-    if not asked.names:
+    if not scope.names:
         return sorted(known), ()
     groups = {name for group in catalog.reading.groups for name in (group.name, str(group))}
-    of_apps = {name for name in asked.names for app in known if name in (app.name, str(app))}
-    of_groups = [name for name in asked.names if name in groups and name not in of_apps]
-    others = [name for name in asked.names if name not in of_groups and not (asked.may_lack and name not in of_apps)]
-    if asked.names == tuple(of_groups[:1]):  # The verb of groups reads the place that a group names (`About`).
+    of_apps = {name for name in scope.names for app in known if name in (app.name, str(app))}
+    of_groups = [name for name in scope.names if name in groups and name not in of_apps]
+    others = [name for name in scope.names if name not in of_groups and not (scope.may_lack and name not in of_apps)]
+    if scope.names == tuple(of_groups[:1]):  # The verb of groups reads the place that a group names (`About`).
         raise NameNotFound(f"no app is called {of_groups[0]}")
     return sorted({_named(name, known) for name in others}), tuple(dict.fromkeys(of_groups))
 

@@ -55,16 +55,6 @@ def unpacked(status: Object) -> Object | None:
     return record if isinstance(record, dict) else None
 
 
-def was_edited(status: Object) -> bool:
-    """Whether a status has a record that is not as an agent wrote it."""
-    return unpacked(status) is None
-
-
-def without_edited(status: Object) -> Object:
-    """Return the status without a record that somebody edited."""
-    return {key: value for key, value in status.items() if key != RECORD} if was_edited(status) else status
-
-
 def _inflated(compressed: bytes) -> bytes:
     stream = zlib.decompressobj()
     content = stream.decompress(compressed, _LARGEST)

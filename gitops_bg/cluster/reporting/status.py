@@ -113,7 +113,7 @@ def _stored(record: Record, live: Object) -> str:
     stored = live.get(RECORD)
     if isinstance(stored, str) and _record_of(stored) == record:
         return stored
-    return packed(to_json(record), live)
+    return packed(to_json(record))
 
 
 def _handled(live: Object, decision: Decision) -> Object | None:

@@ -29,8 +29,8 @@ SUCCEEDED, FAILED = "Succeeded", "Failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
-    """Something that lasts until somebody acts, and is told now."""
+class OngoingAlert:
+    """An alert about what lasts until somebody acts; it is sent now, once."""
 
     severity: Severity
     text: str
@@ -38,14 +38,14 @@ class Lasting:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What an app or a group answers about what there is to tell. A version is what its hooks know it by."""
+class NotificationFacts:
+    """What messages follow from, of an app or a release group. A version is what its hooks know it by."""
 
     of: AppOrGroup
     now: datetime
     listeners: tuple[Hook, ...]
     phase: Phase
-    sent: str
+    sent_phase: str
     """The phase in Flagger's words."""
     version: str
     """The version that it is about now; empty where there is none."""
@@ -58,9 +58,9 @@ class Telling:
     """The analysis after the promotion of the serving version; None where it has none."""
     goes_back: bool
     """Whether traffic leaves the serving version for the one before."""
-    is_told_failed: Callable[[str], bool] = lambda _: False
-    """Whether an entry of its own told that a version failed, before the one that traffic left it."""
-    lasting: tuple[Lasting, ...] = ()
+    has_reported_failure: Callable[[str], bool] = lambda _: False
+    """Whether an earlier entry reported that a version failed: then the one that traffic left it does not."""
+    ongoing: tuple[OngoingAlert, ...] = ()
 
     @property
     def has_settled(self) -> bool:
@@ -77,39 +77,39 @@ class _Message:
     severity: Severity = Severity.INFO
 
 
-def tell(outbox: Outbox, telling: Telling) -> Outbox:
-    """Return the outbox with all that is to be told now."""
-    if not telling.listeners:
+def notify(outbox: Outbox, facts: NotificationFacts) -> Outbox:
+    """Return the outbox with the messages that are due now."""
+    if not facts.listeners:
         return outbox
     unsettled, messages = outbox.unsettled, list[_Message]()
     # A hook that accepts nothing is not reported to any hook: that would never end.
-    for entry in (each for each in telling.entries if each.event is not Event.HOOK_UNDELIVERED):
-        messages += _of_entry(telling, entry)
-        is_live = entry.event in (Event.PROMOTED, Event.ANALYSED) and _versions_of(entry)[1] == telling.serving
-        unsettled = telling.serving if is_live else unsettled
-    if unsettled and unsettled == telling.serving and telling.has_settled:
+    for entry in (each for each in facts.entries if each.event is not Event.HOOK_UNDELIVERED):
+        messages += _of_entry(facts, entry)
+        is_live = entry.event in (Event.PROMOTED, Event.ANALYSED) and _versions_of(entry)[1] == facts.serving
+        unsettled = facts.serving if is_live else unsettled
+    if unsettled and unsettled == facts.serving and facts.has_settled:
         messages.append(_Message(HookType.POST_ROLLOUT, SUCCEEDED, unsettled))
-    if unsettled != telling.serving or telling.has_settled:
+    if unsettled != facts.serving or facts.has_settled:
         unsettled = ""
-    messages += _of_phase(telling, outbox.notified_phase)
-    for each in telling.lasting:
-        text = f"{telling.of}: {each.text}"
-        messages.append(_Message(HookType.ALERT, telling.sent, each.version, text, each.severity))
+    messages += _of_phase(facts, outbox.notified_phase)
+    for each in facts.ongoing:
+        text = f"{facts.of}: {each.text}"
+        messages.append(_Message(HookType.ALERT, facts.sent_phase, each.version, text, each.severity))
     for message in messages:
-        outbox = _queued(outbox, telling, message)
-    hears_phases = any(hook.type is HookType.EVENT for hook in telling.listeners)
-    phase = str(telling.phase) if hears_phases else outbox.notified_phase
-    return replace(outbox, unsettled=unsettled, notified_phase=phase, notified_sequence=telling.last)
+        outbox = _queued(outbox, facts, message)
+    hears_phases = any(hook.type is HookType.EVENT for hook in facts.listeners)
+    phase = str(facts.phase) if hears_phases else outbox.notified_phase
+    return replace(outbox, unsettled=unsettled, notified_phase=phase, notified_sequence=facts.last)
 
 
-def _of_entry(telling: Telling, entry: LedgerEntry) -> Iterator[_Message]:
+def _of_entry(facts: NotificationFacts, entry: LedgerEntry) -> Iterator[_Message]:
     severity, (origin, to) = severity_of(entry), _versions_of(entry)
-    yield _Message(HookType.EVENT, telling.sent, to or origin, entry_text(entry), severity)
+    yield _Message(HookType.EVENT, facts.sent_phase, to or origin, entry_text(entry), severity)
     left = origin if entry.event is Event.ROLLED_BACK else ""
-    text = sentence(telling.of, entry)
-    yield _Message(HookType.ALERT, telling.sent, left or to or origin, text, severity)
+    text = sentence(facts.of, entry)
+    yield _Message(HookType.ALERT, facts.sent_phase, left or to or origin, text, severity)
     failed = left or (to if entry.event is Event.ABORTED else "")
-    if failed and not (left and telling.is_told_failed(left)):
+    if failed and not (left and facts.has_reported_failure(left)):
         yield _Message(HookType.POST_ROLLOUT, FAILED, failed)
 
 
@@ -120,20 +120,20 @@ def _versions_of(entry: LedgerEntry) -> tuple[str, str]:
     return origin, to
 
 
-def _of_phase(telling: Telling, before: str) -> Iterator[_Message]:
-    if telling.phase != before:
-        text = f"phase {before} → {telling.phase}" if before else f"phase {telling.phase}"
-        severity = Severity.ERROR if telling.phase is Phase.DEGRADED else Severity.INFO
-        yield _Message(HookType.EVENT, telling.sent, telling.version, text, severity)
+def _of_phase(facts: NotificationFacts, before: str) -> Iterator[_Message]:
+    if facts.phase != before:
+        text = f"phase {before} → {facts.phase}" if before else f"phase {facts.phase}"
+        severity = Severity.ERROR if facts.phase is Phase.DEGRADED else Severity.INFO
+        yield _Message(HookType.EVENT, facts.sent_phase, facts.version, text, severity)
 
 
-def _queued(outbox: Outbox, telling: Telling, one: _Message) -> Outbox:
-    for hook in telling.listeners:
+def _queued(outbox: Outbox, facts: NotificationFacts, one: _Message) -> Outbox:
+    for hook in facts.listeners:
         if hook.type is one.type and (one.type is not HookType.ALERT or one.severity.reaches(hook.severity)):
             outbox = queued(
                 outbox,
                 hook,
-                telling.now,
+                facts.now,
                 phase=one.phase,
                 checksum=one.version,
                 message=one.text,

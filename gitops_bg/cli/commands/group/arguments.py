@@ -42,6 +42,16 @@ Group = Annotated[
     str,
     typer.Argument(parser=a_group, metavar="GROUP", help="NAME or NAMESPACE/NAME.", autocompletion=completion.groups),
 ]
+OptionalGroup = Annotated[
+    str,
+    typer.Argument(
+        parser=a_group_or_none,
+        metavar="[GROUP]",
+        autocompletion=completion.groups,
+        help="NAME or NAMESPACE/NAME; none: all of them.",
+    ),
+]
+"""The argument GROUP of a verb that is of all groups without it."""
 Version = Annotated[
     str,
     typer.Argument(

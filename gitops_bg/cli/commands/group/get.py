@@ -1,16 +1,12 @@
 """`group get`: what `get` shows, of groups alone. It only reads."""
 
 import math
-from typing import Annotated
 
-import typer
-
-from gitops_bg.cli.commands.group.arguments import a_group_or_none
+from gitops_bg.cli.commands.group.arguments import OptionalGroup
 from gitops_bg.cli.commands.group.live import live_groups
 from gitops_bg.cli.commands.group.tree import show_group
 from gitops_bg.cli.commands.inspect.get import Everywhere, Listed, show_all
 from gitops_bg.cli.commands.inspect.watch import heard
-from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.group_tree import GroupView, drawn_group, json_tree, read_group
@@ -21,15 +17,7 @@ from gitops_bg.core import names
 
 def get(
     at: LiveOptions,
-    group: Annotated[
-        str,
-        typer.Argument(
-            parser=a_group_or_none,
-            metavar="[GROUP]",
-            autocompletion=completion.groups,
-            help="NAME or NAMESPACE/NAME; none: all of them.",
-        ),
-    ] = "",
+    group: OptionalGroup = "",
     watch: Watch = False,
     everywhere: Everywhere = False,
     timeout: WatchTimeout = math.inf,

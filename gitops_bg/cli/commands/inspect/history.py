@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from gitops_bg.cli.commands.group.arguments import a_group_or_none
+from gitops_bg.cli.commands.group.arguments import OptionalGroup
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app
@@ -89,19 +89,13 @@ def history(
 
 def of_group(
     at: AppOptions,
-    group: Annotated[
-        str,
-        typer.Argument(
-            parser=a_group_or_none,
-            metavar="[GROUP]",
-            autocompletion=completion.groups,
-            help="NAME or NAMESPACE/NAME. Default, with --overrides: all groups.",
-        ),
-    ] = "",
+    group: OptionalGroup = "",
     overrides: Overrides = False,
     limit: Limit = _ENDLESS,
 ) -> None:
     """Show the history of a group: what `history` shows, also of one whose folder left main.
+
+    Of all groups it shows --overrides alone.
 
     Example: gitops-bg group history shop/store
     """

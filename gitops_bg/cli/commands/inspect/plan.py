@@ -21,7 +21,7 @@ from gitops_bg.cli.planning import observed_file
 from gitops_bg.cli.planning.plan_markdown import markdown
 from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
 from gitops_bg.cli.planning.planned import counted
-from gitops_bg.cli.planning.plans import Asked, Plan, plan_of
+from gitops_bg.cli.planning.plans import Plan, PlanScope, plan_of
 from gitops_bg.cli.planning.proposed_main import Question, proposed_main
 from gitops_bg.cli.session.location import About, apps_named, group_named
 from gitops_bg.cli.session.pull_comment import pull_comment
@@ -96,7 +96,7 @@ def plan(
     Example: gitops-bg plan --worktree
     """
     names = tuple(apps or ())
-    _plan(_Request(at, by, Asked(names, at.place.namespace), apps_named(*names)), proposal)
+    _plan(_Request(at, by, PlanScope(names, at.place.namespace), apps_named(*names)), proposal)
 
 
 def of_group(
@@ -120,36 +120,36 @@ def of_group(
 
     Example: gitops-bg group plan shop/store v2
     """
-    asked = Asked((group,), at.place.namespace, groups_only=True, version=version)
-    _plan(_Request(at, by, asked, replace(group_named(group), if_branch=True)), proposal)
+    scope = PlanScope((group,), at.place.namespace, groups_only=True, version=version)
+    _plan(_Request(at, by, scope, replace(group_named(group), if_branch=True)), proposal)
 
 
-def _plan(asked: "_Request", proposal: ProposalOptions) -> None:
-    at = asked.at
+def _plan(request: "_Request", proposal: ProposalOptions) -> None:
+    at = request.at
     question, comment = proposal.question, pull_comment(at.pull, at.git.git_ca_file)
-    before, found = _asked(asked, question)
+    before, found = _plans(request, question)
     if comment:
         comment.keep("plan", markdown(found.shown))
     _tell(Output(at.out.ordinary), at.out.output, found, before)
 
 
-def _asked(asked: "_Request", question: Question | None) -> tuple[Plan | None, Plan]:
+def _plans(request: "_Request", question: Question | None) -> tuple[Plan | None, Plan]:
     """Return the plan that is asked for; of what would come to main, with that of main as it is.
 
     Both are of one moment, so that no running clock makes a difference.
     """
-    with asked.session(asked.at.git) as session:
+    with request.session(request.at.git) as session:
         if question is None:
-            return None, asked.plan(session, asked.output.note)
-        compared, moment = replace(asked, asked=replace(asked.asked, may_lack=True)), session.now
-        with proposed_main(session.repository, asked.at.git, question) as proposed:
-            with asked.session(proposed.git, session.follows, moment) as there:
-                before = compared.plan(there, asked.output.note)
+            return None, request.plan(session, request.output.note)
+        compared, moment = replace(request, scope=replace(request.scope, may_lack=True)), session.now
+        with proposed_main(session.repository, request.at.git, question) as proposed:
+            with request.session(proposed.git, session.follows, moment) as there:
+                before = compared.plan(there, request.output.note)
             proposed.accept()
-            with asked.session(proposed.git, session.follows, moment) as there:
+            with request.session(proposed.git, session.follows, moment) as there:
                 after = compared.plan(there, lambda _: None)  # It was said once.
                 if not before.outcomes and not after.outcomes:
-                    asked.plan(there, lambda _: None)  # Raises where nobody has what is named.
+                    request.plan(there, lambda _: None)  # Raises where nobody has what is named.
                 return before, after.beyond(before)
 
 
@@ -157,7 +157,7 @@ def _asked(asked: "_Request", question: Question | None) -> tuple[Plan | None, P
 class _Request:
     at: PlanOptions
     by: LiveOptions
-    asked: Asked
+    scope: PlanScope
     about: About
 
     @property
@@ -177,7 +177,7 @@ class _Request:
         """Return the plan of the session's repository; ``note`` is told what is left out."""
         by = self.by
         live = observed_file.load(by.observed) if by.observed else None
-        found = plan_of(session, live, self.asked, note)
+        found = plan_of(session, live, self.scope, note)
         if by.dump_observed and found.groups and not found.apps:
             raise UsageError("--dump-observed: what is live of release groups goes into no file; name apps, or nothing")
         if by.dump_observed:

@@ -11,7 +11,7 @@ from functools import partial
 
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.delivery.ledger import noted, untold
-from gitops_bg.core.delivery.messages import Lasting, Telling, delivered, tell
+from gitops_bg.core.delivery.messages import NotificationFacts, OngoingAlert, delivered, notify
 from gitops_bg.core.delivery.outbox import calls_due, moments
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
@@ -56,12 +56,12 @@ def notified(
         return decision
     decision = _delivered(desired, observed, decision, now)
     standing = tuple(_standing(desired, decision))
-    lasting = tuple(
-        Lasting(each.severity, f"{each.text}; `gitops-bg explain {key}` says more")
+    ongoing = tuple(
+        OngoingAlert(each.severity, f"{each.text}; `gitops-bg explain {key}` says more")
         for each in standing
         if each.is_told and each.key not in before.alerted
     )
-    outbox = tell(decision.record.outbox, _of_group(key, desired, decision, lasting, now))
+    outbox = notify(decision.record.outbox, _of_group(key, desired, decision, ongoing, now))
     kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
     nobody = () if desired.main.counts else before.alerted
     record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else nobody)
@@ -72,25 +72,25 @@ def notified(
 
 
 def _of_group(
-    key: GroupKey, desired: DesiredGroup, decision: GroupDecision, lasting: tuple[Lasting, ...], now: datetime
-) -> Telling:
+    key: GroupKey, desired: DesiredGroup, decision: GroupDecision, ongoing: tuple[OngoingAlert, ...], now: datetime
+) -> NotificationFacts:
     record, active = decision.record, desired.spec.active if desired.spec is not None else ""
     moving, run = record.transition, record.analyses.run(AnalysisStage.POST)
     serving = record.state.only(VersionStage.ACTIVE)
-    return Telling(
+    return NotificationFacts(
         of=key,
         now=now,
         listeners=_listeners(desired),
         phase=decision.phase,
-        sent=FLAGGER_PHASES[decision.phase],
+        sent_phase=FLAGGER_PHASES[decision.phase],
         version=moving.target if moving is not None else active,
         entries=tuple(untold(record)),
         last=record.sequence,
         serving=serving,
         judging=run if run is not None and version_of(run) == serving else None,
         goes_back=record.override is not None or (moving is not None and moving.goes_back),
-        is_told_failed=lambda version: any(version_in(hold.digest) == version for hold in record.holds),
-        lasting=lasting,
+        has_reported_failure=lambda version: any(version_in(hold.digest) == version for hold in record.holds),
+        ongoing=ongoing,
     )
 
 

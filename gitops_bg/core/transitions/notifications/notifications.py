@@ -10,7 +10,7 @@ from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners
 from gitops_bg.core.delivery.ledger import untold
-from gitops_bg.core.delivery.messages import Lasting, Telling, delivered, tell
+from gitops_bg.core.delivery.messages import NotificationFacts, OngoingAlert, delivered, notify
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
@@ -27,7 +27,7 @@ def enqueue(world: World) -> World:
         return world
     world = _settle(world)
     awaited = _awaited(world)
-    outbox = tell(world.record.outbox, _of_app(world, awaited))
+    outbox = notify(world.record.outbox, _of_app(world, awaited))
     if awaited and world.candidate is not None:
         outbox = replace(outbox, alerted=world.candidate.rollout)
     return world if outbox == world.record.outbox else world.with_part(outbox)
@@ -43,25 +43,25 @@ def _settle(world: World) -> World:
     return world
 
 
-def _of_app(world: World, awaited: tuple[Lasting, ...]) -> Telling:
+def _of_app(world: World, awaited: tuple[OngoingAlert, ...]) -> NotificationFacts:
     version, run = world.incoming or world.candidate or world.active, world.record.run(AnalysisStage.POST)
-    return Telling(
+    return NotificationFacts(
         of=world.spec.app,
         now=world.now,
         listeners=tuple(listeners(world)),
         phase=phase_of(world),
-        sent=flagger_phase(world),
+        sent_phase=flagger_phase(world),
         version=version.digest if version else "",
         entries=tuple(untold(world.record)),
         last=world.record.sequence,
         serving=world.record.routing.traffic,
         judging=run if run is not None and run.digest == world.record.routing.traffic else None,
         goes_back=world.switch_kind is SwitchKind.ROLLBACK,
-        lasting=awaited,
+        ongoing=awaited,
     )
 
 
-def _awaited(world: World) -> tuple[Lasting, ...]:
+def _awaited(world: World) -> tuple[OngoingAlert, ...]:
     """That a person is awaited: once for each rollout, however often the wait recurs.
 
     A hook gate reports itself with an event (`HOOK_REFUSED`).
@@ -75,4 +75,4 @@ def _awaited(world: World) -> tuple[Lasting, ...]:
     if [gate.kind for gate in shut] != [GateKind.APPROVAL]:
         return ()
     what = f"{label(coming.number, coming.digest)}{of_commit(coming.source.commit)}"
-    return (Lasting(Severity.WARN, f"{what} waits for approval: {shut[0].reason}", coming.digest),)
+    return (OngoingAlert(Severity.WARN, f"{what} waits for approval: {shut[0].reason}", coming.digest),)

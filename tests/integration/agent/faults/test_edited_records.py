@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.stored_record import packed, unpacked, was_edited
+from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.cluster.reporting.status import record_in
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import LedgerMemory
@@ -133,12 +133,12 @@ def test_every_edit_of_the_text_that_stores_a_record_is_noticed() -> None:
         f"{stored[:place]}{'A' if stored[place] != 'A' else 'B'}{stored[place + 1 :]}" for place in range(len(stored))
     )
     for text in (*cut, *changed, *OTHER, stored + "A", stored + stored, f" {stored}", 7, {}, [stored]):
-        assert was_edited({"record": text}), text
+        assert unpacked({"record": text}) is None, text
 
 
 def test_a_record_that_unpacks_to_too_much_is_none() -> None:
     bomb = b64encode(zlib.compress(b" " * 2**25 + b"{}")).decode()
-    assert was_edited({"record": f"{'0' * 16}.{bomb}"})
+    assert unpacked({"record": f"{'0' * 16}.{bomb}"}) is None
 
 
 def test_another_packing_of_the_same_content_stays_as_it_is() -> None:
@@ -237,7 +237,7 @@ def test_an_agent_brings_an_app_back_whatever_was_edited(web: App) -> None:
         web.wait(lambda: _as_it_was(web), f"it is as it was, before {what}")
         _edited(web, changed)
         world.advance(0)
-        web.wait(lambda: not was_edited(web.status) and _as_it_was(web), f"it comes back after {what}")
+        web.wait(lambda: unpacked(web.status) is not None and _as_it_was(web), f"it comes back after {what}")
         assert web.live_tag() == "v2", what
         assert {each.digest for each in web.record.versions} <= genuine, what
         assert web.condition("InternalError")["status"] == "Absent", what
