@@ -101,6 +101,12 @@ class MirrorInUse(Refused):
     reason = "MirrorInUse"
 
 
+class MirrorClosed(Transient):
+    """This process has released the mirror's directory, which may be another one's by now: it reads nothing there."""
+
+    reason = "MirrorClosed"
+
+
 class DiskProblem(Transient):
     """The mirror's directory cannot be written: full, read-only or not a directory."""
 

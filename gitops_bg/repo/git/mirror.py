@@ -95,7 +95,8 @@ class Mirror:
         self.close()
 
     def close(self) -> None:
-        """Release the directory."""
+        """Release the directory; what is asked afterwards raises `MirrorClosed`."""
+        self.git.close()
         self._objects.close()
         self._directory.release()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import IO, BinaryIO, cast
 
+from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.output import parts_of, text
 from gitops_bg.repo.git.transport import LOCKED_DOWN, Transport, no_git_variables, without_the_machine
 
@@ -221,6 +222,11 @@ class Git:
         self._limits = limits
         self._environment = {**LOCKED_DOWN, "GIT_DIR": str(directory), **transport.environment}
         self._git = GitCommand(str(directory))
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Start no command any more: `MirrorClosed` says so to a thread that comes late."""
+        self._is_closed = True
 
     def run(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
         """Run a command and return its output. Raises ``GitFailed``."""
@@ -274,7 +280,14 @@ class Git:
         with tempfile.TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
-            yield _started(self._git, arguments, {**self._environment, **environment}, limits, source)
+            yield self._begun(arguments, environment, limits, source)
+
+    def _begun(
+        self, arguments: tuple[str, ...], environment: Mapping[str, str], limits: Limits, stdin: IO[bytes] | int
+    ) -> Popen[bytes]:
+        if self._is_closed:
+            raise MirrorClosed(f"git {arguments[0]} comes after the mirror was released")
+        return _started(self._git, arguments, {**self._environment, **environment}, limits, stdin)
 
     @property
     def patience_seconds(self) -> float:
@@ -288,7 +301,7 @@ class Git:
 
     def start(self, *arguments: str) -> Popen[bytes]:
         """Start a local command that answers as long as it is asked; the caller ends it."""
-        return _started(self._git, arguments, self._environment, self._limits, PIPE)
+        return self._begun(arguments, {}, self._limits, PIPE)
 
     @contextmanager
     def parts(

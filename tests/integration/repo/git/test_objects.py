@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import entries_of
@@ -143,6 +144,22 @@ class TestTrouble:
         mirror.close()
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+    def test_a_closed_mirror_starts_no_process_for_a_thread_that_comes_late(
+        self, objects: Objects, mirror: Mirror, remote: GitRemote
+    ) -> None:
+        """Found so: a look that outlived the stop of its agent left a git behind, in a directory that was released."""
+        head = str(remote.head())
+        mirror.close()
+        late: list[Callable[[], object]] = [
+            lambda: objects.headers([head]),
+            lambda: mirror.git.run("rev-parse", head),
+            mirror.remote_branches,
+        ]
+        for ask in late:
+            with pytest.raises(MirrorClosed):
+                ask()
+        assert objects._process is None
 
 
 class TestFolders:
