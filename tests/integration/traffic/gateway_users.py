@@ -12,6 +12,7 @@ from typing import NamedTuple
 import urllib3
 
 from gitops_bg.core import names
+from tests.integration.traffic.conftest import GatewayCluster
 from tests.support.waiting import eventually
 
 _PAUSE_SECONDS = 0.05
@@ -33,18 +34,23 @@ class Answer(NamedTuple):
 class Load:
     """Users who send the same requests (path, value of ``X-Version``) round after round, on kept connections.
 
-    ``label`` is the label of pods that says who answered; ``follows``: the Gateway says yes before it moves requests.
+    They ask the Gateway ``public`` of a namespace. ``label`` is the label of pods that says who answered.
     """
 
     def __init__(
-        self, url: str, requests: Sequence[tuple[str, str]], label: str = names.APP, *, follows: bool = False
+        self, cluster: GatewayCluster, namespace: str, requests: Sequence[tuple[str, str]], label: str = names.APP
     ) -> None:
-        self.url = url
+        self.cluster = cluster
+        self.namespace = namespace
+        self.url = cluster.gateway_url(namespace, "public")
         self.requests = list(requests)
         self.label = label
-        self.follows = follows
         self.answers: list[Answer] = []
         self._stop = Event()
+
+    def anew(self, *requests: tuple[str, str]) -> Load:
+        """Other users of the same Gateway, whom nobody has answered yet; by default they ask for the same."""
+        return Load(self.cluster, self.namespace, requests or self.requests, self.label)
 
     def ask(self, pool: urllib3.PoolManager, path: str, version: str) -> Answer:
         sent = time.monotonic()
@@ -88,8 +94,8 @@ class Load:
         return self.ask(pool, path, version).status == 200
 
     def expect(self, wanted: Mapping[tuple[str, str], str]) -> None:
-        """Wait until requests sent from now on are answered by these only; of a Gateway that follows, once it has."""
-        if self.follows:
+        """Wait until requests sent from now on are answered by these only; a Gateway that lags has moved them first."""
+        if self.cluster.gateway_lags:
             self.until(wanted)
         moment = time.monotonic()
         eventually(lambda: self.after(moment).keys() >= wanted.keys(), what="users asked for everything")

@@ -26,7 +26,7 @@ def test_no_request_fails_or_goes_astray_through_a_promotion_and_a_rollback(
         web.deploy("v1")
         one, two = (short(web.digest(tag)) for tag in ("v1", "v2"))
         requests = [("/", ""), ("/", "candidate"), ("/", two), ("/", "v9")]
-        load = Load(gateway.gateway_url(world.namespace, "public"), requests, names.DIGEST)
+        load = Load(gateway, world.namespace, requests, names.DIGEST)
         load.until_answered()
         with load.running():
             load.expect({("/", ""): one, ("/", "candidate"): one, ("/", two): one, ("/", "v9"): one})
@@ -58,7 +58,7 @@ def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path) ->
         web.strategy["routes"] = right
         web.deploy("v1")
         one, two = (short(web.digest(tag)) for tag in ("v1", "v2"))
-        load = Load(cluster.gateway_url(world.namespace, "public"), [("/", "")], names.DIGEST)
+        load = Load(cluster, world.namespace, [("/", "")], names.DIGEST)
         load.until_answered()
         with load.running():
             web.strategy["routes"] = wrong
@@ -123,7 +123,7 @@ def test_no_request_fails_while_the_app_gets_another_name(gateway: GatewayCluste
         web.deploy("v1")
         one, two = (short(web.digest(tag)) for tag in ("v1", "v2"))
         requests = [("/", ""), ("/", "candidate"), ("/", two), ("/", "v9")]
-        load = Load(gateway.gateway_url(world.namespace, "public"), requests, names.DIGEST)
+        load = Load(gateway, world.namespace, requests, names.DIGEST)
         load.until_answered()
         with load.running():
             web.push_image("v2")

@@ -38,7 +38,7 @@ def used(cluster: GatewayCluster, tmp_path: Path) -> Iterator[tuple[Store, Load]
         store = Store(world)
         _gateway(store)
         store.begin()
-        load = Load(cluster.gateway_url(world.namespace, "public"), REQUESTS)
+        load = Load(cluster, world.namespace, REQUESTS)
         load.until_answered()
         yield store, load
 
@@ -88,10 +88,9 @@ def archive(store: Store, load: Load) -> None:
     store.activate("v4")
     store.wait("v1A v2L v4A")
     wanted = {("/cart", version): "cart-v4" for version in ("", "v1", "v99", "v4")} | {("/cart", "v2"): "cart-v2"}
-    after = Load(load.url, list(wanted))
+    after = load.anew(*wanted)
     after.until_answered()
     with after.running():
-        after.until(wanted)
         after.expect(wanted)
 
 
@@ -117,7 +116,7 @@ def test_each_version_answers_for_its_own_routes_alone(gateway: GatewayCluster, 
         versions = store.version("v1", ts="/c /u1") | store.version("v2", ts="/c /u2")
         world.publish("The store", {**store.group(), **versions})
         store.wait("v1A v2C")
-        load = Load(gateway.gateway_url(world.namespace, "public"), ())
+        load = Load(gateway, world.namespace, ())
 
         def answers(wanted: dict[str, list[str]]) -> bool:
             found = {path: [_who(load.ask(pool, path, version)) for version in ("", "v1", "v2")] for path in wanted}

@@ -81,7 +81,7 @@ def serving(gateway: GatewayCluster, folder: Path) -> Iterator[Story]:
             gateway.apply(app.deployment(), manager="kubectl")
             if app.name not in IN_ARGO_CD:
                 gateway.apply(app.service(), manager="kubectl")
-        load = Load(gateway.gateway_url(world.namespace, "public"), [app.request for app in apps], names.DIGEST)
+        load = Load(gateway, world.namespace, [app.request for app in apps], names.DIGEST)
         for app in apps:  # Traefik drops a whole Gateway for a route to a Service that has no pods yet.
             eventually(partial(gateway.ready_addresses, world.namespace, app.name), what=f"{app.name} has pods")
             gateway.apply(app.route(), manager="kubectl")

@@ -281,6 +281,8 @@ class SandboxCluster(TestCluster):
     """The sandbox of gitops_bg, in this process; `sandbox` gives access to its faults and traffic."""
 
     name = "sandbox"
+    gateway_lags = False
+    """Its router reads routes at each request, so what the agent says of them is so for users at that moment."""
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         super().__init__(sandbox.kubeconfig(folder / "kubeconfig"), folder)

@@ -98,6 +98,8 @@ class TraefikCluster(ControlPlaneCluster):
     """A control plane with Traefik in front, as a class of Gateways."""
 
     name = "traefik"
+    gateway_lags = True
+    """It reads routes in its own time, and reports in no status that it has: what the agent says may be ahead of it."""
     traefik: Traefik
 
     @classmethod

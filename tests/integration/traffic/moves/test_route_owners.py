@@ -21,8 +21,7 @@ PUBLIC = {"parentRefs": [{"name": "public"}]}
 
 def used(cluster: GatewayCluster, world: Scenario) -> Load:
     """Users of `/`, all of whom are answered; nobody asks yet."""
-    url = cluster.gateway_url(world.namespace, "public")
-    load = Load(url, [("/", "")], follows=cluster.name == "traefik")
+    load = Load(cluster, world.namespace, [("/", "")])
     load.until_answered()
     return load
 
