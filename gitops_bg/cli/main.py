@@ -7,9 +7,8 @@ import typer
 from typer.exceptions import TyperException
 
 from gitops_bg import __version__
-from gitops_bg.cli import exit_codes
-from gitops_bg.cli.lazy_commands import LazyGroup
-from gitops_bg.cli.options.quick_values import wants_programs
+from gitops_bg.cli import errors
+from gitops_bg.cli.lazy_commands import LazyGroup, wants_programs
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.errors import GitopsBgError
 
@@ -35,14 +34,14 @@ class Verbs(LazyGroup):
         try:
             code = super().invoke(ctx)
         except GitopsBgError as error:
-            from gitops_bg.cli.reporting import report
+            from gitops_bg.cli.output import report
 
             report(error, for_programs=for_programs)
-            raise typer.Exit(exit_codes.code_of(error)) from error
+            raise typer.Exit(errors.code_of(error)) from error
         except TyperException as error:
             if not for_programs:
                 raise
-            from gitops_bg.cli.reporting import report_object
+            from gitops_bg.cli.output import report_object
 
             report_object("UsageError", error.format_message(), error.exit_code)
             raise typer.Exit(error.exit_code) from error
@@ -57,7 +56,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=exit_codes.help_text(),
+    epilog=errors.help_text(),
 )
 
 
@@ -89,7 +88,7 @@ def main(called: str | None = None) -> None:
     try:
         app(prog_name=called) if called else app()
     except Exception as error:
-        from gitops_bg.cli.reporting import report_bug
+        from gitops_bg.cli.output import report_bug
 
         report_bug(error, for_programs=wants_programs(sys.argv[1:]))
-        sys.exit(exit_codes.BUG)
+        sys.exit(errors.BUG)

@@ -65,9 +65,9 @@ VERBS = {
             "get",
             "inspect.get",
             "List apps and groups, or show one as a tree: its versions, pods and measurements, and what it waits for.",
-            "group.get",
+            "inspect.get:of_group",
         ),
-        Verb("tree", "inspect.tree", "Show one app as a tree: the same as `get APP`.", "group.tree"),
+        Verb("tree", "inspect.get:tree", "Show one app as a tree: the same as `get APP`.", "inspect.get:tree_of_group"),
         Verb(
             "status",
             "inspect.status",
@@ -77,7 +77,7 @@ VERBS = {
             "explain",
             "inspect.explain",
             "Explain what an app waits for: each gate, open or shut, why, until when, and what to do.",
-            "group.explain",
+            "inspect.explain:of_group",
         ),
         Verb(
             "plan",
@@ -193,19 +193,19 @@ GATE_VERBS = (
         "open",
         "operate.gate:open_",
         "Open a manual gate. It stays open, also for later versions and across restarts, until somebody closes it.",
-        "group.gate:open_",
+        "operate.gate:open_of_group",
     ),
     Verb(
         "close",
         "operate.gate",
         "Close a manual gate. What it has let through is not taken back; `gitops-bg abort` does that.",
-        "group.gate",
+        "operate.gate:close_of_group",
     ),
     Verb(
         "status",
         "operate.gate",
         "Show the manual gates of an app, or a release group: open or closed, by whom, since when and why.",
-        "group.gate",
+        "operate.gate:status_of_group",
     ),
 )
 
@@ -225,18 +225,18 @@ POLICY_VERBS = (
 GROUP_VERBS = (
     Verb(
         "get",
-        "group.get",
+        "inspect.get:of_group",
         "List groups, or show one as a tree: the same as `get`, of groups alone.",
     ),
     Verb(
         "tree",
-        "group.tree",
+        "inspect.get:tree_of_group",
         "Show a group as a tree: its versions, their services with ReplicaSets and pods, its Services, routes and "
         "gates.",
     ),
     Verb(
         "explain",
-        "group.explain",
+        "inspect.explain:of_group",
         "Explain what a group waits for: its versions, their services, each gate, what comes next, and what to do.",
     ),
     Verb(
@@ -278,7 +278,7 @@ GROUP_VERBS = (
     ),
     Verb(
         "abort",
-        "group.abort",
+        "operate.abort:of_group",
         "Abort what is on its way in a group, and take requests back from a version that is not proven yet.",
     ),
     Verb(
@@ -296,9 +296,9 @@ GROUP_VERBS = (
         "group.change",
         "Go on: remove the suspension of a group, and let what main names be tried again if it is on hold.",
     ),
-    Verb("open-gate", "group.gate:open_", "Open a manual gate of a group."),
-    Verb("close-gate", "group.gate:close", "Close a manual gate of a group."),
-    Verb("gates", "group.gate:status", "Show the manual gates of a group."),
+    Verb("open-gate", "operate.gate:open_of_group", "Open a manual gate of a group."),
+    Verb("close-gate", "operate.gate:close_of_group", "Close a manual gate of a group."),
+    Verb("gates", "operate.gate:status_of_group", "Show the manual gates of a group."),
 )
 
 GROUPS = (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from gitops_bg.cli import exit_codes, main
+from gitops_bg.cli import errors, main
+from gitops_bg.cli.lazy_commands import wants_programs
 from gitops_bg.cli.options.options import Format
-from gitops_bg.cli.options.quick_values import wants_programs
 from tests.documentation.commands.shown import demand_as_shown
 
 KEYS = {"reason", "message", "exitCode", "problems"}
@@ -59,7 +59,7 @@ def test_a_wrong_file_is_named_with_each_of_its_problems(tmp_path: Path) -> None
     (policies / "night.yaml").write_text("apiVersion: gitops-bg.dev/v1alpha1\nkind: PromotionPolicy\nspec: 5\n")
     done = ended("policies", "test", str(policies), "-o", "json", folder=tmp_path)
     said = json.loads(done.stderr)["error"]
-    assert (said["reason"], said["exitCode"]) == ("InvalidInput", exit_codes.NOT_SO)
+    assert (said["reason"], said["exitCode"]) == ("InvalidInput", errors.NOT_SO)
     assert {each["file"] for each in said["problems"]} == {"policies/night.yaml"}
     assert all(each["message"] for each in said["problems"])
 
@@ -73,7 +73,7 @@ def test_a_bug_is_an_object_with_its_trace(monkeypatch: pytest.MonkeyPatch, caps
     with pytest.raises(SystemExit):
         main.main()
     said: dict[str, Any] = json.loads(capsys.readouterr().err)["error"]
-    assert (said["reason"], said["message"], said["exitCode"]) == ("Bug", "ZeroDivisionError: oh", exit_codes.BUG)
+    assert (said["reason"], said["message"], said["exitCode"]) == ("Bug", "ZeroDivisionError: oh", errors.BUG)
     assert "in broken" in said["trace"]
 
 
@@ -89,5 +89,5 @@ def test_the_page_shows_what_an_error_is(tmp_path: Path) -> None:
 
 def test_the_page_has_every_exit_code() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    missing = [code for code, meaning in exit_codes.TABLE.items() if f"| {code} | {meaning} |" not in text]
+    missing = [code for code, meaning in errors.TABLE.items() if f"| {code} | {meaning} |" not in text]
     assert missing == []

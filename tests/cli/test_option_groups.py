@@ -9,8 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gitops_bg.cli.lazy_commands import with_option_groups
 from gitops_bg.cli.main import main
-from gitops_bg.cli.options.option_groups import with_option_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

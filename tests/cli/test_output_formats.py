@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gitops_bg.cli.options.options import Format, OutputOptions
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output
 
 VALUE = {
     "digest": "v1:3f9c",

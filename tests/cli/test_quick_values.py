@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperCommand
 from typer.testing import CliRunner
 
+from gitops_bg.cli.lazy_commands import QuickOption, quick
 from gitops_bg.cli.options.durations import positive_seconds
-from gitops_bg.cli.options.quick_values import QuickOption, quick
 
 
 class Way(StrEnum):

@@ -13,7 +13,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.main import app
 from gitops_bg.cli.options.agent_options import AgentOptions
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOptions
-from gitops_bg.cli.session.agent_settings import credentials_for, settings_for
+from gitops_bg.cli.session.connect import installed_credentials, installed_settings
 from gitops_bg.repo.settings import VerificationSettings
 
 URL = "https://git.example.com/shop/config.git"
@@ -56,12 +56,12 @@ def test_the_agents_own_commits_have_to_be_verified_too(files: dict[str, Path]) 
     with pytest.raises(UsageError, match="--verify-signers: beside --verify-gpg-keys"):
         _settings(git(files), alone, ClusterOptions(), AgentOptions())
     with pytest.raises(UsageError, match="--verify-signers: beside --verify-gpg-keys"):
-        settings_for(git(files), alone)
+        installed_settings(git(files), alone)
 
 
 def test_an_agent_in_a_cluster_gets_them_as_files_of_its_secret(files: dict[str, Path]) -> None:
     folder = "/etc/gitops-bg/git"
-    assert settings_for(git(files), both(files)) == {
+    assert installed_settings(git(files), both(files)) == {
         "GITOPS_BG_REPO": URL,
         "GITOPS_BG_CLUSTER": "prod",
         "GITOPS_BG_GIT_TOKEN_FILE": f"{folder}/token",
@@ -69,7 +69,7 @@ def test_an_agent_in_a_cluster_gets_them_as_files_of_its_secret(files: dict[str,
         "GITOPS_BG_VERIFY_SIGNERS": f"{folder}/allowed_signers",
         "GITOPS_BG_VERIFY_GPG_KEYS": f"{folder}/gpg-keys.asc",
     }
-    assert credentials_for(git(files), both(files)) == {
+    assert installed_credentials(git(files), both(files)) == {
         "token": b"the token",
         "signing-key": b"the signing-key",
         "allowed_signers": b"the allowed_signers",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from gitops_bg.cli import exit_codes
+from gitops_bg.cli import errors
 from gitops_bg.cli.options.options import CheckFormat
 from gitops_bg.cli.views.check_report import ReportJson
 
@@ -45,5 +45,5 @@ def test_the_examples_use_what_there_is() -> None:
 
 def test_the_exit_codes_are_those_of_the_command() -> None:
     said = set(map(int, re.findall(r"(?:Exit codes:\n|; |\n)(\d+) ", PAGE.partition("Exit codes:")[2])))
-    of_status = {exit_codes.ASKED, exit_codes.NOT_YET, exit_codes.NOT_SEEN}
-    assert said | {0} == set(exit_codes.TABLE) - of_status
+    of_status = {errors.ASKED, errors.NOT_YET, errors.NOT_SEEN}
+    assert said | {0} == set(errors.TABLE) - of_status

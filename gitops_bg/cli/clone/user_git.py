@@ -1,4 +1,5 @@
-"""The user's own git: the origin of the current directory, and the user's name and mail address. Never reads a secret.
+"""The user's own git, in the current directory: the origin, the user's name, HEAD, and what the commits here change
+beyond main. Never reads a secret, and writes nothing.
 
 It runs with the user's environment, except variables that name a repository other than the current directory (git sets
 them for hooks) or change what git does there: the current directory is what is meant.
@@ -7,9 +8,17 @@ them for hooks) or change what git does there: the current directory is what is 
 import os
 import re
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from gitops_bg.cli.errors import CommandFailed, UsageError
+from gitops_bg.cluster.observation.states import decided_from
+from gitops_bg.core import names
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.address import repository_name
+from gitops_bg.spec.app.layout import APP_FILE, POLICIES_FOLDER, PRIMARY_FILE, app_of, folder_of
 
 _THEIRS = {
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
@@ -114,3 +123,82 @@ def _run(*arguments: str, seconds: float, **environment: str) -> subprocess.Comp
 def users_environment() -> dict[str, str]:
     """Return the environment of the user's git: theirs, without what names another repository than the one here."""
     return {name: value for name, value in os.environ.items() if name in _THEIRS or not name.startswith("GIT_")}
+
+
+MAIN = "main"
+_FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def named_commit(text: str) -> str:
+    """Return the commit that a person means, in full. Raises `UsageError`."""
+    found = asked("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+    if found or _FULL.fullmatch(text):
+        return found or text
+    raise UsageError(f"--commit: {text} is no commit of a clone here; write its 40 digits, or run it in the clone")
+
+
+def head_of_clone(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Return HEAD of the clone here, if it is one of the repository that a live app follows and HEAD is on its branch;
+    and, where HEAD is not there yet, a note that says so.
+    """
+    annotations = body["metadata"].get("annotations") or {}
+    if not _is_of(annotations.get(names.REPOSITORY, ""), decided_from(body.get("status") or {})):
+        return "", ""
+    head, branch = asked("rev-parse", "--verify", "--quiet", "HEAD"), annotations.get(names.BRANCH) or MAIN
+    if not head or succeeds("merge-base", "--is-ancestor", head, f"refs/remotes/origin/{branch}"):
+        return head, ""
+    return "", f"HEAD ({head[:10]}) is not on {branch} of origin: what follows is about {branch} as the agent reads it"
+
+
+def is_in_clone(app: AppKey) -> bool:
+    """Whether HEAD of the clone here has an app."""
+    return succeeds("cat-file", "-e", f"HEAD:{folder_of(app)}/{APP_FILE}")
+
+
+def has(commit: str, wanted: str) -> bool:
+    """Whether the clone here says that one commit contains another; False for commits that it lacks."""
+    return bool(_FULL.fullmatch(commit)) and succeeds("merge-base", "--is-ancestor", wanted, commit)
+
+
+def _is_of(followed: str, commit: str) -> bool:
+    """Whether the clone here is of the repository that a live app follows: by its name, or, where it has another one
+    here, as behind a proxy, by a commit of it.
+    """
+    origin = asked("remote", "get-url", "origin")
+    if not followed or not origin:
+        return False
+    is_named_so = repository_name(repository_url(origin)) == followed
+    return is_named_so or bool(_FULL.fullmatch(commit) and succeeds("cat-file", "-e", f"{commit}^{{commit}}"))
+
+
+_MOST_NAMED = 3
+
+
+def promotions_with_company(path: Path, branch: str) -> Iterator[Problem]:
+    """Yield a problem for each ``primary.yaml`` that is promoted together with a change that makes the
+    promotion wait.
+    """
+    base = f"origin/{branch}"
+    files = [each for each in asked("-C", str(path), "diff", "--name-only", "-z", f"{base}...HEAD").split("\0") if each]
+    primaries = {each: found[0] for each in files if (found := app_of(each)) and found[1] == PRIMARY_FILE}
+    if not primaries:
+        return
+    judging = [each for each in files if each.startswith(f"{POLICIES_FOLDER}/")]
+    for file in primaries if judging else ():
+        message = f"is promoted together with {judging[0]}: it would be its own judge, so traffic waits"
+        yield Problem(file, message, remedy="change policies/ by a commit of its own, before or after")
+    if not _has_policies(path):
+        return
+    said = asked("-C", str(path), "log", "--format=%B", f"{base}..HEAD").splitlines()
+    for file, app in primaries.items() if "Bg-Event: promoted" in said else ():
+        beside = [each for each in files if each != file]
+        if beside and f"Bg-App: {app}" in said:
+            message = f"is promoted by its promotion branch together with {', '.join(beside[:_MOST_NAMED])}"
+            yield Problem(file, f"{message}, so traffic waits", remedy="take that out of the branch")
+
+
+def _has_policies(path: Path) -> bool:
+    from gitops_bg.spec.policies.load import is_policy_file  # takes half a second of CPU
+
+    names = (each.name for each in (path / POLICIES_FOLDER).glob("*") if each.is_file())
+    return any(is_policy_file(f"{POLICIES_FOLDER}/{name}") for name in names)

@@ -11,16 +11,10 @@ from gitops_bg.agent.observability import logs
 from gitops_bg.agent.runtime.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.agent.settings import AgentSettings, ForgeAccess
 from gitops_bg.cli.clone.user_git import repository_url
-from gitops_bg.cli.errors import CommandFailed, UsageError
-from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
 from gitops_bg.cli.options.agent_options import HTTP_OFF, AgentOptions, LogFormat
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOptions
-from gitops_bg.cli.session.connect import (
-    credential_file,
-    mirror_directory,
-    repository_settings,
-    verification_settings,
-)
+from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings, verification_settings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
 from gitops_bg.cluster.api.lease import LeaseSettings

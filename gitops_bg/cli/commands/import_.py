@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitops_bg.cli.clone.new_files import write_new_files
-from gitops_bg.cli.clone.worktree import files_of
+from gitops_bg.cli.clone.worktree import files_of, write_new_files
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.names import namespace_name
 from gitops_bg.cli.options.options import OUTPUT, OutputOptions
-from gitops_bg.cli.reporting import problem_line
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output, problem_line
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.convert import Imported, convert

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.clone.worktree import policy_library, template_folder
 from gitops_bg.cli.commands.schema import ALL, write_schemas
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import OutputOptions
-from gitops_bg.cli.session.template import policy_library, template_folder
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.app.layout import is_manifest
 from gitops_bg.spec.json_schema import schema_of_all

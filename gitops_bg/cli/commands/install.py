@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitops_bg.cli.clone.user_git import repository_url
-from gitops_bg.cli.errors import CommandFailed, UsageError
-from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.clone.worktree import deploy_folder
+from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.install_options import InstallOptions
-from gitops_bg.cli.session.agent_settings import credentials_for, settings_for
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session.connect import installed_credentials, installed_settings
 from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.template import deploy_folder
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, NAMESPACES, Object
@@ -107,9 +106,9 @@ def _wanted(at: InstallOptions, settings: Mapping[str, str], before: Watched | N
             "--watch-namespace: say in which namespaces apps may live, such as --watch-namespace shop, "
             "or --watch-all-namespaces"
         )
-    known = settings_watching(settings_for(at.git, at.verify) if at.git.repo else settings, watched)
+    known = settings_watching(installed_settings(at.git, at.verify) if at.git.repo else settings, watched)
     written = known if at.git.repo or watched != before else {}
-    credentials = credentials_for(at.git, at.verify) if at.git.repo else {}
+    credentials = installed_credentials(at.git, at.verify) if at.git.repo else {}
     return Installation(at.namespace, at.image, watched, written, settings_digest(known), credentials)
 
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
-from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import AppOptions, OutputOptions
-from gitops_bg.cli.reporting import problem_line
-from gitops_bg.cli.session.ledger_doubts import tell_doubts
-from gitops_bg.cli.session.past import past_promotions
+from gitops_bg.cli.output import Output, problem_line, said
+from gitops_bg.cli.session.ledger import past_promotions, tell_doubts
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
-from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
 from gitops_bg.core.checks.policies.replay import replay as replayed
 from gitops_bg.core.errors import InvalidInput

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitops_bg.cli.clone.inputs import files_below, rendered_apps, target_file_of
-from gitops_bg.cli.clone.renderers import render_with
+from gitops_bg.cli.clone.rendering import files_below, render_with, rendered_apps, target_file_of
 from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import NAME, OUTPUT, OutputOptions
-from gitops_bg.cli.reporting import problem_line
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output, problem_line
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import OutputOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.views.check_report import ReportJson
-from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.json_schema import MODELS, schema_of, schema_of_all
 

@@ -2,13 +2,13 @@
 
 from contextlib import closing
 
+from gitops_bg.cli.clone.worktree import deploy_folder
 from gitops_bg.cli.commands.install import waited
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.install_options import UninstallOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.template import deploy_folder
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, Object
 from gitops_bg.cluster.installation import readiness

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.version import AppKey

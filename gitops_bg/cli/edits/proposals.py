@@ -10,12 +10,11 @@ from typing import Any
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.edits.restore_version import side_of, version_in
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.exit_codes import OK, REFUSED
+from gitops_bg.cli.errors import OK, REFUSED, ObjectNotFound, UsageError
 from gitops_bg.cli.options.names import Known, named, number_of, the_one
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.errors import InvalidInput, WorldChanged

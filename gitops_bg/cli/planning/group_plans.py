@@ -14,8 +14,7 @@ from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.session.group_session import asking_for, board_of_all, group_facts, group_in_git
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.session import Session, asking_for, board_of_all, group_facts, group_in_git
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from gitops_bg.cli.output import clean
 from gitops_bg.cli.planning.planned import Planned, PlannedSubject, counted, until
-from gitops_bg.cli.views.output import clean
 from gitops_bg.forge.markdown import code
 
 LONGEST = 60_000

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.planning.planned import PlannedSubject
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.explained import ShownGate, gate_table, indented
-from gitops_bg.cli.views.output import said
 from gitops_bg.spec.codec import to_json
 
 if TYPE_CHECKING:

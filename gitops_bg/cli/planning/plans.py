@@ -14,7 +14,7 @@ from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.planning.group_plans import plans_of_groups
 from gitops_bg.cli.planning.planned import Planned, PlannedSubject
-from gitops_bg.cli.session.refused_writes import as_the_agent_knows
+from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.errors import Forbidden

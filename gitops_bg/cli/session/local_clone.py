@@ -5,8 +5,8 @@ It only fast-forwards by the one commit, with the user's own git; otherwise it p
 
 from gitops_bg.cli.clone.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 
 
 def follow_push(session: Session, output: Output, commit: str) -> None:

@@ -1,24 +1,29 @@
 """Where a verb is at work: repository, branch and ledger. What is live says it (docs/decisions/0048); options and
-`.gitops-bg.yaml` say it where nothing live does.
+`.gitops-bg.yaml` say it where nothing live does: an option or its variable before the user's file, that before the one
+in the clone, each by kube context.
 
 A live object names its repository without protocol and credentials, and whoever may write to it could name another one:
 a token and a signature go to no address but one that the user has named. Asks no remote.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from gitops_bg.cli.clone.user_git import asked, repository_url
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.names import app_name
-from gitops_bg.cli.options.options import GitOptions
+from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 from gitops_bg.cluster.observation.states import decided_from
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.repo.git.address import repository_name
+from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
 
 _OPTIONS = {"cluster": ("--cluster", "GITOPS_BG_CLUSTER"), "branch": ("--branch", "GITOPS_BG_BRANCH")}
 
@@ -266,3 +271,41 @@ def _url(name: str, *, by_ssh: bool) -> str:
     if name.startswith("/"):
         return f"{name}.git"
     return f"ssh://git@{name}.git" if by_ssh else f"https://{name}.git"
+
+
+def user_file() -> Path:
+    """Return where the file of a person is."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(folder) / "gitops-bg" / CLIENT_SETTINGS_FILE
+
+
+def with_said_once(git: GitOptions, kube: ClusterOptions | None) -> GitOptions:
+    """Return the options, with what files say where no option does. Raises `InvalidInput` for a broken file."""
+    top = asked("rev-parse", "--show-toplevel")
+    files = [(user_file(), False), *([(Path(top) / CLIENT_SETTINGS_FILE, True)] if top else [])]
+    present = [(file, of_repository) for file, of_repository in files if file.is_file()]
+    if not present:
+        return git
+    context, said = _context(kube), dict[str, str]()
+    for file, of_repository in present:
+        settings, problems = read_client_settings(file.read_bytes(), str(file), of_repository=of_repository)
+        if settings is None:
+            raise InvalidInput(*problems)
+        said = settings.said_in(context) | said
+    return _filled(git, said)
+
+
+def _context(kube: ClusterOptions | None) -> str:
+    from gitops_bg.cluster.api.contexts import context_name  # only where there is a file
+
+    options = kube or ClusterOptions()
+    return context_name(Access(kubeconfig=options.kubeconfig, context=options.context))
+
+
+def _filled(git: GitOptions, said: dict[str, str]) -> GitOptions:
+    default, filled = GitOptions(), dict[str, str | Path]()
+    for field in fields(GitOptions):
+        text = said.get(field.name)
+        if text and getattr(git, field.name) == getattr(default, field.name):
+            filled[field.name] = text if isinstance(getattr(default, field.name), str) else Path(text).expanduser()
+    return replace(git, **filled)  # type: ignore[arg-type]

@@ -2,26 +2,35 @@
 
 The request waits at the object of its app, or release group, until it was answered once; the agent writes it to the
 ledger, now or later. It names what its writer saw: which versions it is about, and what was live.
+
+What an app needs for an emergency is in its record and its live object, so that a command can do the work of an agent
+(`Offline`). What a group has is in its folders in Git: only an agent carries a request out.
 """
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.errors import CommandFailed, NameNotFound
+from gitops_bg.cli.commands.group.live import live_group
+from gitops_bg.cli.errors import OK, CommandFailed, NameNotFound, code_of
 from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.options.options import PatienceOptions
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.options.options import LiveOptions, PatienceOptions
+from gitops_bg.cli.output import Output, report
+from gitops_bg.cli.session.live_session import LiveSession, access
+from gitops_bg.cli.session.watch import Wait, changes, until
+from gitops_bg.cluster.execution.operator_requests import requests_at
+from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import OperatorState, Record
-from gitops_bg.core.model.version import AppKey, Subject
+from gitops_bg.core.model.version import AppKey, GroupKey, Subject
 
 R = TypeVar("R", Record, GroupRecord)
 R_co = TypeVar("R_co", Record, GroupRecord, covariant=True)
@@ -184,3 +193,77 @@ def _has_arrived(record: Record | GroupRecord) -> bool:
     return record.routing.switch is None and (
         record.override is None or record.routing.traffic == record.override.to_digest
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedGroup:
+    """One live release group, watched."""
+
+    subject: GroupKey
+    live: GroupCluster
+    next_change: Wait
+
+    @property
+    def record(self) -> GroupRecord:
+        """Its present record."""
+        return self.seen.record
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What its file said last."""
+        body = self.seen.body
+        return {} if body is None else body.get("spec") or {}
+
+    @property
+    def seen(self) -> SeenGroup:
+        """Its present object."""
+        return self.live.seen(self.subject)
+
+    def ask(self, request: Request) -> None:
+        """Write the request for the agent to carry out. Raises ``NotFound``, ``Refused``, ``Transient``."""
+        self.live.request(self.subject, request)
+
+    def withdraw(self, request: Request) -> None:
+        """Take the request back, unless it is answered. Raises ``NotFound``, ``Refused``, ``Transient``."""
+        self.live.withdraw(self.subject, request)
+
+    def is_lost(self, request: Request) -> bool:
+        """Whether somebody who knows of no others overwrote the request before anybody answered it."""
+        seen = self.seen
+        waits = any(each.id == request.id for each in requests_at(seen.body))
+        return not waits and not seen.record.operator.has_answered(request.id)
+
+    def wait(self, fulfilled: Callable[[GroupRecord], bool], seconds: float) -> bool:
+        """Watch until the record fulfils the condition; False where ``seconds`` passed first."""
+        return until(lambda: fulfilled(self.record), self.next_change, seconds)
+
+    @property
+    def act(self) -> None:
+        """None: only an agent can."""
+        return None
+
+
+@contextmanager
+def asked_group(at: LiveOptions, name: str) -> Iterator[AskedGroup]:
+    """The live group that a person means. Raises `NameNotFound`, `UsageError`."""
+    with LiveSession(at.kube, at.place) as session:
+        key = live_group(session.client, at.place.namespace, name)
+        with changes(access(at.kube), key.namespace, groups=True) as next_change:
+            yield AskedGroup(key, GroupCluster(session.client), next_change)
+
+
+_Of = TypeVar("_Of", bound=Hashable)
+_T = TypeVar("_T")
+
+
+def each_of(them: Iterable[_Of], act: Callable[[_Of], _T], *, for_programs: bool) -> tuple[list[_T], int]:
+    """Return the results of those that succeeded, and the exit code: that of the first one that failed."""
+    done: list[_T] = []
+    code = OK
+    for each in dict.fromkeys(them):
+        try:
+            done.append(act(each))
+        except GitopsBgError as error:
+            report(error, for_programs=for_programs)
+            code = code or code_of(error)
+    return done, code

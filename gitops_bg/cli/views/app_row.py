@@ -8,8 +8,8 @@ from typing import Any
 from rich.text import Text
 
 from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.condition_meanings import json_of
-from gitops_bg.cli.views.output import said
 from gitops_bg.core import names
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.digest import short

@@ -6,8 +6,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gitops_bg.cli.output import clean
 from gitops_bg.cli.views.check_report import Report
-from gitops_bg.cli.views.output import clean
 from gitops_bg.cli.views.sarif import Log, SarifResult, SarifRule, log_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.lint.app_folder import Finding, Severity

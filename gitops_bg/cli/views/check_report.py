@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from gitops_bg.cli import exit_codes
-from gitops_bg.cli.views.output import clean
+from gitops_bg.cli import errors
+from gitops_bg.cli.output import clean
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.spec.lint.app_folder import PROBLEM, Finding, Severity
 
@@ -30,9 +30,9 @@ class Report:
     def exit_code(self) -> int:
         """The exit code of `check`."""
         if self.error is not None:
-            return exit_codes.code_of(self.error)
+            return errors.code_of(self.error)
         bad = self.findings if self.strict else [each for each in self.findings if each.rule.severity is Severity.ERROR]
-        return exit_codes.NOT_SO if bad else exit_codes.OK
+        return errors.NOT_SO if bad else errors.OK
 
 
 class _Json(BaseModel):

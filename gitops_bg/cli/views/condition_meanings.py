@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.listing import Listing, facts, paragraph
-from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.cli.exit_codes import ASKED, NOT_SO, NOT_YET, OK
+from gitops_bg.cli.errors import ASKED, NOT_SO, NOT_YET, OK
 from gitops_bg.cli.views.condition_meanings import live_conditions
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import ASKS_PEOPLE

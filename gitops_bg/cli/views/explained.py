@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 
 from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.app_row import style_of
 from gitops_bg.cli.views.condition_meanings import drawn, json_of, table_of
 from gitops_bg.cli.views.listing import Column, Line, Listing, paragraph, without_what_was_told
-from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullRequest, PullState

@@ -11,11 +11,11 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.app_row import Row, row_of, style_of, tells_branches
 from gitops_bg.cli.views.condition_meanings import drawn_together
 from gitops_bg.cli.views.groups.group_row import GroupRow, group_row_of
 from gitops_bg.cli.views.listing import Column, Line, Listing
-from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.version import AppKey
 
 AnyRow = Row | GroupRow

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitops_bg import __version__
-from gitops_bg.cli.views.output import clean
+from gitops_bg.cli.output import clean
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 Log = dict[str, Any]

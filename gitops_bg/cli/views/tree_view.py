@@ -5,11 +5,11 @@ from datetime import datetime
 
 from rich.console import Group
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.app_row import style_of, tells_branches
 from gitops_bg.cli.views.app_view import AppView
 from gitops_bg.cli.views.condition_meanings import drawn
 from gitops_bg.cli.views.listing import Column, Line, Listing
-from gitops_bg.cli.views.output import said
 from gitops_bg.cli.views.tree_rows import Branch, root_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.spec import Strategy

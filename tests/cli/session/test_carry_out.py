@@ -7,8 +7,8 @@ import pytest
 
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import OutputOptions, PatienceOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.operator_requests import carry_out
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.cli.clone.said_once import user_file, with_said_once
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cli.session.location import user_file, with_said_once
 from gitops_bg.core.errors import InvalidInput
 
 HEAD = "apiVersion: gitops-bg.dev/v1alpha1\nkind: ClientSettings\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cli.session.refused_writes import as_the_agent_knows
+from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry

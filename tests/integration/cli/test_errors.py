@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gitops_bg.cli import exit_codes, main
+from gitops_bg.cli import errors, main
 from gitops_bg.cli.clone.user_git import author, repository_url
 from gitops_bg.cli.options.durations import seconds, spoken
+from gitops_bg.cli.output import clean
 from gitops_bg.cli.registry import VERBS
-from gitops_bg.cli.views.output import clean
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from tests.integration.cli.conftest import Cli
 from tests.support.git.remote import GitRemote
@@ -21,7 +21,7 @@ from tests.support.scenario import App, Scenario
 def test_help_lists_every_exit_code_and_each_verb_has_an_example() -> None:
     runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb"})
     shown = " ".join(runner.invoke(main.app, ["--help"]).stdout.split())
-    for code, meaning in exit_codes.TABLE.items():
+    for code, meaning in errors.TABLE.items():
         assert f"{code} {meaning[:20]}" in shown
     names = [verb.name for verbs in VERBS.values() for verb in verbs]
     assert len(names) == len(set(names)) > 20
@@ -39,7 +39,7 @@ def test_completion_is_offered() -> None:
 
 
 def test_an_agent_without_the_name_of_its_cluster_says_what_to_type(cli: Cli) -> None:
-    said = cli("agent", "--once", code=exit_codes.USAGE)
+    said = cli("agent", "--once", code=errors.USAGE)
     assert "--cluster prod" in said
     assert "gitops-bg/state/" in said
 
@@ -133,7 +133,7 @@ def test_a_bug_ends_with_its_own_code_and_a_traceback(
     monkeypatch.setattr(main, "app", broken)
     with pytest.raises(SystemExit) as end:
         main.main()
-    assert end.value.code == exit_codes.BUG
+    assert end.value.code == errors.BUG
     assert "This is a bug in gitops-bg" in capsys.readouterr().err
 
 
@@ -148,7 +148,7 @@ def test_every_error_has_an_exit_code() -> None:
     kinds = [GitopsBgError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    assert {exit_codes.code_of(blank(kind)) for kind in kinds} <= set(exit_codes.TABLE)
+    assert {errors.code_of(blank(kind)) for kind in kinds} <= set(errors.TABLE)
 
 
 def test_what_others_wrote_cannot_drive_the_terminal() -> None:

@@ -14,15 +14,13 @@ from gitops_bg.cli.commands.group.arguments import Group, OneVersion, ToVersion,
 from gitops_bg.cli.commands.operate.suspend import SuspendOptions, suspending
 from gitops_bg.cli.edits.commits import Change, say_what_would_change
 from gitops_bg.cli.edits.proposals import Proposed, tell_where_it_is_offered
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
-from gitops_bg.cli.exit_codes import OK, REFUSED
+from gitops_bg.cli.errors import OK, REFUSED, CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions, WaitOptions
-from gitops_bg.cli.session.group_session import group_in_git
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.local_clone import follow_push
 from gitops_bg.cli.session.location import group_named
-from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.wait_for_traffic import wait_for_requests
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.session.session import Session, group_in_git
+from gitops_bg.cli.session.watch import wait_for_requests
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.clone.inputs import files_below
-from gitops_bg.cli.clone.new_folder import write_new_folder
-from gitops_bg.cli.clone.worktree import files_of
+from gitops_bg.cli.clone.rendering import files_below
+from gitops_bg.cli.clone.worktree import files_of, write_new_folder
 from gitops_bg.cli.commands.group.arguments import Group, Version, a_version_or_none
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import OutputOptions, PlaceOptions
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import version_number

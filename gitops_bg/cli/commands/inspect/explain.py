@@ -1,4 +1,6 @@
-"""`explain`: why an app is in its state: decides on fresh facts with the engine and shows the gates; writes nothing."""
+"""`explain`: why an app, or a release group, is in its state: decides on fresh facts with the engine and shows the
+gates; writes nothing.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,16 +13,17 @@ from rich.console import RenderableType
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
+from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.edits.restore_version import changes_to, side_of
-from gitops_bg.cli.exit_codes import NOT_SO, OK, code_of
+from gitops_bg.cli.errors import NOT_SO, OK, code_of
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
-from gitops_bg.cli.session.heard_gates import with_heard_gates
-from gitops_bg.cli.session.location import apps_named
-from gitops_bg.cli.session.refused_writes import as_far_as_the_agent_reads
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session.agent_knowledge import as_far_as_the_agent_reads, with_heard_gates, with_heard_gates_of_group
+from gitops_bg.cli.session.location import apps_named, group_named
+from gitops_bg.cli.session.session import Session, group_facts, group_in_git
 from gitops_bg.cli.views.explained import Explained, ShownGate, drawn_explained, indented, json_explained, telling
+from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation, json_explanation
 from gitops_bg.cli.views.not_live import NotLive, held_back, went_back
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
@@ -37,8 +40,10 @@ from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.apps import ExplanationJson
 
+
 _UNREAD = (AuthenticationFailed, BranchMissing, RemoteUnreachable)
 """What the remote says where main cannot be read."""
+
 
 _OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
 
@@ -83,6 +88,27 @@ def explain(
             output.show(drawn_explained(_explained(found), of_gates=_of_the_pods(found)))
     if unread:
         return code_of(unread)
+    return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
+
+
+def of_group(
+    group: Group,
+    at: AppOptions,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 unless the group is Healthy.")] = False,
+) -> int:
+    """Explain what a group waits for: its versions, their services, each gate, what comes next, and what to do.
+
+    Example: gitops-bg group explain shop/store
+    """
+    output = Output(at.out)
+    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.note) as session:
+        facts, now = group_facts(session, group_in_git(session, group, at.place.namespace)), session.now
+        decision = with_heard_gates_of_group(facts.decide(now), facts)
+        found = Explanation(facts.group, facts.desired, facts.observed, decision, now)
+    if output.json:
+        output.data(json_explanation(found))
+    else:
+        output.show(drawn_explanation(found))
     return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
 
 

@@ -1,23 +1,33 @@
-"""`get`: the state of apps and release groups, one line each, or one as a tree; with -w, every change. It only reads.
+"""`get` and `tree`: apps and release groups, one line each, or one as a tree; with -w, on every change. They only read.
 
 The list is what people ask for all day: what only a tree or a watch needs is imported there (docs/reference/cli.md).
 """
 
 import math
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gitops_bg.cli.commands.group.arguments import Group, OptionalGroup
+from gitops_bg.cli.commands.group.live import live_groups
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app_or_none
-from gitops_bg.cli.options.options import LiveOptions, Watch, WatchTimeout
-from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.views.output import Output
-from gitops_bg.cli.views.rows import AnyRow, list_of, rows_of
+from gitops_bg.cli.options.options import AppOrGroup, LiveOptions, Watch, WatchTimeout
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session.live_session import LiveSession, access
+from gitops_bg.cli.views.rows import AnyRow, json_of_row, line_of, list_of, rows_of
 from gitops_bg.cluster.api.errors import Forbidden, NamespaceMissing, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Object
 from gitops_bg.cluster.api.remedies import no_namespace
+from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.version import AppKey
+
+if TYPE_CHECKING:
+    from gitops_bg.cli.session.watch import Wait
+    from gitops_bg.cli.views.groups.group_tree import GroupView
 
 Everywhere = Annotated[
     bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces; the default without -n.")
@@ -46,20 +56,56 @@ def get(
     output = Output(at.out)
     with LiveSession(kube=at.kube, place=at.place) as session:
         if not app:
-            show_all(Listed(session, output, "" if everywhere else at.place.namespace), at, timeout, watch=watch)
+            _show_list(_Listed(session, output, "" if everywhere else at.place.namespace), at, timeout, watch=watch)
             return
         key = session.app(app)
         if watch:
-            from gitops_bg.cli.commands.inspect.watch import watch_app
-
-            watch_app(session, at, output, key, timeout)
+            _watch_app(session, at, output, key, timeout)
         else:
-            from gitops_bg.cli.commands.inspect.tree import show_app
-
-            show_app(output, session, key)
+            _show_app(output, session, key)
 
 
-class Listed:
+def tree(app: AppOrGroup, at: LiveOptions) -> None:
+    """Show one app as a tree: the same as `get APP`.
+
+    Example: gitops-bg tree shop/web
+    """
+    with LiveSession(kube=at.kube, place=at.place) as session:
+        _show_app(Output(at.out), session, session.app(app))
+
+
+def of_group(
+    at: LiveOptions,
+    group: OptionalGroup = "",
+    watch: Watch = False,
+    everywhere: Everywhere = False,
+    timeout: WatchTimeout = math.inf,
+) -> None:
+    """List groups, or show one as a tree: the same as `get`, of groups alone.
+
+    Example: gitops-bg group get shop/store -w
+    """
+    output = Output(at.out)
+    with LiveSession(kube=at.kube, place=at.place) as session:
+        if not group:
+            namespace = "" if everywhere else at.place.namespace
+            _show_list(_Listed(session, output, namespace, groups_only=True), at, timeout, watch=watch)
+        elif watch:
+            _watch_group(session, at, output, group, timeout)
+        else:
+            _show_group(output, session, at.place.namespace, group)
+
+
+def tree_of_group(group: Group, at: LiveOptions) -> None:
+    """Show a group as a tree: its versions, their services with ReplicaSets and pods, its Services, routes and gates.
+
+    Example: gitops-bg group tree shop/store
+    """
+    with LiveSession(kube=at.kube, place=at.place) as session:
+        _show_group(Output(at.out), session, at.place.namespace, group)
+
+
+class _Listed:
     """The apps and groups of a namespace (empty: of all), or the groups alone; each look reads the cluster anew."""
 
     def __init__(self, session: LiveSession, output: Output, namespace: str, *, groups_only: bool = False) -> None:
@@ -89,12 +135,10 @@ class Listed:
             return []
 
 
-def show_all(listed: Listed, at: LiveOptions, timeout: float, *, watch: bool) -> None:
+def _show_list(listed: _Listed, at: LiveOptions, timeout: float, *, watch: bool) -> None:
     """Show the list, once or on every change. Raises `NamespaceMissing`."""
     if watch:
-        from gitops_bg.cli.commands.inspect.watch import watch_all
-
-        watch_all(listed.rows, at, listed.output, listed.namespace, timeout)
+        _watch_list(listed.rows, at, listed.output, listed.namespace, timeout)
         return
     rows, output, session = listed.rows(), listed.output, listed.session
     if listed.namespace and not rows and session.lacks_namespace(listed.namespace):
@@ -118,3 +162,80 @@ def _show_holders(output: Output, session: LiveSession) -> None:
         return
     for lease, holder in found:
         output.note(f"lease {lease}: held by {holder}" if holder else f"lease {lease}: held by nobody, no agent works")
+
+
+def _watch_list(
+    rows: Callable[[], tuple[AnyRow, ...]], at: LiveOptions, output: Output, namespace: str, timeout: float
+) -> None:
+    """Keep showing the apps and groups of a namespace (empty: all), for ``timeout`` seconds."""
+    from gitops_bg.cli.views.watching.watch_view import follow, list_screen
+
+    with _changes(at, namespace) as wait, list_screen(output, list_of, json_of_row, line_of) as screen:
+        follow(rows, screen, wait, timeout)
+
+
+def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
+    from gitops_bg.cli.views.app_json import json_of
+    from gitops_bg.cli.views.app_view import look
+    from gitops_bg.cli.views.tree_view import picture_of
+
+    app_view = look(session, app)
+    if output.json:
+        output.data({"items": [json_of(app_view)]})
+    output.show(picture_of(app_view, session.now))
+
+
+def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKey, timeout: float) -> None:
+    from gitops_bg.cli.views.app_json import json_of
+    from gitops_bg.cli.views.app_view import look
+    from gitops_bg.cli.views.pods import pod_labels
+    from gitops_bg.cli.views.tree_view import picture_of
+    from gitops_bg.cli.views.watching.watch_view import follow, picture_screen
+
+    with (
+        _changes(at, app.namespace, pod_labels(app)) as wait,
+        picture_screen(output, picture_of, json_of) as screen,
+    ):
+        follow(lambda: look(session, app), screen, wait, timeout)
+
+
+def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:
+    from gitops_bg.cli.views.groups.group_tree import drawn_group, json_tree
+
+    view = _group_view(session, namespace, group)
+    if output.json:
+        output.data({"items": [json_tree(view)]})
+    output.show(drawn_group(view, session.now))
+
+
+def _watch_group(session: LiveSession, at: LiveOptions, output: Output, group: str, timeout: float) -> None:
+    from gitops_bg.cli.views.groups.group_tree import drawn_group, json_tree
+    from gitops_bg.cli.views.watching.watch_view import follow, picture_screen
+
+    def read() -> "GroupView":
+        return _group_view(session, at.place.namespace, group)
+
+    with (
+        _changes(at, read().group.namespace, names.APP) as wait,
+        picture_screen(output, drawn_group, json_tree) as screen,
+    ):
+        follow(read, screen, wait, timeout)
+
+
+def _group_view(session: LiveSession, namespace: str, group: str) -> "GroupView":
+    from gitops_bg.cli.views.groups.group_tree import read_group
+
+    (body,) = live_groups(session.client, namespace, group)
+    return read_group(session, body)
+
+
+@contextmanager
+def _changes(at: LiveOptions, namespace: str, pods: str = "") -> Iterator["Wait"]:
+    """Report every change of a namespace until Ctrl-C."""
+    from gitops_bg.cli.session.watch import changes
+
+    try:
+        with changes(access(at.kube), namespace, pods, groups=True) as wait:
+            yield wait
+    except KeyboardInterrupt:
+        return

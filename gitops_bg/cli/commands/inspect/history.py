@@ -14,12 +14,11 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AppOptions
-from gitops_bg.cli.session.group_session import group_meant
-from gitops_bg.cli.session.ledger_doubts import demanded, tell_doubts
+from gitops_bg.cli.output import Output, said
+from gitops_bg.cli.session.ledger import demanded, tell_doubts
 from gitops_bg.cli.session.location import ALL, About, apps_named, group_named
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.session import Session, group_meant
 from gitops_bg.cli.views.listing import Column, Line, Listing
-from gitops_bg.cli.views.output import Output, said
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES, goal_of, origin_of

@@ -17,6 +17,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.planning import observed_file
 from gitops_bg.cli.planning.plan_markdown import markdown
 from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
@@ -27,7 +28,6 @@ from gitops_bg.cli.session.location import About, apps_named, group_named
 from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
 
 

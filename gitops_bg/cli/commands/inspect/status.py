@@ -8,17 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from gitops_bg.cli.clone.head import head_of_clone, is_in_clone, named_commit
-from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.exit_codes import NOT_SEEN, OK
+from gitops_bg.cli.clone.user_git import head_of_clone, is_in_clone, named_commit
+from gitops_bg.cli.errors import NOT_SEEN, OK, ObjectNotFound, UsageError
 from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession, access
+from gitops_bg.cli.session.watch import ASK_AGAIN, SEEN_WITHIN, SeenCommit, changes
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
 from gitops_bg.cli.views.exit_status import Standing, is_to_end, standing_of
-from gitops_bg.cli.views.output import Output
-from gitops_bg.cli.views.watching.seen_commit import ASK_AGAIN, SEEN_WITHIN, SeenCommit
-from gitops_bg.cli.views.watching.watch_changes import changes
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.model.version import AppKey
 

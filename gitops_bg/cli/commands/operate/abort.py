@@ -1,6 +1,6 @@
 """`abort`: stops rollouts in progress and returns traffic to the last proven version, at once, even if Git is down.
 
-The core decides what to stop and where traffic goes (`aborting`).
+The core decides what to stop and where traffic goes (`aborting`), of an app as of a release group.
 """
 
 import sys
@@ -15,21 +15,31 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.clone.user_git import who
-from gitops_bg.cli.commands.group.abort import abort_group, goes, planned_of
+from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.commands.operate.gate import Reason
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
-from gitops_bg.cli.session.for_each_app import each_of
-from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.operator_requests import Answered, carry_out, facts_of, new_request, now
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session.live_session import LiveSession, access
+from gitops_bg.cli.session.operator_requests import (
+    Answered,
+    asked_group,
+    carry_out,
+    each_of,
+    facts_of,
+    new_request,
+    now,
+)
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.kinds import APPS
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.core.groups.model import VersionStage, version_in
+from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import Aborting as AbortingGroup
+from gitops_bg.core.groups.requests import aborting as aborting_group
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
@@ -41,7 +51,9 @@ if TYPE_CHECKING:
 
     _AbortedJson = AbortedAppJson | AbortedGroupJson
 
+
 _Planned = Aborting | AbortingGroup
+
 
 _AT_A_TIME = 8
 """How many are aborted in parallel."""
@@ -98,6 +110,25 @@ def abort(
     return unknown or code
 
 
+def of_group(
+    group: Group,
+    at: LiveOptions,
+    person: AuthorOptions,
+    patience: PatienceOptions,
+    reason: Reason = "aborted by hand",
+) -> None:
+    """Abort what is on its way in a group, and take requests back from a version that is not proven yet.
+
+    The same as `gitops-bg abort`, also where an app has the name.
+
+    Example: gitops-bg group abort shop/store --reason 'errors in the log'
+    """
+    output = Output(at.out, dry_run=person.dry_run)
+    with LiveSession(at.kube, at.place) as session:
+        key = live_group(session.client, at.place.namespace, group)
+    output.each([abort_group(key, None, at, who(person.author), reason, patience, output)])
+
+
 def _key(at: LiveOptions, name: str) -> AppOrGroup:
     """The app that a person means; where no live one has the name, the release group. Raises `NameNotFound`."""
     with Session(kube=at.kube, place=at.place) as session:
@@ -117,8 +148,8 @@ def _key(at: LiveOptions, name: str) -> AppOrGroup:
 def _one(asked: _Asked, key: AppOrGroup, shown: _Planned | None = None) -> "tuple[_AbortedJson, str]":
     """Abort what was shown to somebody who agreed, and nothing else; or what is to be stopped now."""
     if isinstance(key, GroupKey):
-        planned_of_group = shown if isinstance(shown, AbortingGroup) else None
-        return abort_group(key, planned_of_group, asked.at, asked.by, asked.reason, asked.patience, asked.output)
+        agreed = shown if isinstance(shown, AbortingGroup) else None
+        return abort_group(key, agreed, asked.at, asked.by, asked.reason, asked.patience, asked.output)
     return _one_app(asked, key, shown if isinstance(shown, Aborting) else None)
 
 
@@ -160,66 +191,6 @@ def _nothing(app: AppKey, live: Version | None) -> str:
 
 def _planned(facts: Facts) -> Aborting:
     return aborting(facts.world(now()))
-
-
-# --- all ---
-
-
-def _all(asked: _Asked, *, sure: bool) -> int:
-    """Abort everything that can be stopped, in parallel, after a confirmation."""
-    planned, unseen = _something_to_stop(asked)
-    if not planned:
-        other = "other " if unseen else ""
-        asked.output.both({"apps": []}, f"nothing is on its way in any {other}app or release group")
-        return unseen
-    if not sure and not asked.output.dry_run:
-        _ask(planned)
-    with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        aborts = {key: pool.submit(_one, asked, key, found) for key, found in planned.items()}
-        done, code = each_of(aborts, lambda key: aborts[key].result(), for_programs=asked.output.json)
-    asked.output.each(done)
-    return unseen or code
-
-
-def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
-    """What an abort of all would stop, and the exit code: what nobody can look at is reported, and keeps no other from
-    being stopped.
-    """
-    with Session(kube=asked.at.kube, place=asked.at.place) as session:
-        cluster, groups = session.cluster, GroupCluster(session.client)
-        namespaces = (asked.at.place.namespace,) if asked.at.place.namespace else ()
-
-        def look(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:
-            if isinstance(key, GroupKey):
-                return key, planned_of(groups.seen(key))
-            facts = facts_without_git(cluster, key)
-            return key, _planned(facts) if facts else None
-
-        lists: tuple[Callable[[], Iterable[AppOrGroup]], ...] = (
-            lambda: sorted(cluster.apps()),
-            lambda: sorted(groups.live(namespaces)),
-        )
-        listed, unlisted = each_of(lists, lambda list_: list_(), for_programs=asked.output.json)
-        looked, unseen = each_of(chain.from_iterable(listed), look, for_programs=asked.output.json)
-    return {key: found for key, found in looked if found}, unlisted or unseen
-
-
-def _says(key: AppOrGroup, found: _Planned) -> str:
-    """What would be stopped, and where live traffic goes."""
-    if isinstance(found, AbortingGroup):
-        return f"{key}: stops {', '.join(found.stops)}; live traffic {goes(found)}"
-    return f"{key}: stops {_names(found.stops)}; live traffic {_goes(found)}"
-
-
-def _ask(planned: dict[AppOrGroup, _Planned]) -> None:
-    """Show what would be stopped, and ask. Raises `UsageError` where nobody can answer, `CommandFailed` for a no."""
-    for key, found in planned.items():
-        typer.echo(_says(key, found), err=True)
-    if not sys.stdin.isatty():
-        raise UsageError("nobody is here to ask; --yes aborts them without asking")
-    many = f"these {len(planned)} rollouts" if len(planned) > 1 else "this rollout"
-    if not typer.confirm(f"Abort {many}?", err=True):
-        raise CommandFailed("nothing was aborted")
 
 
 # --- what became of it ---
@@ -264,3 +235,140 @@ def _goes(found: Aborting) -> str:
 def _live(answered: Answered[Record]) -> str | None:
     version = answered.after.version(answered.after.routing.traffic)
     return _shown(version) if version else None
+
+
+def abort_group(
+    key: GroupKey,
+    shown: AbortingGroup | None,
+    at: LiveOptions,
+    by: str,
+    reason: str,
+    patience: PatienceOptions,
+    output: Output,
+) -> "tuple[AbortedGroupJson, str]":
+    """Abort what was shown to somebody who agreed, and nothing else; or what is to be stopped now.
+
+    Raises `CommandFailed` where there is nothing to abort, or it is too late.
+    """
+    with asked_group(at, str(key)) as asked:
+        planned = shown or planned_of_group(asked.seen)
+        if not planned:
+            stays = f"{planned.live} stays live" if planned.live else "nothing is live"
+            leaves = f", and `gitops-bg rollback {key}` leaves it" if planned.live else ""
+            raise CommandFailed(f"{key}: there was nothing to abort; {stays}{leaves}")
+        said = f"{key}: stops {', '.join(planned.stops)}; live traffic {requests_go(planned)}"
+        if output.dry_run:
+            return _unstopped_group(key, planned), f"{said} (--dry-run: nothing was done)"
+        if planned.goes_to:
+            output.note(said)
+        request = new_request(OperatorCommand.ABORT, by, reason, about=planned.stops, live=planned.live)
+        after = carry_out(asked, request, patience, output).after
+    return told_of_group(key, planned, after)
+
+
+def planned_of_group(seen: SeenGroup) -> AbortingGroup:
+    """What an abort of a group would do now."""
+    spec = (seen.body or {}).get("spec") or {}
+    return aborting_group(seen.record, str(spec.get("active", "")))
+
+
+def requests_go(planned: AbortingGroup) -> str:
+    """Where requests go, in words."""
+    return f"goes back to {planned.goes_to}" if planned.goes_to else "stays where it is"
+
+
+def _unstopped_group(key: GroupKey, planned: AbortingGroup) -> "AbortedGroupJson":
+    return {
+        "group": str(key),
+        "held": [],
+        "stopped": list(planned.stops),
+        "live": planned.goes_to or None,
+        "byAgent": False,
+        "dryRun": True,
+    }
+
+
+def told_of_group(key: GroupKey, planned: AbortingGroup, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
+    """The result in both formats. Raises `CommandFailed` where nothing was stopped."""
+    held = [each.digest for each in after.holds if version_in(each.digest) in planned.stops]
+    live = after.state.only(VersionStage.ACTIVE)
+    # Once Git has followed the way back, no hold is left of it.
+    is_left = live == planned.goes_to != planned.live
+    stopped = planned.stops if is_left else [each for each in planned.stops if each in map(version_in, held)]
+    if not stopped:
+        names, now = ", ".join(planned.stops), live or "nothing"
+        bad = next((each for each in after.past_holds if version_in(each.digest) == planned.goes_to), None)
+        why = f"{planned.goes_to} failed before ({bad.why})" if bad is not None else f"too late to abort {names}"
+        raise CommandFailed(f"{key}: {why}; live traffic is with {now}; see `gitops-bg history {key}`")
+    where = f"went back to {live}" if live != planned.live else f"stays with {live or 'nothing'}"
+    return (
+        {
+            "group": str(key),
+            "held": held,
+            "stopped": list(stopped),
+            "live": live or None,
+            "byAgent": True,
+            "dryRun": False,
+        },
+        f"{key}: aborted {', '.join(stopped)}; live traffic {where}",
+    )
+
+
+# --- all ---
+
+
+def _all(asked: _Asked, *, sure: bool) -> int:
+    """Abort everything that can be stopped, in parallel, after a confirmation."""
+    planned, unseen = _something_to_stop(asked)
+    if not planned:
+        other = "other " if unseen else ""
+        asked.output.both({"apps": []}, f"nothing is on its way in any {other}app or release group")
+        return unseen
+    if not sure and not asked.output.dry_run:
+        _ask(planned)
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        aborts = {key: pool.submit(_one, asked, key, found) for key, found in planned.items()}
+        done, code = each_of(aborts, lambda key: aborts[key].result(), for_programs=asked.output.json)
+    asked.output.each(done)
+    return unseen or code
+
+
+def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
+    """What an abort of all would stop, and the exit code: what nobody can look at is reported, and keeps no other from
+    being stopped.
+    """
+    with Session(kube=asked.at.kube, place=asked.at.place) as session:
+        cluster, groups = session.cluster, GroupCluster(session.client)
+        namespaces = (asked.at.place.namespace,) if asked.at.place.namespace else ()
+
+        def look(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:
+            if isinstance(key, GroupKey):
+                return key, planned_of_group(groups.seen(key))
+            facts = facts_without_git(cluster, key)
+            return key, _planned(facts) if facts else None
+
+        lists: tuple[Callable[[], Iterable[AppOrGroup]], ...] = (
+            lambda: sorted(cluster.apps()),
+            lambda: sorted(groups.live(namespaces)),
+        )
+        listed, unlisted = each_of(lists, lambda list_: list_(), for_programs=asked.output.json)
+        looked, unseen = each_of(chain.from_iterable(listed), look, for_programs=asked.output.json)
+    return {key: found for key, found in looked if found}, unlisted or unseen
+
+
+def _says(key: AppOrGroup, found: _Planned) -> str:
+    """What would be stopped, and where live traffic goes."""
+    if isinstance(found, AbortingGroup):
+        return f"{key}: stops {', '.join(found.stops)}; live traffic {requests_go(found)}"
+    return f"{key}: stops {_names(found.stops)}; live traffic {_goes(found)}"
+
+
+def _ask(planned: dict[AppOrGroup, _Planned]) -> None:
+    """Show what would be stopped, and ask. Raises `UsageError` where nobody can answer, `CommandFailed` for a no."""
+    for key, found in planned.items():
+        typer.echo(_says(key, found), err=True)
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is here to ask; --yes aborts them without asking")
+    many = f"these {len(planned)} rollouts" if len(planned) > 1 else "this rollout"
+    if not typer.confirm(f"Abort {many}?", err=True):
+        raise CommandFailed("nothing was aborted")

@@ -8,8 +8,8 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import ClusterOptions, CommitOptions, GitOptions, OutputOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE

@@ -16,13 +16,12 @@ from gitops_bg.cli.adoption.folder import folder_of as files_of_app
 from gitops_bg.cli.adoption.folder import origins_of
 from gitops_bg.cli.adoption.outlook import notes_of, plan_of
 from gitops_bg.cli.adoption.soundness import problems_of
-from gitops_bg.cli.clone.new_folder import write_new_folder
-from gitops_bg.cli.clone.worktree import files_of
+from gitops_bg.cli.clone.worktree import files_of, write_new_folder
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload, read_live
 from gitops_bg.core.errors import InvalidInput

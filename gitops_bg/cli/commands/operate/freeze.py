@@ -15,8 +15,8 @@ from gitops_bg.cli.commands.operate.suspend import moment_option
 from gitops_bg.cli.edits.commits import Change, commit_change
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.options import AppOptions, AuthorOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.checks.policies.match import may_cover
 from gitops_bg.core.checks.policies.windows import is_open, why_shut
 from gitops_bg.core.errors import InvalidInput

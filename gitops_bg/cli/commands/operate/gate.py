@@ -9,19 +9,22 @@ import typer
 
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.clone.user_git import who
+from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import AppOrGroup, AuthorOptions, LiveOptions, OutputOptions, PatienceOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.operator_requests import Asked, carry_out, facts_of, new_gate_request, now
+from gitops_bg.cli.session.operator_requests import Asked, asked_group, carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import HookState
+from gitops_bg.spec.groups.live import manual_gates
 
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.changes import GateJson
+
 
 Reason = Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")]
 
@@ -62,15 +65,6 @@ class Gated:
         return state
 
 
-@contextmanager
-def _app(at: LiveOptions, name: str) -> Iterator[Gated]:
-    with Session(kube=at.kube, place=at.place) as session:
-        key = session.app(name)
-    with Offline(access(at.kube), key, now) as cluster:
-        hooks = facts_of(cluster, key).spec.strategy.hooks
-        yield Gated("app", "app.yaml", cluster, tuple(hook for hook in hooks if hook.manual))
-
-
 def open_(
     app: AppOrGroup, gate: GateOptions, at: LiveOptions, person: AuthorOptions, patience: PatienceOptions
 ) -> None:
@@ -100,6 +94,43 @@ def status(app: AppOrGroup, at: LiveOptions) -> None:
     """
     with _app(at, app) as found:
         show_gates(found, at.out)
+
+
+def open_of_group(
+    group: Group, gate: GateOptions, at: LiveOptions, person: AuthorOptions, patience: PatienceOptions
+) -> None:
+    """Open a manual gate of a group."""
+    with _group(at, group) as found:
+        set_gate(found, OperatorCommand.OPEN_GATE, gate, at.out, person, patience)
+
+
+def close_of_group(
+    group: Group, gate: GateOptions, at: LiveOptions, person: AuthorOptions, patience: PatienceOptions
+) -> None:
+    """Close a manual gate of a group."""
+    with _group(at, group) as found:
+        set_gate(found, OperatorCommand.CLOSE_GATE, gate, at.out, person, patience)
+
+
+def status_of_group(group: Group, at: LiveOptions) -> None:
+    """Show the manual gates of a group."""
+    with _group(at, group) as found:
+        show_gates(found, at.out)
+
+
+@contextmanager
+def _app(at: LiveOptions, name: str) -> Iterator[Gated]:
+    with Session(kube=at.kube, place=at.place) as session:
+        key = session.app(name)
+    with Offline(access(at.kube), key, now) as cluster:
+        hooks = facts_of(cluster, key).spec.strategy.hooks
+        yield Gated("app", "app.yaml", cluster, tuple(hook for hook in hooks if hook.manual))
+
+
+@contextmanager
+def _group(at: LiveOptions, name: str) -> Iterator[Gated]:
+    with asked_group(at, name) as asked:
+        yield Gated("group", "group.yaml", asked, manual_gates(asked.spec))
 
 
 def show_gates(found: Gated, out: OutputOptions) -> None:

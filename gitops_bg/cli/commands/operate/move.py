@@ -16,7 +16,7 @@ from gitops_bg.cli.clone.worktree import files_of
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import OutputOptions
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem

@@ -11,14 +11,13 @@ import typer
 
 from gitops_bg.cli.clone.user_git import author, signing_key
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
-from gitops_bg.cli.errors import CommandFailed, UsageError
-from gitops_bg.cli.exit_codes import OK
+from gitops_bg.cli.errors import OK, CommandFailed, UsageError
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, CommitOptions, WaitOptions, version_option
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.session.watch import wait_for_traffic
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.delivery.operators import answer_request
 from gitops_bg.core.errors import GitopsBgError

@@ -1,8 +1,8 @@
 """`reconcile`: makes the agent look at Git and at an app now. Writes one annotation; the agent does the rest."""
 
 from gitops_bg.cli.options.options import App, LiveOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 
 
 def reconcile(app: App, at: LiveOptions) -> None:

@@ -9,9 +9,9 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import App, AppOptions, AuthorOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, SERVICES
 from gitops_bg.cluster.manifests.adoption import before_in

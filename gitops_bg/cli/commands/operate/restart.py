@@ -9,9 +9,9 @@ from gitops_bg.cli.clone.user_git import author
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.options.durations import seconds, spoken
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.yaml.edit import set_restart
 

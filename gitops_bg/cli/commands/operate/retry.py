@@ -5,9 +5,9 @@ from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.edits.proposals import next_retry
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.spec import Retry

@@ -24,12 +24,12 @@ from gitops_bg.cli.options.options import (
     PatienceOptions,
     version_option,
 )
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.session.watch import wait_for_traffic
 from gitops_bg.core.checks.operator_requests import destination
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand

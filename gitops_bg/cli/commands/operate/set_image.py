@@ -9,9 +9,9 @@ from gitops_bg.cli.edits.commits import commit_change, demand_sound, in_app
 from gitops_bg.cli.edits.restore_version import target_file
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit
 

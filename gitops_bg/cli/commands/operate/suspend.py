@@ -14,9 +14,9 @@ from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import AppOptions, Apps, AuthorOptions
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.write.edits import Edit

@@ -15,9 +15,9 @@ from gitops_bg.cli.edits.restore_version import Folder, edits_back, side_of
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.names import a_version_name
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.output import Output
 from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version

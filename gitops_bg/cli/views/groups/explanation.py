@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.explained import Explained, ShownGate, drawn_explained, json_explained, telling
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts
-from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage, version_in

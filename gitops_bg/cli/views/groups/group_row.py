@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.text import Text
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.views.app_row import age, branch_of
 from gitops_bg.cli.views.condition_meanings import demanded
-from gitops_bg.cli.views.output import said
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.glance import GroupGlance

@@ -12,12 +12,12 @@ from rich.console import Group
 
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.output import said
+from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.views.app_json import json_of
 from gitops_bg.cli.views.app_row import age, style_of
 from gitops_bg.cli.views.app_view import AppView, look
 from gitops_bg.cli.views.groups.group_row import group_row_of
-from gitops_bg.cli.views.output import said
 from gitops_bg.cli.views.tree_rows import Branch, gate_branch, root_of
 from gitops_bg.cli.views.tree_view import drawn_tree
 from gitops_bg.cluster.api.kinds import Object
@@ -54,7 +54,7 @@ class GroupView:
         return GroupStatus.read(self.body.get("status"))
 
 
-def read_group(session: Session, body: Object) -> GroupView:
+def read_group(session: LiveSession, body: Object) -> GroupView:
     """Read all that belongs to a live ReleaseGroup. Raises the cluster's errors, and `InvalidInput` for a damaged
     record.
     """
@@ -66,7 +66,7 @@ def read_group(session: Session, body: Object) -> GroupView:
     return GroupView(group, body, seen.record, groups.observe(group, seen, body.get("spec") or {}, {}), apps)
 
 
-def _app(session: Session, app: AppKey) -> AppView | None:
+def _app(session: LiveSession, app: AppKey) -> AppView | None:
     try:
         return look(session, app)
     except ObjectNotFound:  # It is not made yet, or somebody deleted it: the tree says so.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from gitops_bg.cli.output import said
 from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
 from gitops_bg.cli.planning.planned import PlannedSubject
 from gitops_bg.cli.views.explained import indented
 from gitops_bg.cli.views.listing import Column, Line, Listing
-from gitops_bg.cli.views.output import said
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND
 from gitops_bg.core.inspect.forecast import Changed, Forecast

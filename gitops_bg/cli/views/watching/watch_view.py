@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from rich.console import RenderableType
 from rich.live import Live
 
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output
 from gitops_bg.core.errors import Transient
 
 _SECOND = 1.0

@@ -8,7 +8,7 @@ from threading import Timer
 
 import pytest
 
-from gitops_bg.cli.views.watching import seen_commit
+from gitops_bg.cli.session import watch
 from tests.integration.cli.conftest import Cli
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
@@ -58,7 +58,7 @@ def test_a_push_is_not_answered_by_what_was_live_before_it(cli: Cli, clone: App)
 def test_a_commit_that_main_lacks_has_an_exit_code_of_its_own(
     cli: Cli, clone: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen_commit, "ASK_AGAIN", 0.2)
+    monkeypatch.setattr(watch, "ASK_AGAIN", 0.2)
     wanted = "0123456789" * 4
     result = cli.run("status", str(clone.key), "--commit", wanted, "--timeout", "5s", code=8)
     assert "Healthy" in result.stdout

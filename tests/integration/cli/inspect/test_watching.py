@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gitops_bg.cli.options.options import OutputOptions
-from gitops_bg.cli.views.output import Output
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.views.watching.watch_view import follow, terminal
 from gitops_bg.core.errors import Refused, Transient
 from tests.integration.cli.conftest import Cli

@@ -1,20 +1,62 @@
-"""The promotions in the ledger, with what Git still has of each. Reads only."""
+"""The ledger as verbs read it: its promotions, with what Git still has of each, and what of it is not shown, because it
+is not the agent's own: a reader is told that, and whose it is.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from gitops_bg.agent.desired.signed import SignedFacts
+from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
+from gitops_bg.cli.output import Output
 from gitops_bg.core.checks.policies.facts import described_by
 from gitops_bg.core.checks.policies.replay import PastPromotion
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Facts, PastMove, VersionFacts
 from gitops_bg.core.model.policies.rules import Proof
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Source
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.policies.people import Directory, names, written_by
+
+_REMEDY = "if that is the agent, its name is commitAuthor in gitops-bg.yaml"
+_Entry = TypeVar("_Entry")
+
+
+def demanded(
+    repository: Repository, about: AppOrGroup, entries: Sequence[_Entry], *, may_be_new: bool = False
+) -> Sequence[_Entry]:
+    """Return the entries. Raises `ObjectNotFound` with the reason where there are none, unless it ``may_be_new`` in
+    main; `NameNotFound` where main does not have it either.
+    """
+    if entries:
+        return entries
+    branch = repository.settings.state_branch
+    doubt = repository.ledger_doubts().get(about, "") or repository.ledger_trouble()
+    if doubt:
+        raise ObjectNotFound(f"the ledger {branch} has nothing of {about} by the agent: {doubt}; {_REMEDY}")
+    others = [each for each in repository.clusters() if each != repository.settings.cluster]
+    known = f"; there are ledgers of {', '.join(others)} (--cluster)" if others else ""
+    is_there = about in repository.apps() or about in repository.groups()
+    if is_there and may_be_new:
+        return entries
+    error = ObjectNotFound if is_there else NameNotFound
+    raise error(f"the ledger {branch} knows nothing of {about}{known}")
+
+
+def tell_doubts(repository: Repository, output: Output, *about: AppOrGroup) -> None:
+    """Note what is not shown of these; of none: of all that the ledger has."""
+    everything = repository.ledger_doubts()
+    doubts = [each for each in map(everything.get, about) if each] if about else list(everything.values())
+    policies = repository.policy_log_doubt()
+    for doubt in [*sorted(doubts), *([policies] if policies else [])]:
+        output.note(f"not shown: what {repository.settings.state_branch} says in {doubt}; {_REMEDY}")
+    trouble = repository.ledger_trouble()
+    if trouble:
+        output.note(trouble)
+
 
 _BACK = (Event.ROLLED_BACK, Event.ABORTED)
 

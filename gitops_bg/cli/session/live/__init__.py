@@ -1,1 +1,0 @@
-"""What `check --live` asks a cluster."""
