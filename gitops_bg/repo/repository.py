@@ -1,47 +1,32 @@
-"""Git, as the agent sees it: the one class it uses of this package.
+"""Git, as the agent and the command line see it: one remote, by its parts.
 
-    poll() -> Poll                          what moved; one `ls-remote`, nothing else where nothing did
-    apps(commit) files(app) files_of(apps)  what is at a commit; default: the head of the last poll
-    source(app, file) sources(files)        which commit made it
-    landings(files)                         which commit let it into main
-    said(path) maker_of(path, said)         what main said in a file, change after change
-    last_change(app, files) taken_back(...) how it came to be so, and what that says it reverts
-    commit_facts(shas) around(sha, paths)   what single commits say, and changed
-    beside_offer(app, head) …_promotion()   what a promotion brings along beside primary.yaml
-    contains(sha) lost(shas) accept(sha)    whether main still has what was seen
-    commit_primaries(changes)               promotions and rollbacks, to main
-    commit_files(edits)                     people's edits, to main
-    offer(changes) withdraw(heads)          the promotion branches
-    publish(batch) history(app) memory(app) the ledger of this cluster; clusters() has the others
-    publish_policies() policy_changes()     what it tells of policies/
+What a part answers by itself is asked of the part: ``repository.ledger.publish(batch)``,
+``repository.edits.commit(edits, message)``, ``repository.commits.facts(ids)``. What is here needs several of them, or
+the head of main: what moved (``poll``), and what is at a commit, by default at the head of the last poll, who made it,
+and who let it into main.
 
-It starts no thread and decides nothing. One lock makes every call safe from any thread; one process owns the
-directory. Every error is of the tree in ``core.errors``, without secrets in it.
+It starts no thread and decides nothing. One lock, which the parts share, makes every call safe from any thread; one
+process owns the directory. Every error is of the tree in ``core.errors``, without secrets in it.
 """
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from types import TracebackType
 
-from gitops_bg.core.model.desired import LedgerMemory, Problem
-from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
-from gitops_bg.repo.ledger.ledger import Committed, Ledger, LedgerHistory, Published
-from gitops_bg.repo.ledger.ledger_entries import Position
-from gitops_bg.repo.ledger.ledger_file import LedgerBatch
+from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory
 from gitops_bg.repo.ledger.own_commits import OwnCommits
-from gitops_bg.repo.ledger.policy_log import PolicyChange, PolicyLog
+from gitops_bg.repo.ledger.policy_log import PolicyLog
 from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.beside import Beside
 from gitops_bg.repo.read.changes import WalkedMain
@@ -55,7 +40,7 @@ from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.primaries import Primaries
-from gitops_bg.repo.read.promotion_branches import ConcernedBranches, Promotion, PromotionBranches
+from gitops_bg.repo.read.promotion_branches import ConcernedBranches, PromotionBranches
 from gitops_bg.repo.read.provenance import Details, Sources
 from gitops_bg.repo.read.removals import Removals
 from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
@@ -63,15 +48,14 @@ from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
 from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
-from gitops_bg.repo.verification.signatures import Keys, Signature, Signatures
+from gitops_bg.repo.verification.signatures import Signatures
 from gitops_bg.repo.write.commits import Committer, OwnKey
-from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
-from gitops_bg.repo.write.promotion import PrimaryChanges, PrimaryOutcome, Promotions
-from gitops_bg.repo.write.shared_branches import GroupBranches, OfferedFolder, SharedBranches, Who
+from gitops_bg.repo.write.edits import Edits
+from gitops_bg.repo.write.promotion import Promotions
+from gitops_bg.repo.write.shared_branches import GroupBranches, SharedBranches
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
 from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.groups.layout import group_folder
-from gitops_bg.spec.policies.changes import PoliciesAt
 
 _HURRIED = 4
 """How many times more packs there may be while something else waits."""
@@ -98,47 +82,47 @@ class Repository:
     ) -> None:
         self.settings = settings
         keys = KeyFiles(settings.verification) if settings.verification is not None else None
-        self._lock = threading.RLock()
-        self._suspect = False
         self._unnamed = False
-        self._mirror = mirror = Mirror(settings)
+        self.mirror = mirror = Mirror(settings)
+        self.lock = mirror.lock
         self._trees = trees = Trees(mirror)
         self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees))
         self._details = details = Details(mirror)
         near = NearChanges(mirror, trees)
         self._sources, self._landings = (Sources(mirror, near, details, landings=one) for one in (False, True))
-        self._commits = CommitReader(mirror)
+        self.commits = CommitReader(mirror)
         self._beside = Beside(mirror, trees, self._index)
-        self._changes = Changes(mirror, self._commits, self._index)
+        self.changes = Changes(mirror, self.commits, self._index)
         self._removals = Removals(mirror)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, near, self._mainline)
-        self._signatures = Signatures(mirror)
+        self.signatures = Signatures(mirror)
         verifier = self._main_verifier(keys, details, clock) if keys is not None else None
         self._verifier = verifier
         walked = WalkedMain()
         sources = (self._sources, self._landings)
-        self._poller = poller = Poller(mirror, trees, self._index, sources, walked, self._mainline, verifier)
+        self.poller = poller = Poller(mirror, trees, self._index, sources, walked, self._mainline, verifier)
         concerned = ConcernedBranches(mirror, trees, self._index)
         mirror.admits = lambda names, head: concerned.among(names, poller.believes(head) if head else "")
         mirror.doubt_of = poller.doubt_of
         self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs, self._index)
-        self._offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
+        self.offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
-        self._branches = SharedBranches(mirror, pusher)
-        self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers, self._index)
-        self._edits = Edits(mirror, self._files, committer, pusher)
-        self._group_branches = GroupBranches(mirror, trees, self._edits, committer, self._branches)
+        pusher.pushed = poller.look_again
+        self.branches = SharedBranches(mirror, pusher)
+        self.promotions = Promotions(mirror, trees, self._files, committer, pusher, self.offers, self._index)
+        self.edits = Edits(mirror, self._files, committer, pusher)
+        self.group_branches = GroupBranches(mirror, trees, self.edits, committer, self.branches)
         key = OwnKey(committer, verifier, settings) if verifier is not None else None
         own = OwnCommits(mirror, committer, verifier, key)
-        self._state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
-        self._ledger = Ledger(branch, blobs)
+        self.state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
+        self.ledger = Ledger(branch, blobs)
         self._primaries = Primaries(mirror, blobs, self._index)
         self._journal = MainJournal(mirror, trees, self._files, details, self._mainline, walked)
-        self._history = LedgerHistory(mirror, blobs, branch)
-        self._policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
+        self.history = LedgerHistory(mirror, blobs, branch)
+        self.policy_log = PolicyLog(mirror, trees, self._files, self._mainline, details, branch)
         if key is not None:
             self._demand_own_signature(key)
 
@@ -146,14 +130,14 @@ class Repository:
         def author_of(commit: str) -> str:
             return details.of([commit])[commit].author
 
-        return MainVerifier(self._mirror, keys, author_of, self._signatures, clock)
+        return MainVerifier(self.mirror, keys, author_of, self.signatures, clock)
 
     def _demand_own_signature(self, key: OwnKey) -> None:
         """Refuse to begin where the agent's own commits would not be verified: it could write to main only once."""
         try:
             key.demand()
         except BaseException:
-            self._mirror.close()
+            self.mirror.close()
             raise
 
     def remember(self, verified_before: Callable[[], VerifiedBefore]) -> None:
@@ -171,18 +155,18 @@ class Repository:
 
     def close(self) -> None:
         """Release the directory."""
-        with self._lock:
-            self._mirror.close()
+        with self.lock:
+            self.mirror.close()
 
     def tidy(self, *, hurried: bool = False) -> bool:
         """Join the small packs of the mirror where there are many, or, ``hurried``, very many; return whether it did.
 
         Costs next to nothing where there are few.
         """
-        if not self._mirror.untidy(_HURRIED if hurried else 1):
+        if not self.mirror.untidy(_HURRIED if hurried else 1):
             return False
-        with self._guarded():
-            self._mirror.tidy()
+        with self.lock:
+            self.mirror.tidy()
         return True
 
     # What moved.
@@ -192,14 +176,14 @@ class Repository:
 
         Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``DiskProblem``, ``MainNotVerified``.
         """
-        with self._guarded():
-            if self._suspect:
+        with self.lock:
+            if self.lock.suspect:
                 self._rebuild()
             try:
-                poll = self._poller.poll()
+                poll = self.poller.poll()
             except MirrorBroken:
                 self._rebuild()
-                poll = self._poller.poll()
+                poll = self.poller.poll()
             self._note_agent(poll)
             return poll
 
@@ -213,7 +197,7 @@ class Repository:
         try:
             content = self.settings_file()
         except BaseException:
-            self._poller.take_back()
+            self.poller.take_back()
             raise
         settings, _ = read_settings(content) if isinstance(content, bytes) else (None, ())
         author = (settings or default_settings()).commit_author if settings or content is None else None
@@ -221,82 +205,52 @@ class Repository:
             self._committer.agent_is(author.name, author.email)
         self._unnamed = False
 
-    def begin_again(self) -> None:
-        """Make the next poll report everything, as the first one does."""
-        with self._lock:
-            self._poller.begin_again()
-
-    def take_back(self) -> None:
-        """Make the next poll repeat the last report, which could not be used."""
-        with self._lock:
-            self._poller.take_back()
-
     @property
     def head(self) -> str:
         """The head of main as last reported. Raises ``RemoteMoved`` before the first poll."""
-        with self._lock:
-            return self._poller.head()
-
-    def accept(self, commit: str) -> None:
-        """Accept main's rewritten history, named by one of its commits. Raises ``HistoryNotAccepted``."""
-        with self._guarded():
-            self._poller.accept(commit)
-
-    def forget_seen(self) -> None:
-        """Forget the main of the last poll: later ones are not compared with it."""
-        with self._guarded():
-            self._mirror.forget_seen()
+        with self.lock:
+            return self.poller.head()
 
     def contains(self, commit: str) -> bool:
         """Whether main contains a commit; False for an unknown one."""
-        with self._guarded():
-            return self._mirror.is_ancestor(commit, self._poller.head())
-
-    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Whether ``descendant`` contains ``ancestor``."""
-        with self._guarded():
-            return self._mirror.is_ancestor(ancestor, descendant)
+        with self.lock:
+            return self.mirror.is_ancestor(commit, self.poller.head())
 
     def lost(self, commits: Iterable[str]) -> frozenset[str]:
         """The commits that main does not contain; for many at once (after a restart)."""
-        with self._guarded():
-            left = set(commits) - {self._poller.head()}
+        with self.lock:
+            left = set(commits) - {self.poller.head()}
             if left:
-                left -= set(map(text, lines(self._mirror.local("rev-list", self._poller.head()))))
+                left -= set(map(text, lines(self.mirror.local("rev-list", self.poller.head()))))
             return frozenset(left)
-
-    def clusters(self) -> Sequence[str]:
-        """The clusters that have a ledger in this remote."""
-        with self._guarded():
-            return self._mirror.clusters()
 
     # What is at a commit.
 
     def apps(self, commit: str = "") -> Mapping[AppKey, str]:
         """Every app of main with the id of its folder: equal ids mean equal files."""
-        with self._guarded():
-            return self._index.at(commit or self._poller.head())
+        with self.lock:
+            return self._index.at(commit or self.poller.head())
 
     @property
     def places(self) -> Places:
         """The folders of all apps, as of the commit of main that was last looked at."""
-        with self._lock:
+        with self.lock:
             return self._index.places
 
     def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, Entry]]:
         """The files of apps by name, unread, with blob ids by which parses can be cached."""
-        with self._guarded():
-            return self._files.entries(apps, commit or self._poller.head())
+        with self.lock:
+            return self._files.entries(apps, commit or self.poller.head())
 
     def read(self, entries: Iterable[Entry]) -> Mapping[str, File]:
         """The contents of entries, by path."""
-        with self._guarded():
+        with self.lock:
             return self._files.read(entries)
 
     def files_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, File]]:
         """All YAML files of apps by name; missing blobs are fetched in one exchange."""
-        with self._guarded():
-            return self._files.of(apps, commit or self._poller.head())
+        with self.lock:
+            return self._files.of(apps, commit or self.poller.head())
 
     def files(self, app: AppKey, commit: str = "") -> Mapping[str, bytes | Problem]:
         """The files of one app by name; a Problem in place of a file that must not be read."""
@@ -304,119 +258,71 @@ class Repository:
 
     def settings_file(self, commit: str = "") -> bytes | Problem | None:
         """``gitops-bg.yaml``, or None."""
-        with self._guarded():
-            file = self._files.at(SETTINGS_FILE, commit or self._poller.head(), lenient=True)
-            return file.content if file is not None else None
+        return self.text_file(SETTINGS_FILE, commit)
 
     def groups(self, commit: str = "") -> Mapping[GroupKey, str]:
         """The release groups of main, the folders two levels below ``groups/``, with the object ids of the folders."""
-        with self._guarded():
-            return groups_at(self._trees, commit or self._poller.head())
+        with self.lock:
+            return groups_at(self._trees, commit or self.poller.head())
 
     def files_below(self, folder: str, commit: str = "") -> Mapping[str, File]:
         """All YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by path."""
-        with self._guarded():
-            return self._files.below(folder, commit or self._poller.head(), lenient=True)
+        with self.lock:
+            return self._files.below(folder, commit or self.poller.head(), lenient=True)
 
     def changes_below(self, folder: str, most: int = 20) -> Sequence[str]:
         """The commits of main's line that changed something below a folder, newest first, up to ``most``."""
-        with self._guarded():
-            steps = self._mainline.steps(self._poller.head())
-            return list(islice(changes_of(self._mirror, steps, folder), most))
-
-    def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
-        """Authors and messages of commits, by id; missing commits are left out."""
-        with self._guarded():
-            return self._commits.facts(commits)
-
-    def changes_of(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
-        """The commits that changed an app between two, promotions aside; None where the mirror lacks one of them."""
-        with self._guarded():
-            return self._changes.between(app, before, after)
-
-    def wrote_content(self, app: AppKey, before: str, after: str, commit: str) -> bool:
-        """Whether one of those commits changed a file of the app other than ``primary.yaml``."""
-        with self._guarded():
-            return self._changes.wrote_content(app, before, after, commit)
+        with self.lock:
+            steps = self._mainline.steps(self.poller.head())
+            return list(islice(changes_of(self.mirror, steps, folder), most))
 
     def removed_files(self, app: AppKey) -> frozenset[str]:
         """The names of the files that ever left an app's folder, as main was read last; also of those that are back."""
-        with self._guarded():
-            return self._removals.of(self._index.places.folder(app), self._poller.head())
-
-    def changes_below_by(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
-        """The commits in all the history of ``head`` that changed files below a folder, promotions aside; None where
-        the mirror lacks one of them.
-        """
-        with self._guarded():
-            return self._changes.below(folder, head)
-
-    def brought_below_by(
-        self, folder: str, within: str, head: str, known: frozenset[str]
-    ) -> tuple[CommitFacts, ...] | None:
-        """The commits in all the history of ``head`` that made a file ``within`` a folder with what one below another
-        folder has; but for contents that are ``known`` by their ids. None where the mirror lacks one of them.
-        """
-        with self._guarded():
-            return self._changes.brought(folder, within, head, known)
-
-    def wrote_below(self, folder: str, head: str, commit: str) -> bool:
-        """Whether one of those commits did more than remove files."""
-        with self._guarded():
-            return self._changes.wrote_below(folder, head, commit)
-
-    def has(self, commit: str) -> bool:
-        """Whether the mirror has a commit, of whatever branch."""
-        with self._guarded():
-            return self._mirror.has(commit)
-
-    def fetch_commit(self, commit: str) -> bool:
-        """Fetch a commit of any branch, unless the mirror has it; return whether it has it now."""
-        with self._guarded():
-            return self._mirror.fetch_commit(commit)
+        with self.lock:
+            return self._removals.of(self._index.places.folder(app), self.poller.head())
 
     def landing_of(self, commit: str) -> str:
         """The commit of main's own line that merged another one; empty where main does not have it."""
-        with self._guarded():
-            return self._mainline.landing(commit, self._poller.head())
+        with self.lock:
+            return self._mainline.landing(commit, self.poller.head())
 
     def primary_at(self, app: AppKey, commit: str) -> bytes | None:
         """``primary.yaml`` at any commit in the mirror, of any branch; None where it cannot be read."""
-        with self._guarded():
-            file = self._files.at(self.path_of(app, PRIMARY_FILE), commit) if self._mirror.has(commit) else None
+        with self.lock:
+            file = self._files.at(self.path_of(app, PRIMARY_FILE), commit) if self.mirror.has(commit) else None
             return file.content if file is not None and isinstance(file.content, bytes) else None
 
     def around(self, commit: str, paths: tuple[str, ...]) -> Around:
         """What main was before a commit, and the ids at these paths before it and with it. Of a commit that is not of
         main's own line, its first parent.
         """
-        with self._guarded():
-            before = self._mainline.before(commit, self._poller.head())
-            return self._commits.around(commit, paths, before or "")
+        with self.lock:
+            before = self._mainline.before(commit, self.poller.head())
+            return self.commits.around(commit, paths, before or "")
 
     def around_unless_pulled(self, commit: str, paths: tuple[str, ...]) -> Around | None:
         """As `around`, should a commit not be the pull that only its subject says it is; None where more is known."""
-        with self._guarded():
-            before = self._mainline.unless_pulled(commit, self._poller.head())
-            return self._commits.around(commit, paths, before) if before else None
+        with self.lock:
+            before = self._mainline.unless_pulled(commit, self.poller.head())
+            return self.commits.around(commit, paths, before) if before else None
 
     def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
         """Files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of them."""
-        with self._guarded():
-            return self._beside.on_branch(app, head, self._poller.head())
+        with self.lock:
+            return self._beside.on_branch(app, head, self.poller.head())
 
     def beside_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
         """Files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion branch.
 
         A few of them; none where it was written by hand.
         """
-        with self._guarded():
+        with self.lock:
             return self._beside.in_promotion(app, commit, self.around(commit, ()).parent)
 
     def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
         """The entries under ``apps/`` and ``groups/`` that cannot be apps: bad names, links, stray files."""
-        with self._guarded():
-            return self._index.misplaced(commit or self._poller.head())
+        with self.lock:
+            return self._index.misplaced(commit or self.poller.head())
 
     def sources(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
         """The commit that made the present content of each file; one walk for all. Absent files are left out."""
@@ -432,8 +338,8 @@ class Repository:
         """For each file the commit that made its content, and the one that brought that into main, with its
         position.
         """
-        with self._guarded():
-            at, wanted = commit or self._poller.head(), list(files)
+        with self.lock:
+            at, wanted = commit or self.poller.head(), list(files)
             listed = self._files.entries({app for app, _ in wanted}, at)
             there = {(app, name): listed[app][name] for app, name in wanted if name in listed[app]}
             made, let_in = (self._asked(sources, there, at) for sources in (self._sources, self._landings))
@@ -441,8 +347,8 @@ class Repository:
 
     def brought_by(self, path: str) -> Source | None:
         """The commit that brought the present content of any file into main; None where there is no such file."""
-        with self._guarded():
-            head = self._poller.head()
+        with self.lock:
+            head = self.poller.head()
             node = self._trees.at(head, [path]).get(path)
             if node is None:
                 return None
@@ -456,9 +362,9 @@ class Repository:
         where main does not contain that; up to the first that is ``enough``, which is the last one, and at ``most`` so
         many.
         """
-        with self._guarded():
+        with self.lock:
             found = list[Said]()
-            head = self._poller.head()
+            head = self.poller.head()
             for each in islice(self._journal.said(path, commit or head, head, since=since), most):
                 found.append(each)
                 if enough is not None and enough(each.content):
@@ -477,27 +383,27 @@ class Repository:
 
     def maker_of(self, path: str, said: Said) -> Source:
         """Who made a file what it is at a commit of main's line; its position is that commit's."""
-        with self._guarded():
+        with self.lock:
             made = self._reverts.last_change([path], said.landing.commit)
             commit = made.commit if made else said.landing.commit
             return replace(self._details.of([commit])[commit], landed=said.landing.landed)
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never existed."""
-        with self._guarded():
+        with self.lock:
             return self._reverts.last_change([self.path_of(app, name) for name in files], start)
 
     def source_of(self, commit: str) -> Source:
         """Who made a commit of main's history, and when it came into main."""
-        with self._guarded():
-            head = self._poller.head()
+        with self.lock:
+            head = self.poller.head()
             landed = self._mainline.place(self._mainline.landing(commit, head), head)
             return replace(self._details.of([commit])[commit], landed=landed)
 
     def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
         """What a change of these files says it reverts, looked up in main's history."""
-        with self._guarded():
-            return self._reverts.taken_back(change, [self.path_of(app, name) for name in files], self._poller.head())
+        with self.lock:
+            return self._reverts.taken_back(change, [self.path_of(app, name) for name in files], self.poller.head())
 
     @staticmethod
     def _asked(
@@ -514,164 +420,20 @@ class Repository:
         self, app: AppKey, *, digest: str = "", version: int | None = None, commit: str = ""
     ) -> bytes | None:
         """The newest ``primary.yaml`` of main's past with this digest, or this version number; None without one."""
-        with self._guarded():
-            at = commit or self._poller.head()
+        with self.lock:
+            at = commit or self.poller.head()
             return self._primaries.find_primary(app, at, digest=digest, version=version)
 
     def primaries(self, app: AppKey, commit: str = "") -> Sequence[bytes]:
         """Every content that ``primary.yaml`` ever had on main, newest first."""
-        with self._guarded():
-            return list(self._primaries.primaries(app, commit or self._poller.head()))
-
-    # Signatures.
-
-    def signatures(self, commits: Iterable[str], signers: bytes) -> Mapping[str, Signature]:
-        """The signature of each commit, by a file of allowed signers. Raises ``NoSshKeygen``."""
-        with self._guarded():
-            return self._signatures.of(commits, Keys(signers))
+        with self.lock:
+            return list(self._primaries.primaries(app, commit or self.poller.head()))
 
     def text_file(self, path: str, commit: str = "") -> bytes | Problem | None:
         """One file anywhere in the repository, or None."""
-        with self._guarded():
-            file = self._files.at(path, commit or self._poller.head(), lenient=True)
+        with self.lock:
+            file = self._files.at(path, commit or self.poller.head(), lenient=True)
             return file.content if file is not None else None
-
-    # What is written.
-
-    def commit_primaries(self, changes: PrimaryChanges) -> Mapping[AppOrGroup, PrimaryOutcome]:
-        """Commit ``primary.yaml`` of apps and ``group.yaml`` of groups to main: a commit for each, one push,
-        compare-and-swap.
-
-        Raises ``PushRefused`` (protected main), ``RemoteMoved``, ``RemoteUnreachable``; then none was committed, except
-        possibly after ``RemoteTimedOut``: the next poll shows it.
-        """
-        with self._guarded(), self._writing():
-            return self._promotions.commit(changes)
-
-    def commit_files(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
-        """Commit edits of files of main, and new files, by path. Raises as ``commit_primaries``, and as the edits."""
-        with self._guarded(), self._writing():
-            return self._edits.commit(edits, message)
-
-    def changed_by(self, edits: Mapping[str, EditOrNew]) -> Mapping[str, bytes | None]:
-        """The files that edits would change on main as it was read last, with their new content; None: deleted. Writes
-        nothing. Raises as the edits.
-        """
-        with self._guarded():
-            return self._edits.changed(edits, self._poller.head())
-
-    def offer(self, changes: PrimaryChanges) -> Mapping[AppOrGroup, PrimaryOutcome]:
-        """Put ``primary.yaml`` and ``group.yaml`` on the promotion branches, in one push. Raises as
-        ``commit_primaries``, and ``BranchMoved`` for those with another head than the change was decided from.
-        """
-        with self._guarded(), self._writing():
-            return self._promotions.offer(changes)
-
-    def withdraw(self, heads: Mapping[Who, str | None]) -> None:
-        """Delete the promotion branches of apps and groups, where they exist and have the heads that were seen (None:
-        those that were fetched last). Raises as ``offer``.
-        """
-        with self._guarded(), self._writing():
-            self._branches.withdraw(heads)
-
-    def promotions(self) -> Mapping[AppKey, Promotion]:
-        """The promotion branches as last fetched, with ``primary.yaml`` there and where they leave main."""
-        with self._guarded():
-            return self._offers.promotions()
-
-    def unread_branch(self, branch: str) -> str:
-        """Why a branch of the remote is not read; empty where it is, or is not there. Waits for no exchange."""
-        return self._mirror.unread(branch)
-
-    def offer_group(
-        self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
-    ) -> Edited:
-        """Put edits of main on the branch of a group, for people to merge. Raises as ``commit_files``, and
-        ``BranchMoved`` where its head is not the one that was ``seen`` (None: as last fetched).
-        """
-        with self._guarded(), self._writing():
-            return self._group_branches.offer(group, edits, message, seen=seen)
-
-    def group_branch_head(self, group: GroupKey) -> str:
-        """The head of the branch of a group, as last fetched; empty where there is none."""
-        with self._guarded():
-            return self._group_branches.head(group)
-
-    def offered_folder(self, group: GroupKey) -> OfferedFolder | None:
-        """What the branch of a group asks for, as last fetched; None where there is none."""
-        with self._guarded():
-            return self._group_branches.offered(group)
-
-    # The ledger.
-
-    def publish(self, batch: Mapping[AppOrGroup, LedgerBatch]) -> Published:
-        """Write what the ledger does not have yet; may be repeated. Raises as ``commit_primaries``."""
-        with self._guarded(), self._writing():
-            return self._ledger.publish(batch)
-
-    def publish_policies(self) -> bool:
-        """Write to the ledger what main changed of its policies since the last entry; returns whether there was
-        anything.
-
-        Costs nothing if ``policies/`` is unchanged. Raises as ``commit_primaries``.
-        """
-        with self._guarded():
-            wrote = self._policy_log.publish(self._poller.head())
-            if wrote:
-                self._poller.look_again()
-            return wrote
-
-    def policy_changes(self) -> Sequence[PolicyChange]:
-        """The changes of policies in the ledger of this cluster, newest first."""
-        with self._guarded():
-            return self._policy_log.document().history[::-1]
-
-    def policies_at(self, commit: str) -> PoliciesAt:
-        """The policies at a commit, with people and signers."""
-        with self._guarded():
-            return self._policy_log.at(commit)
-
-    def positions(self) -> Mapping[AppOrGroup, Position]:
-        """How far the ledger got, by app and release group."""
-        with self._guarded():
-            return self._ledger.positions()
-
-    def memory(self, subject: AppOrGroup) -> LedgerMemory | None:
-        """What the ledger knows of an app or a group whose record is lost; None where it knows nothing."""
-        with self._guarded():
-            return self._ledger.memory(subject)
-
-    def history(self, subject: AppOrGroup, limit: int | None = None) -> Sequence[Committed]:
-        """The ledger entries of an app or a group, newest first, all or the first ``limit``."""
-        with self._guarded():
-            return list(islice(self._history.of(subject), limit))
-
-    def ledger_doubts(self) -> Mapping[AppOrGroup, str]:
-        """Why the files of these on the state branch, as they stand, are not believed."""
-        with self._guarded():
-            return self._ledger.doubts()
-
-    def policy_log_doubt(self) -> str:
-        """As `ledger_doubts`, of the file of policies; empty where it is believed."""
-        with self._guarded():
-            return self._policy_log.doubt()
-
-    def ledger_at(self) -> tuple[str, str]:
-        """The commit of the state branch that was looked at last, and the agent's own whose files count there."""
-        with self._guarded():
-            view = self._state_branch.seen()
-            return view.tip, view.own
-
-    def ledger_trouble(self) -> str:
-        """Why nobody can tell yet whose the new commits of the state branch are; empty where that is known."""
-        with self._guarded():
-            self._state_branch.seen()
-            return self._state_branch.trouble
-
-    def ledger_problems(self) -> tuple[Problem, ...]:
-        """Files of apps and groups on the state branch that somebody else changed."""
-        with self._guarded():
-            return self._ledger.problems()
 
     def path_of(self, app: AppOrGroup, filename: str) -> str:
         """Where a file of an app or a group is in the repository."""
@@ -679,26 +441,8 @@ class Repository:
             return f"{group_folder(app)}/{filename}"
         return self._index.places.file(app, filename)
 
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Allow one call at a time; after one that hit a damaged mirror, the next poll clones it again."""
-        with self._lock:
-            try:
-                yield
-            except MirrorBroken:
-                self._suspect = True
-                raise
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Make the next poll compare refs even if the remote says nothing new: the agent moved its own."""
-        try:
-            yield
-        finally:
-            self._poller.look_again()
-
     def _rebuild(self) -> None:
-        self._mirror.rebuild()
+        self.mirror.rebuild()
         self._blobs.forget()
-        self._poller.look_again()
-        self._suspect = False
+        self.poller.look_again()
+        self.lock.suspect = False

@@ -112,7 +112,7 @@ def test_branch_of_another_cluster_or_of_nobody_is_not_fetched(siege: Siege) -> 
         assert time.monotonic() - begun < 3 * siege.usual_seconds
         agent = siege.world.agent
         assert agent is not None
-        tracked = agent.repository._mirror.tracked()
+        tracked = agent.repository.mirror.tracked()
         assert not [name for name in tracked if "nobody" in name or "group-" in name or "other" in name]
     finally:
         packed.unlink()

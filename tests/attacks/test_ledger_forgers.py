@@ -45,7 +45,7 @@ def test_a_signature_that_was_moved_to_another_commit_does_not_hold(
         forger.push(remote.run("hash-object", "-t", "commit", "-w", "--literally", str(file)))
         for repository in (agent, restarted(signed)):
             repository.poll()
-            memory = repository.memory(WEB)
+            memory = repository.ledger.memory(WEB)
             assert EVIL not in (memory.active_digests if memory else ())
     forger.push(ours)
     untouched(restarted(signed))
@@ -55,7 +55,7 @@ def is_checked(repository: Repository) -> bool:
     """Whether one look was enough; on a busy machine some commits are left for the next ones."""
     repository.poll()
     try:
-        repository.memory(WEB)
+        repository.ledger.memory(WEB)
     except LedgerNotChecked:
         return False
     return True
@@ -70,7 +70,7 @@ def test_hundreds_of_forged_commits_on_top_hide_nothing(agent: Repository, signe
     for repository in (agent, restarted(signed)):
         eventually(partial(is_checked, repository), what="all of them are checked")
         untouched(repository)
-        assert "in the agent's name, not signed" in repository.ledger_doubts()[WEB]
+        assert "in the agent's name, not signed" in repository.ledger.doubts()[WEB]
 
 
 def test_a_merge_whose_first_parents_avoid_the_agent_s(agent: Repository, signed: Signed, forger: Forger) -> None:
@@ -78,14 +78,14 @@ def test_a_merge_whose_first_parents_avoid_the_agent_s(agent: Repository, signed
     forger.push(forger.commit(root, forger.tip, message=MARK))
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        assert set(repository.ledger_doubts()) == {WEB, API}
+        assert set(repository.ledger.doubts()) == {WEB, API}
 
 
 def test_a_merge_of_an_older_commit_of_the_agent_hides_no_newer_one(
     agent: Repository, signed: Signed, forger: Forger
 ) -> None:
     older = forger.tip
-    agent.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+    agent.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
     forger.push(forger.commit(older, forger.commit(forger.tip, name=MALLORY), name=MALLORY))
     for repository in (agent, restarted(signed)):
         untouched(repository, 2)
@@ -94,15 +94,15 @@ def test_a_merge_of_an_older_commit_of_the_agent_hides_no_newer_one(
 def test_a_history_without_any_commit_of_the_agent(agent: Repository, signed: Signed, forger: Forger) -> None:
     forger.push(forger.commit(files={FILE: forger.wanted()}, message=MARK))
     untouched(agent)
-    assert set(agent.ledger_doubts()) == {WEB, API}
+    assert set(agent.ledger.doubts()) == {WEB, API}
     fresh = restarted(signed)
-    memory = fresh.memory(WEB)
+    memory = fresh.ledger.memory(WEB)
     assert memory is not None
     assert (memory.active_digests, memory.primary_by) == ((), ""), "a name alone lets nothing pass"
-    agent.publish({API: batch(entry(1), entry(2))})
+    agent.ledger.publish({API: batch(entry(1), entry(2))})
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        assert (repository.ledger_doubts(), sequences(repository, API)[0]) == ({}, 2)
+        assert (repository.ledger.doubts(), sequences(repository, API)[0]) == ({}, 2)
 
 
 def test_what_was_believed_by_name_opens_no_gate_once_the_agent_has_signed_on_top(
@@ -110,8 +110,8 @@ def test_what_was_believed_by_name_opens_no_gate_once_the_agent_has_signed_on_to
 ) -> None:
     forger.push(forger.commit(files={FILE: forger.wanted()}, message=MARK))
     fresh = restarted(signed)
-    fresh.publish({WEB: batch(entry(9)), API: batch(entry(2))})
-    memory = restarted(signed).memory(WEB)
+    fresh.ledger.publish({WEB: batch(entry(9)), API: batch(entry(2))})
+    memory = restarted(signed).ledger.memory(WEB)
     assert memory is not None
     assert EVIL not in memory.active_digests
 
@@ -124,26 +124,26 @@ def test_what_the_agent_signed_for_main_is_no_ledger(agent: Repository, signed: 
     signed.remote.write(FILE, forged)
     signed.push(signed.ada, "bring it")
     agent.poll()
-    agent.commit_files({"notes.txt": lambda _: b"edited\n"}, "Edit")
+    agent.edits.commit({"notes.txt": lambda _: b"edited\n"}, "Edit")
     promoted = signed.remote.head("main") or ""
     for tip in (promoted, forger.commit(promoted, forger.tip)):
         forger.push(tip)
         for repository in (agent, restarted(signed)):
             repository.poll()
-            memory = repository.memory(WEB)
+            memory = repository.ledger.memory(WEB)
             assert EVIL not in (memory.active_digests if memory else ())
 
 
 def test_the_ledger_of_another_cluster_is_no_ledger_of_this(agent: Repository, signed: Signed, forger: Forger) -> None:
     other = signed.open("staging", cluster="staging")
     other.poll()
-    other.publish({WEB: batch(entry(1), entry(2), state=SubjectState(served=(EVIL,)))})
+    other.ledger.publish({WEB: batch(entry(1), entry(2), state=SubjectState(served=(EVIL,)))})
     staging = signed.remote.head("gitops-bg/state/staging") or ""
     for tip in (forger.commit(staging, forger.tip, name=MALLORY), staging):
         forger.push(tip)
         for repository in (agent, restarted(signed)):
             repository.poll()
-            memory = repository.memory(WEB)
+            memory = repository.ledger.memory(WEB)
             assert EVIL not in (memory.active_digests if memory else ())
     untouched(agent)
 
@@ -173,9 +173,9 @@ def test_of_more_files_than_anybody_has_few_are_named_and_all_are_gone_with_the_
     push_many(signed, forger.on_top(), "aaa", 3000)
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        doubts = repository.ledger_doubts()
+        doubts = repository.ledger.doubts()
         assert (len(doubts), "not signed" in doubts[WEB]) == (1001, True), "all that are ours, and some of the others"
-    agent.publish({API: batch(entry(1), entry(2))})
+    agent.ledger.publish({API: batch(entry(1), entry(2))})
     untouched(restarted(signed))
     assert only_own_files(signed)
 
@@ -188,8 +188,8 @@ def test_a_folder_that_is_larger_than_any_ledger_is_not_read(
     push_many(signed, forger.tip, folder, 120_000)
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        assert set(repository.ledger_doubts()) == doubted
-    agent.publish({API: batch(entry(1), entry(2))})
+        assert set(repository.ledger.doubts()) == doubted
+    agent.ledger.publish({API: batch(entry(1), entry(2))})
     untouched(restarted(signed))
     assert only_own_files(signed)
 
@@ -200,7 +200,7 @@ def test_a_name_with_a_byte_that_ends_texts_tells_git_nothing_else(
     """Git prints what it is asked with such bytes between: a name must not pass for a whole other commit."""
     other = signed.open("staging", cluster="staging")
     other.poll()
-    other.publish({WEB: batch(entry(1), state=SubjectState(served=(EVIL,)))})
+    other.ledger.publish({WEB: batch(entry(1), state=SubjectState(served=(EVIL,)))})
     staging = signed.remote.head("gitops-bg/state/staging") or ""
     remote, ours = signed.remote, forger.tip
     raw = remote.run("cat-file", "commit", forger.commit(ours, files={FILE: forger.wanted()})).encode() + b"\n"
@@ -211,7 +211,7 @@ def test_a_name_with_a_byte_that_ends_texts_tells_git_nothing_else(
         forger.push(remote.run("hash-object", "-t", "commit", "-w", "--literally", str(file)))
         for repository in (agent, restarted(signed)):
             repository.poll()
-            memory = repository.memory(WEB)
+            memory = repository.ledger.memory(WEB)
             assert EVIL not in (memory.active_digests if memory else ())
     forger.push(ours)
     untouched(agent)
@@ -222,7 +222,7 @@ def test_a_flood_of_signatures_is_checked_over_several_looks(agent: Repository, 
         forger.on_top(key=signed.mallory, message=f"{number}\n\nBg-Ledger: prod\n", files={})
     forger.on_top(key=signed.mallory, message=MARK)
     fresh, now, looks = restarted(signed), [0.0], 0
-    fresh._state_branch._monotonic = fresh._state_branch._commits._monotonic = lambda: now[0]
+    fresh.state_branch._monotonic = fresh.state_branch._commits._monotonic = lambda: now[0]
     verifier = fresh._verifier
     assert verifier is not None
     check = verifier.check_at_date
@@ -232,14 +232,14 @@ def test_a_flood_of_signatures_is_checked_over_several_looks(agent: Repository, 
         return check(commits)
 
     verifier.check_at_date = slow  # type: ignore[method-assign,assignment]
-    while not fresh.positions():
+    while not fresh.ledger.positions():
         looks += 1
-        assert (looks < 20, fresh.ledger_doubts()) == (True, {})
+        assert (looks < 20, fresh.ledger.doubts()) == (True, {})
         fresh.poll()
-        assert "left for the next looks" in fresh.ledger_trouble()
+        assert "left for the next looks" in fresh.ledger.trouble()
         then = now[0]
-        assert (fresh.positions(), now[0]) == ({}, then), "whatever else Git is asked has its turn"
+        assert (fresh.ledger.positions(), now[0]) == ({}, then), "whatever else Git is asked has its turn"
         now[0] += 6
     assert looks, "not all in one look"
     untouched(fresh)
-    assert "signed by another key" in fresh.ledger_doubts()[WEB]
+    assert "signed by another key" in fresh.ledger.doubts()[WEB]

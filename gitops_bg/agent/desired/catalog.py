@@ -89,7 +89,7 @@ class Catalog:
         self.ledger_trouble = ""
         """Why nobody can tell yet whose the new commits of the state branch are."""
         self._lookout = LookCounter()
-        self.asked_looks = AskedLooks(self.looks, repository.is_ancestor)
+        self.asked_looks = AskedLooks(self.looks, repository.mirror.is_ancestor)
         self._late: set[AppOrGroup] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""
@@ -222,7 +222,7 @@ class Catalog:
             in_git=is_there,
             moved_to="" if is_there else reading.moved_to(app, record.last_read.moved_to, config.spec),
             history_rewritten=main.lost,
-            memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
+            memory=self._repository.ledger.memory(app) if _needs_memory(reading, record) else None,
             history_lasts=main.lasts,
             knowledge=main.knowledge,
             generation=main.at.generation,
@@ -311,14 +311,14 @@ class Catalog:
         As long as the group takes over from a former name, that is what the ledger knows of that one.
         """
         branch, about = self._repository.settings.state_branch, replace(group, name=record.succeeds or group.name)
-        is_unknown = bool(self.ledger_trouble or self._repository.unread_branch(branch)) or not self.seen
+        is_unknown = bool(self.ledger_trouble or self._repository.mirror.unread(branch)) or not self.seen
         if is_unknown or not _is_lost(record) or self.waits_to_tell(about):
             return None
-        return self._repository.memory(about) or LedgerMemory()
+        return self._repository.ledger.memory(about) or LedgerMemory()
 
     def _trouble_with(self, branch: str) -> str:
         """Why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""
-        return self._repository.unread_branch(branch) or self.refusal_of(branch)
+        return self._repository.mirror.unread(branch) or self.refusal_of(branch)
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ class Catalog:
             self._take_over(poll, awaited, look)
         except Exception:
             if poll.moved:
-                self._repository.take_back()  # or the next poll would find nothing new, losing this
+                self._repository.poller.take_back()  # or the next poll would find nothing new, losing this
             raise
         return poll.moved
 
@@ -375,16 +375,16 @@ class Catalog:
 
     def read_positions(self) -> set[AppOrGroup]:
         """Read how far the ledger got, and what of it is doubted; return those for which either changed."""
-        before, now = self._positions, self._repository.positions()
-        self.ledger_trouble = self._repository.ledger_trouble()
+        before, now = self._positions, self._repository.ledger.positions()
+        self.ledger_trouble = self._repository.ledger.trouble()
         was_known, branch = self._ledger_is_known, self._repository.settings.state_branch
-        at = self._repository.ledger_at()
-        self._ledger_is_known = bool(at[0]) and not (self.ledger_trouble or self._repository.unread_branch(branch))
+        at = self._repository.ledger.looked_at()
+        self._ledger_is_known = bool(at[0]) and not (self.ledger_trouble or self._repository.mirror.unread(branch))
         if before is now and at == self._ledger_at and was_known is self._ledger_is_known:
             return set()
         self._ledger_at = at
-        self.policy_log_doubt = self._repository.policy_log_doubt()
-        doubted, self._doubts = self._doubts, self._repository.ledger_doubts()
+        self.policy_log_doubt = self._repository.policy_log.doubt()
+        doubted, self._doubts = self._doubts, self._repository.ledger.doubts()
         self._positions = now
         moved = {each for each, position in now.items() if before.get(each) != position}
         moved |= {each for each in doubted.keys() | self._doubts.keys() if doubted.get(each) != self._doubts.get(each)}

@@ -289,7 +289,7 @@ class GitLoop(BackgroundThread):
             return
         try:
             with guarded("writing to the ledger what became of policies"):
-                self._repository.publish_policies()
+                self._repository.policy_log.publish(self._repository.head)
                 self._policies_due, self._policies_trouble = False, ""
         except GitopsBgError as error:
             news = self._policies_trouble != str(error)

@@ -147,15 +147,15 @@ def _together(
     batch = dict(_ledger(changes))
     main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
     parts: tuple[tuple[str, object, set[str], Callable[[], int]], ...] = (
-        ("main", commits, main, lambda: _committed(repository.commit_primaries(commits))),
+        ("main", commits, main, lambda: _committed(repository.promotions.commit(commits))),
         (
             "offer",
             offers,
             {promotion_branch(change.subject) for change in offers},
-            lambda: _committed(repository.offer(offers)),
+            lambda: _committed(repository.promotions.offer(offers)),
         ),
         ("offer", withdrawn, set(map(promotion_branch, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
-        ("ledger", batch, ledger, lambda: 1 if repository.publish(batch).commit else 0),
+        ("ledger", batch, ledger, lambda: 1 if repository.ledger.publish(batch).commit else 0),
     )
     failed: dict[str, GitopsBgError] = {}
     tried: set[str] = set()
@@ -192,7 +192,7 @@ def _committed(outcomes: Mapping[AppOrGroup, PrimaryOutcome]) -> int:
 
 
 def _withdrawn(repository: Repository, heads: Mapping[AppOrGroup, str | None]) -> int:
-    repository.withdraw(heads)
+    repository.branches.withdraw(heads)
     return 0
 
 

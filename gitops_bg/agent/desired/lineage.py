@@ -143,13 +143,13 @@ class Lineage:
         lost, contained = self._missing(poll)
         now = replace(now, contained=now.contained | contained)
         if lost and generation() > self._generation_lost():
-            self._repository.accept(poll.commit)
+            self._repository.poller.accept(poll.commit)
             lost = ""
         if not lost:
             moved = poll.commit != now.commit or now.lost
             return now.then(poll.commit, generation()) if moved else replace(now, polls=0)
         if lost != poll.rewritten:
-            self._repository.forget_seen()  # a main that lacks this commit was never seen by it
+            self._repository.mirror.forget_seen()  # a main that lacks this commit was never seen by it
         keeps = bool(now.commit) and lost == poll.rewritten and (now.keeps or not now.lost)
         polls = now.polls + (self._polls.counts or not now.polls)
         return replace(now, commit=now.commit or poll.commit, lost=lost, keeps=keeps, polls=polls)
@@ -158,7 +158,7 @@ class Lineage:
         """Return the state with the commits named by waiting records that it contains: Git is asked."""
         if not followed.commit:
             return followed
-        found = {each for each in list(self._waiting) if self._repository.is_ancestor(each, followed.commit)}
+        found = {each for each in list(self._waiting) if self._repository.mirror.is_ancestor(each, followed.commit)}
         return replace(followed, contained=followed.contained | found) if found else followed
 
     def follow(self, followed: Followed) -> frozenset[AppKey]:

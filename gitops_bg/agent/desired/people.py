@@ -248,7 +248,7 @@ class PeopleFacts:
     def _facts(self, commit: str) -> CommitFacts | None:
         """Return the facts of a commit; None where it cannot be read."""
         try:
-            return self._repository.commit_facts([commit] if commit else []).get(commit)
+            return self._repository.commits.facts([commit] if commit else []).get(commit)
         except GitopsBgError:
             return None
 

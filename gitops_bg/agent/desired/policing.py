@@ -148,7 +148,7 @@ class PolicingFacts:
         if not asked:
             return ()
         try:
-            return tuple(self._repository.commit_facts(asked).values())
+            return tuple(self._repository.commits.facts(asked).values())
         except GitopsBgError:
             return ()  # A commit that cannot be read is no fact: the rules report that.
 

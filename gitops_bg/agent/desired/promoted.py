@@ -140,12 +140,12 @@ class AppVersion:
             return Written(None, f"nobody can read the commits by which it was written: {error}")
 
     def _written(self, before: str, after: str, agent: str) -> Written:
-        commits = self._repository.changes_of(self._app, before, after) if before and after else None
+        commits = self._repository.changes.between(self._app, before, after) if before and after else None
         if commits is None:
             missing = f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here"
             return Written(None, f"{missing}; until the next promotion, only a policy with an override lets it pass")
         return written_by(
-            commits, agent, partial(self._repository.wrote_content, self._app, before, after), PRIMARY_FILE
+            commits, agent, partial(self._repository.changes.wrote_content, self._app, before, after), PRIMARY_FILE
         )
 
     def _named(self) -> str:
@@ -164,7 +164,7 @@ class AppVersion:
         """
         active = self._record.version(self._record.routing.traffic)
         commit = active.source.commit if active else ""
-        if not commit or not after or self._repository.has(commit) or not self._repository.has(after):
+        if not commit or not after or self._repository.mirror.has(commit) or not self._repository.mirror.has(after):
             return commit
         return self._versions.brought(self._app, after, self._record) or commit
 
@@ -173,7 +173,7 @@ class AppVersion:
         named, desired = self._named(), self._desired
         version = self._record.version(named)
         known = version.source.commit if version is not None else ""
-        if known and (self._target() != named or self._repository.has(known)):
+        if known and (self._target() != named or self._repository.mirror.has(known)):
             return known
         if not known and self.promotion and desired.primary:
             return desired.primary.source.commit

@@ -301,7 +301,7 @@ class Reader:
         for each in sources.values():
             later = each.landed_after(newest)
             if later is None or each.landed == newest.landed:
-                later = not newest.commit or self._repository.is_ancestor(newest.commit, each.commit)
+                later = not newest.commit or self._repository.mirror.is_ancestor(newest.commit, each.commit)
             newest = each if later else newest
         return newest
 
@@ -310,7 +310,7 @@ class Reader:
     def read_promotions(self) -> set[AppKey]:
         """Read the promotion branches; return the apps for which they changed."""
         before = self._promotions
-        offered = self._repository.promotions()
+        offered = self._repository.offers.promotions()
         cared_for = {app: offer for app, offer in offered.items() if self._cares_for(app)}
         found = {app: PromotionBranch("", "", commit=offer.commit) for app, offer in cared_for.items()}
         for app in found:

@@ -90,7 +90,7 @@ class Revisions:
 
     def _of_commit(self, app: AppKey, commit: str, head: str) -> Found | str:
         """The target that the folder had at a commit of main."""
-        if not self._repository.is_ancestor(commit, head):
+        if not self._repository.mirror.is_ancestor(commit, head):
             return f"main has no commit {commit[:10]}"
         folder = self._repository.places.folder(app)
         files = {name: file.content for name, file in self._repository.files_of([app], commit)[app].items()}

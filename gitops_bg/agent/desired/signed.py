@@ -15,6 +15,7 @@ from gitops_bg.core.checks.policies.match import asks_for_signed_override
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing, SignedBy
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.verification.signatures import Keys
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.models import PersonEntry
 from gitops_bg.spec.policies.people import Trusted, nobody, trusted
@@ -75,7 +76,7 @@ class SignedFacts:
         for file in files:
             if file.signers is None:
                 return SignedBy(why_not=_NO_FILE)
-            signature = self._repository.signatures([commit], file.signers)[commit]
+            signature = self._repository.signatures.of([commit], Keys(file.signers))[commit]
             if signature.why_not:
                 return SignedBy(why_not=signature.why_not)
             person = file.signer(signature.principal)

@@ -136,7 +136,7 @@ class GroupCommands:
         return config
 
     def _look(self, group: GroupKey) -> _Seen:
-        config, offered = self._config(group), self._repository.group_branch_head(group)
+        config, offered = self._config(group), self._repository.group_branches.head(group)
         if not config.desired.is_valid:
             raise InvalidInput(*config.desired.problems)
         assert config.desired.spec is not None, "what is valid has a spec"
@@ -157,10 +157,10 @@ class GroupCommands:
         group, branch = seen.group, ""
         message = f"{group.name}: {subject}\n\nAsked for over HTTP.\n"
         try:
-            edited = self._repository.commit_files(edits, message)
+            edited = self._repository.edits.commit(edits, message)
         except PushRefused:
             both, also = self._beside_standing(seen, edits, active)
-            edited = self._repository.offer_group(group, both, f"{message}{also}", seen=seen.offered)
+            edited = self._repository.group_branches.offer(group, both, f"{message}{also}", seen=seen.offered)
             branch = promotion_branch(group)
         self._pushed()
         asks, versions = edited.changed or bool(edited.paths), seen.state.versions
@@ -179,7 +179,7 @@ class GroupCommands:
         Raises `PromotionRejected` where one contradicts the other.
         """
         group, path = seen.group, group_file(seen.group)
-        standing = self._repository.offered_folder(group) if seen.offered else None
+        standing = self._repository.group_branches.offered(group) if seen.offered else None
         if standing is None or standing.is_merged or standing.commit != seen.offered or not standing.parent:
             return edits, ""
         before, after = (
@@ -190,7 +190,7 @@ class GroupCommands:
         _demand_agreement(group, edits, kept, active or (asked if asked != was else ""))
         if asked != was and not active:
             kept[path] = partial(with_fields, {"active": asked}, seen.spec.active, path)
-        facts = self._repository.commit_facts([standing.commit]).get(standing.commit)
+        facts = self._repository.commits.facts([standing.commit]).get(standing.commit)
         first = facts.message.partition("\n")[0] if facts is not None and kept else ""
         return {**edits, **kept}, f"With what was asked for before: {first}\n" if first else ""
 

@@ -61,7 +61,7 @@ class GroupFolders:
         return found
 
     def _has(self, commit: str) -> bool:
-        return bool(commit and self._repository.commit_facts([commit]))
+        return bool(commit and self._repository.commits.facts([commit]))
 
     def _load(self, group: GroupKey, commit: str) -> GroupConfig:
         library = load_templates(self._below(ANALYSIS_FOLDER, commit))

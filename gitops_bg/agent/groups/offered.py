@@ -42,14 +42,14 @@ class OfferedGroups:
         """Return what the branch asks for; only the branch where main says the same, None where there is none. Raises
         the errors of ``core.errors``.
         """
-        found, name = self._repository.offered_folder(group), promotion_branch(group)
+        found, name = self._repository.group_branches.offered(group), promotion_branch(group)
         if found is None:
             return None
         if found.is_merged:
             return GroupBranch(name, found.commit, is_merged=True)
         before = self._folders.files(group, found.parent) if found.parent else {}
         desired = as_merged(main, group, before, self._folders.files(group, found.commit))
-        facts = self._repository.commit_facts([found.commit]).get(found.commit)
+        facts = self._repository.commits.facts([found.commit]).get(found.commit)
         active = desired.spec.active if desired.spec is not None else ""
         own = self._is_own(facts)
         branch = GroupBranch(name, found.commit, active, is_own=own, is_outdated=found.is_outdated)
@@ -60,10 +60,10 @@ class OfferedGroups:
         """The head of the branch of a group without a folder, where that is the agent's own, or main has it; empty
         where there is none. Raises the errors of ``core.errors``.
         """
-        found = self._repository.offered_folder(group)
+        found = self._repository.group_branches.offered(group)
         if found is None:
             return ""
-        facts = self._repository.commit_facts([found.commit]).get(found.commit)
+        facts = self._repository.commits.facts([found.commit]).get(found.commit)
         return found.commit if found.is_merged or self._is_own(facts) else ""
 
     def _is_own(self, facts: CommitFacts | None) -> bool:
@@ -71,5 +71,5 @@ class OfferedGroups:
 
     def unread(self, group: GroupKey) -> GroupBranch | None:
         """The branch of a group of which nobody can say now what it asks for; None where there is none."""
-        head = self._repository.group_branch_head(group)
+        head = self._repository.group_branches.head(group)
         return GroupBranch(promotion_branch(group), head) if head else None

@@ -85,7 +85,7 @@ class GroupVersions:
         head = (heard.pull.head,) if heard is not None and heard.pull is not None else ()
         reviewed = (review.commit for review in heard.reviews or ()) if heard is not None else ()
         for commit in dict.fromkeys((*head, *reviewed)):
-            if self._missing.get(commit) != main and not self.repository.fetch_commit(commit):
+            if self._missing.get(commit) != main and not self.repository.mirror.fetch_commit(commit):
                 self._missing[commit] = main
         if len(self._missing) > _REMEMBERED:
             self._missing.clear()
@@ -101,7 +101,7 @@ class GroupVersions:
 
     def _read(self, group: GroupKey, commit: str, version: str) -> str | None:
         try:
-            if not self.repository.has(commit):
+            if not self.repository.mirror.has(commit):
                 return None
             files = self._folders.files(group, commit)
         except GitopsBgError:
@@ -156,15 +156,15 @@ class GroupVersion:
     def _written_at(self, head: str, folder: str, agent: str) -> Written:
         repository = self._versions.repository
         try:
-            if not repository.has(head):
+            if not repository.mirror.has(head):
                 return Written(None, f"nobody can read {head[:10]}: promote it again")
-            commits = repository.changes_below_by(folder, head)
+            commits = repository.changes.below(folder, head)
             judged = self._versions.judged(self._group, self._main)
-            brought = repository.brought_below_by(folder, GROUPS_FOLDER, head, judged)
+            brought = repository.changes.brought(folder, GROUPS_FOLDER, head, judged)
             if commits is None or brought is None:
                 return Written(None, f"the commits that changed {folder} are not all here")
             elsewhere, both = {each.commit for each in brought}, {each.commit: each for each in (*commits, *brought)}
-            wrote = partial(repository.wrote_below, folder, head)
+            wrote = partial(repository.changes.wrote_below, folder, head)
             return written_by(tuple(both.values()), agent, lambda each: each in elsewhere or wrote(each), _ONLY)
         except GitopsBgError as error:
             return Written(None, f"nobody can read who changed {folder}: {error}")

@@ -151,7 +151,7 @@ def _before(session: Session, commit: str) -> tuple[Policy, ...]:
     if not parent:
         why = f"nobody can read commit {commit[:10]} any more, and what policies said before it"
         return (Policy("policies", broken=why),)
-    folder = load_policies(session.repository.policies_at(parent).files)
+    folder = load_policies(session.repository.policy_log.at(parent).files)
     broken = (
         Policy(name, broken=str(file.problems[0]))
         for file in folder.files.values()

@@ -115,7 +115,7 @@ def _of_app_file(session: Session, app: AppKey, edit: Edit) -> EditOrNew | None:
 def say_what_would_change(session: Session, output: Output, change: Change) -> None:
     """Say which commit would be made, and how it changes files, where nothing is to be written; then end the verb."""
     if output.dry_run:
-        changed = session.repository.changed_by(change.edits)
+        changed = session.repository.edits.changed(change.edits, session.repository.head)
         files = {path: _difference(session, path, after) for path, after in changed.items()}
         branch = session.repository.settings.branch
         output.would(
@@ -139,7 +139,7 @@ def _lines(data: bytes | None) -> list[str]:
 def _committed(session: Session, output: Output, change: Change) -> Edited:
     say_what_would_change(session, output, change)
     try:
-        edited = session.repository.commit_files(change.edits, change.message)
+        edited = session.repository.edits.commit(change.edits, change.message)
     except PushRefused as error:
         branch = session.repository.settings.branch
         raise PushRefused(

@@ -164,9 +164,9 @@ def propose(session: Session, output: Output, change: PrimaryChange[AppKey]) -> 
 def _pushed(session: Session, change: PrimaryChange[AppKey]) -> Proposed:
     app, repository = change.subject, session.repository
     try:
-        outcome = repository.commit_primaries([change])[app]
+        outcome = repository.promotions.commit([change])[app]
     except PushRefused as error:
-        outcome = repository.offer([change])[app]
+        outcome = repository.promotions.offer([change])[app]
         _demand_current(outcome.result, change)
         return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED, promotion_branch(app), str(error))
     _demand_current(outcome.result, change)

@@ -96,7 +96,7 @@ def open_repository(
     repository = _opened(options, stack, directory, options.cluster or NO_CLUSTER, author)
     if options.cluster or not with_ledger:
         return repository
-    cluster = _the_only(repository.clusters())
+    cluster = _the_only(repository.mirror.clusters())
     if cluster == NO_CLUSTER:
         return repository
     repository.close()

@@ -34,10 +34,10 @@ def demanded(
     if entries:
         return entries
     branch = repository.settings.state_branch
-    doubt = repository.ledger_doubts().get(about, "") or repository.ledger_trouble()
+    doubt = repository.ledger.doubts().get(about, "") or repository.ledger.trouble()
     if doubt:
         raise ObjectNotFound(f"the ledger {branch} has nothing of {about} by the agent: {doubt}; {_REMEDY}")
-    others = [each for each in repository.clusters() if each != repository.settings.cluster]
+    others = [each for each in repository.mirror.clusters() if each != repository.settings.cluster]
     known = f"; there are ledgers of {', '.join(others)} (--cluster)" if others else ""
     is_there = about in repository.apps() or about in repository.groups()
     if is_there and may_be_new:
@@ -48,12 +48,12 @@ def demanded(
 
 def tell_doubts(repository: Repository, output: Output, *about: AppOrGroup) -> None:
     """Note what is not shown of these; of none: of all that the ledger has."""
-    everything = repository.ledger_doubts()
+    everything = repository.ledger.doubts()
     doubts = [each for each in map(everything.get, about) if each] if about else list(everything.values())
-    policies = repository.policy_log_doubt()
+    policies = repository.policy_log.doubt()
     for doubt in [*sorted(doubts), *([policies] if policies else [])]:
         output.note(f"not shown: what {repository.settings.state_branch} says in {doubt}; {_REMEDY}")
-    trouble = repository.ledger_trouble()
+    trouble = repository.ledger.trouble()
     if trouble:
         output.note(trouble)
 
@@ -63,7 +63,7 @@ _BACK = (Event.ROLLED_BACK, Event.ABORTED)
 
 def past_promotions(repository: Repository, app: AppKey, since: datetime, people: Directory) -> Iterator[PastPromotion]:
     """Yield the promotions of an app since a moment, oldest first. ``people`` identifies people and their groups."""
-    entries = [each.entry for each in reversed(repository.history(app))]
+    entries = [each.entry for each in reversed(repository.history.of(app))]
     for place, entry in enumerate(entries):
         if entry.event is Event.PROMOTED and entry.at >= since:
             facts = _facts(repository, app, entry, entries[:place])
@@ -114,7 +114,7 @@ def _authors(repository: Repository, app: AppKey, entry: LedgerEntry, people: Di
     """Return the authors; None where Git lacks a commit, or one is a bot: the ledger does not have who merged that."""
     try:
         since = _source_of(repository, app, entry.from_digest)
-        commits = repository.changes_of(app, since, entry.source_commit) if since else None
+        commits = repository.changes.between(app, since, entry.source_commit) if since else None
     except GitopsBgError:
         return None
     writers = [people.writer(person) for commit in commits or () for person in written_by(commit)]
@@ -123,12 +123,12 @@ def _authors(repository: Repository, app: AppKey, entry: LedgerEntry, people: Di
 
 def _source_of(repository: Repository, app: AppKey, digest: str) -> str:
     """Return the commit that brought a version, from the ledger; empty if that does not have it."""
-    told = (each.entry for each in repository.history(app) if each.entry.to_digest == digest)
+    told = (each.entry for each in repository.history.of(app) if each.entry.to_digest == digest)
     return next((each.source_commit for each in told if each.source_commit), "")
 
 
 def _commits(repository: Repository, entry: LedgerEntry) -> dict[str, CommitFacts]:
-    found = dict(repository.commit_facts(filter(None, (entry.commit, entry.source_commit))))
+    found = dict(repository.commits.facts(filter(None, (entry.commit, entry.source_commit))))
     return {id_: _signed(repository, each) if id_ == entry.commit else each for id_, each in found.items()}
 
 

@@ -131,7 +131,7 @@ class Session(LiveSession):
             repository = open_repository(git, closing, self._author, with_ledger=self._with_ledger)
             try:
                 if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
-                    repository.accept(repository.head)
+                    repository.poller.accept(repository.head)
             except BranchMissing:
                 if witness:
                     return None
@@ -154,7 +154,7 @@ class Session(LiveSession):
             return known | self._remembered_of_groups(wanted) if of_groups else known
 
         catalog = Catalog(self.repository, wanted, remembered)
-        self.repository.begin_again()
+        self.repository.poller.begin_again()
         catalog.refresh()
         return catalog
 

@@ -16,6 +16,7 @@ from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory, Tidying
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
+from gitops_bg.repo.git.lock import Lock, locked
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
@@ -56,6 +57,7 @@ class Mirror:
 
     def __init__(self, settings: RepositorySettings) -> None:
         self.settings = settings
+        self.lock = Lock()
         self._directory = MirrorDirectory(settings.directory)
         self._transport = transport_for(settings, self._directory.askpass)
         self._seen: str | None = None
@@ -151,6 +153,7 @@ class Mirror:
     def _is_ours(self, branch: str) -> bool:
         return app_of_branch(branch) is not None or group_of_branch(branch) is not None
 
+    @locked
     def clusters(self) -> list[str]:
         """The clusters that have a ledger on the remote, asked now."""
         ledgers = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
@@ -316,6 +319,7 @@ class Mirror:
             raise self._remote.error("fetch", apart.timed_out)
         return apart
 
+    @locked
     def fetch_commit(self, commit: str) -> bool:
         """Fetch a commit of no branch of ours, with its history; return whether the mirror has it now.
 
@@ -437,6 +441,7 @@ class Mirror:
             return TooLarge(f"{error.command} needs {error.finished.exceeded}")
         return self._directory.trouble() or MirrorBroken(str(error))
 
+    @locked
     def has(self, commit: str) -> bool:
         """Whether the mirror has this commit, without reading it. False for anything but a full commit id."""
         if not is_commit_id(commit):
@@ -453,6 +458,7 @@ class Mirror:
         finished = self.git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return text(finished.output.strip()) if finished.status == 0 else ""
 
+    @locked
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in none."""
         if ancestor == descendant:
@@ -495,6 +501,7 @@ class Mirror:
         self._directory.set_ref(SEEN_REF, commit)
         self._seen = commit
 
+    @locked
     def forget_seen(self) -> None:
         """Forget what was seen of main."""
         self.local("update-ref", "-d", SEEN_REF)

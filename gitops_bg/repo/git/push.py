@@ -100,6 +100,8 @@ class Pusher:
         self._mirror = mirror
         self._sleep = sleep
         self._attempts = attempts
+        self.pushed: Callable[[], None] = lambda: None
+        """Called after each push, whatever became of it: branches of the mirror may have moved."""
 
     def attempts(self) -> "Attempts":
         """A bounded number of attempts, with pauses between them."""
@@ -111,6 +113,12 @@ class Pusher:
         A remote may judge a push as a whole (a pre-receive hook does): a push refused as a whole is retried in halves,
         so that one refused branch does not block the others.
         """
+        try:
+            return self._push(updates)
+        finally:
+            self.pushed()
+
+    def _push(self, updates: Sequence[Update]) -> Answer:
         answers: list[Answer] = []
         splits = 0
         parts = deque(updates[start : start + _AT_ONCE] for start in range(0, len(updates), _AT_ONCE))

@@ -8,11 +8,13 @@ has them.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppOrGroup, Subject
 from gitops_bg.repo.git.blobs import Blobs
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_branch
 from gitops_bg.repo.ledger.ledger_entries import (
@@ -48,15 +50,17 @@ class LedgerHistory:
 
     def __init__(self, mirror: Mirror, blobs: Blobs, branch: StateBranch) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._blobs = blobs
         self._branch = branch
 
-    def of(self, subject: Subject) -> Iterator[Committed]:
-        """Every ledger entry of an app or a group, newest first."""
+    @locked
+    def of(self, subject: Subject, limit: int | None = None) -> Sequence[Committed]:
+        """The ledger entries of an app or a group, newest first, all or the first ``limit``."""
         own = self._branch.seen().own
         revisions = revisions_of(self._mirror, path_of(subject), own) if own else []
-        for commit, published in each_once(self._published(revisions)):
-            yield Committed(commit, published.epoch, published.entry)
+        found = islice(each_once(self._published(revisions)), limit)
+        return [Committed(commit, published.epoch, published.entry) for commit, published in found]
 
     def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision]:
         """Each revision with its entries, read a page at a time; a damaged one has none."""
@@ -111,14 +115,16 @@ class _Files:
 
 
 class Ledger:
-    """The files on the state branch of this cluster. Not thread-safe."""
+    """The files on the state branch of this cluster."""
 
     def __init__(self, branch: StateBranch, blobs: Blobs) -> None:
         self._branch = branch
+        self.lock = branch.lock
         self._blobs = blobs
         self._files = _Files()
         self._doubts: tuple[View, Mapping[AppOrGroup, Problem]] = (View(), {})
 
+    @locked
     def publish(self, batch: Mapping[AppOrGroup, LedgerBatch]) -> Published:
         """Write what the branch does not have yet, in one commit; no commit where it has everything.
 
@@ -141,25 +147,41 @@ class Ledger:
         commit = self._branch.write(compose)
         return Published(commit, {subject: each.position for subject, each in documents.items()}, problems)
 
+    @locked
     def positions(self) -> Mapping[AppOrGroup, Position]:
         """How far the ledger got, by subject, as last fetched; the same mapping as long as nothing of it moves."""
         view = self._branch.seen()
         self._doubted(view)
         return self._at(view).positions
 
+    @locked
     def problems(self) -> tuple[Problem, ...]:
         """Files of the branch that are damaged or not ours."""
         doubts = self._doubted(self._branch.seen())
         return tuple(doubts[subject] for subject in sorted(doubts, key=in_order))
 
+    @locked
     def doubts(self) -> Mapping[AppOrGroup, str]:
         """Why the files of these, as they stand, are not believed."""
         return {subject: str(problem) for subject, problem in self._doubted(self._branch.seen()).items()}
+
+    @locked
+    def looked_at(self) -> tuple[str, str]:
+        """The commit of the state branch that was looked at last, and the agent's own whose files count there."""
+        view = self._branch.seen()
+        return view.tip, view.own
+
+    @locked
+    def trouble(self) -> str:
+        """Why nobody can tell yet whose the new commits of the state branch are; empty where that is known."""
+        self._branch.seen()
+        return self._branch.trouble
 
     def document(self, subject: AppOrGroup) -> Document | None:
         """The file of a subject as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
         return self._documents([subject], self._at(self._branch.read())).get(subject)
 
+    @locked
     def memory(self, subject: AppOrGroup) -> LedgerMemory | None:
         """What the ledger knows of a subject, for a rebuilt cluster; None where it knows nothing.
 

@@ -6,7 +6,7 @@ twice, whoever writes: after a refused push it starts again from what others wro
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -17,6 +17,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.text.foreign_text import one_line
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger.ledger_entries import POLICIES
 from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
@@ -120,12 +121,13 @@ _MOST = 100
 
 
 class PolicyLog:
-    """The file of the state branch. Not thread-safe."""
+    """The file of the state branch."""
 
     def __init__(
         self, mirror: Mirror, trees: Trees, files: Files, mainline: Mainline, details: Details, branch: StateBranch
     ) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._trees = trees
         self._files = files
         self._mainline = mainline
@@ -134,10 +136,12 @@ class PolicyLog:
         self._told: tuple[str, ...] | None = None
         """The ids of the content at `_PATHS` when the ledger was last known to be complete."""
 
+    @locked
     def publish(self, head: str) -> bool:
         """Record main's changes of policies up to ``head``; return whether there were any.
 
-        May be called again after any failure. Raises as `StateBranch.write`.
+        Costs nothing where ``policies/`` is unchanged. May be called again after any failure. Raises as
+        `StateBranch.write`.
         """
         there = self._trees.at(head, _PATHS)
         ids = tuple(there[path].id if path in there else "" for path in _PATHS)
@@ -156,10 +160,16 @@ class PolicyLog:
         self._told = ids
         return bool(changes)
 
+    @locked
+    def changes(self) -> Sequence[PolicyChange]:
+        """The changes of policies in the ledger of this cluster, newest first."""
+        return self.document().history[::-1]
+
     def document(self) -> PolicyDocument:
         """Return the file as the agent itself wrote it last; an empty one if it is missing or damaged."""
         return self._at(self._branch.seen().own)
 
+    @locked
     def doubt(self) -> str:
         """Why the file, as it stands, is not believed; empty where it is."""
         foreign = self._branch.seen().foreign.get(POLICIES)
@@ -203,8 +213,9 @@ class PolicyLog:
         found = list(changes_of(self._mirror, self._mainline.steps(head, after=place), *_PATHS, top=True))
         return found if len(found) <= _MOST else found[:_MOST]
 
+    @locked
     def at(self, commit: str) -> PoliciesAt:
-        """Return the policies at a commit."""
+        """Return the policies at a commit, with people and signers."""
         files = {path: file.content for path, file in self._files.below(POLICIES_FOLDER, commit).items()}
         signers, settings = self._files.at(SIGNERS_FILE, commit), self._files.at(SETTINGS_FILE, commit)
         if signers is not None:

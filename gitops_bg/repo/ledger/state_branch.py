@@ -157,6 +157,7 @@ class StateBranch:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._trees = trees
         self._blobs = blobs
         self._committer = committer

@@ -11,6 +11,7 @@ from cachetools import LRUCache
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_text import is_in_range, lines_of, one_line
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text
 from gitops_bg.repo.layout import is_commit_id
@@ -42,9 +43,11 @@ class CommitReader:
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._known: LRUCache[str, CommitFacts] = LRUCache(_COMMITS_REMEMBERED)
         self._around: LRUCache[tuple[str, tuple[str, ...], str], Around] = LRUCache(_COMMITS_REMEMBERED)
 
+    @locked
     def facts(self, commits: Iterable[str]) -> dict[str, CommitFacts]:
         """Return the facts of the commits that the mirror has, by their ids."""
         wanted = {commit for commit in commits if is_commit_id(commit)}
@@ -106,11 +109,13 @@ class Changes:
 
     def __init__(self, mirror: Mirror, commits: CommitReader, index: AppIndex) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._index = index
         self._commits = commits
         self._known: LRUCache[tuple[AppKey, str, str], tuple[str, ...]] = LRUCache(_AUTHORS_REMEMBERED)
         self._folders: LRUCache[tuple[str, str], tuple[tuple[str, str], ...]] = LRUCache(_FOLDERS)
 
+    @locked
     def between(self, app: AppKey, before: str, after: str) -> tuple[CommitFacts, ...] | None:
         """Return the commits after ``before``, on all paths to ``after``, inclusive; None where the mirror lacks one of
         them.
@@ -124,10 +129,12 @@ class Changes:
         facts = self._commits.facts(ids)
         return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
 
+    @locked
     def wrote_content(self, app: AppKey, before: str, after: str, commit: str) -> bool:
         """Return whether one of the commits of `between` changed a file of the app other than ``primary.yaml``."""
         return commit in self._ids(app, before, after)
 
+    @locked
     def below(self, folder: str, head: str) -> tuple[CommitFacts, ...] | None:
         """Return the commits that changed files below a folder in all the history of ``head``, the newest first;
         promotions are left out. None where the mirror lacks one of them.
@@ -136,6 +143,7 @@ class Changes:
         facts = self._commits.facts(ids)
         return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
 
+    @locked
     def brought(self, folder: str, within: str, head: str, known: Container[str]) -> tuple[CommitFacts, ...] | None:
         """Return the commits that made a file with what a file below a folder has, or had, anywhere ``within``: before
         somebody copied or renamed the folder, others wrote it. Without contents that are ``known`` by their ids. None
@@ -146,6 +154,7 @@ class Changes:
         facts = self._commits.facts(ids)
         return tuple(facts[each] for each in ids) if len(facts) == len(ids) else None
 
+    @locked
     def wrote_below(self, folder: str, head: str, commit: str) -> bool:
         """Return whether one of the commits of `below` did more than remove files."""
         return any(each == commit and blob.strip("0") for each, blob in self._below(folder, head))

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from gitops_bg.core.model.git.main import Doubt, SourceVerification
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.changes import Step, WalkedMain, promoted, walked
@@ -81,6 +82,7 @@ class Poller:
         verifier: MainVerifier | None = None,
     ) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._trees = trees
         self._index = index
         self._sources = sources
@@ -142,14 +144,17 @@ class Poller:
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
 
+    @locked
     def take_back(self) -> None:
         """Report once more what the last poll that found something reported: its reader could not use it."""
         self._last = replace(self._before, advertised=b"") if self._before is not None else None
 
+    @locked
     def begin_again(self) -> None:
         """Report everything at the next poll, as the first one does, for a new reader."""
         self._last = None
 
+    @locked
     def accept(self, commit: str) -> None:
         """Accept main's new history, named by one of its commits.
 
@@ -162,6 +167,7 @@ class Poller:
         if self._last is not None:
             self._last = replace(self._last, poll=replace(self._last.poll, rewritten=""))
 
+    @locked
     def head(self) -> str:
         """The head of main as last reported. Raises ``RemoteMoved`` before the first poll."""
         if self._last is None:

@@ -10,6 +10,7 @@ from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import PROMOTION_PREFIX
 from gitops_bg.core.text.foreign_text import lines_of
 from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.layout import app_of_branch, group_of_branch
@@ -92,6 +93,7 @@ class PromotionBranches:
 
     def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files, index: AppIndex) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._index = index
         self._branch_points = BranchPoints(mirror)
         self._trees = trees
@@ -113,6 +115,7 @@ class PromotionBranches:
             self._key, self._read = key, None
         return self._found
 
+    @locked
     def promotions(self) -> Mapping[AppKey, Promotion]:
         """All promotion branches as last fetched, with contents."""
         found = self.blobs()

@@ -22,6 +22,7 @@ from pathlib import Path
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.git.main import Doubt
 from gitops_bg.core.text.foreign_text import lines_of, one_line
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import signature_in, text
 from gitops_bg.repo.git.runner import GitFailed
@@ -130,6 +131,7 @@ class Signatures:
 
     def __init__(self, mirror: Mirror, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
 
     def knows(self, commit: str, keys: Keys) -> bool:
@@ -141,6 +143,7 @@ class Signatures:
         known = self._answer(commit, keys.digest, anew=True)
         return known is not None and known.doubt is None
 
+    @locked
     def of(self, commits: Iterable[str], keys: Keys, *, anew: bool = False) -> dict[str, Signature]:
         """Return the signature of each of these commits, which the mirror has.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.files import Files
@@ -42,11 +43,13 @@ class Edits:
 
     def __init__(self, mirror: Mirror, files: Files, committer: Committer, pusher: Pusher) -> None:
         self._branch = mirror.settings.branch
+        self.lock = mirror.lock
         self._files = files
         self._committer = committer
         self._pusher = pusher
         self._trunk = MainBranch(mirror)
 
+    @locked
     def commit(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
         """Make one commit with all edits, by path; none where nothing changes.
 
@@ -68,6 +71,7 @@ class Edits:
             base = self._trunk.again(base)
         raise attempts.given_up()
 
+    @locked
     def changed(self, edits: Mapping[str, EditOrNew], base: str) -> dict[str, bytes | None]:
         """The files that the edits change at a commit, with their new content; None: it is deleted. Raises
         ``InvalidInput`` as `commit`.

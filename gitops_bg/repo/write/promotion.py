@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.changes import touched_between
@@ -88,6 +89,7 @@ class Promotions:
         index: AppIndex,
     ) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._index = index
         self._trees = trees
         self._files = files
@@ -97,6 +99,7 @@ class Promotions:
         self._offers = offers
         self._trunk = MainBranch(mirror)
 
+    @locked
     def commit(self, changes: PrimaryChanges) -> dict[AppOrGroup, PrimaryOutcome]:
         """Commit the changes to main, one commit for each app or group, in one push.
 
@@ -120,6 +123,7 @@ class Promotions:
             base = self._trunk.again(base)
         raise attempts.given_up()
 
+    @locked
     def offer(self, changes: PrimaryChanges) -> dict[AppOrGroup, PrimaryOutcome]:
         """Put each change on its promotion branch: one commit on top of main, updated in place.
 

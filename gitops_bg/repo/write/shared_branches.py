@@ -9,6 +9,7 @@ from typing import TypeVar
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved
+from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update, Verdict
 from gitops_bg.repo.read.main_branch import MainBranch
@@ -23,10 +24,11 @@ Heads = Mapping[str, str | None]
 
 
 class SharedBranches:
-    """The promotion branches of apps and release groups. Not thread-safe."""
+    """The promotion branches of apps and release groups."""
 
     def __init__(self, mirror: Mirror, pusher: Pusher) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._pusher = pusher
 
     def seen(self, heads: Mapping[Who, str | None]) -> dict[str, str]:
@@ -72,6 +74,7 @@ class SharedBranches:
         if moved:
             raise BranchMoved(moved)
 
+    @locked
     def withdraw(self, heads: Mapping[Who, str | None]) -> None:
         """Delete the branches of these apps and groups, where they exist (`seen`). Raises as ``write``."""
         seen = self.seen(heads)
@@ -95,23 +98,26 @@ class OfferedFolder:
 
 class GroupBranches:
     """The branches of all groups: what main does not take from the agent, for people to merge. One for each group,
-    updated in place, gone once main says the same. Not thread-safe.
+    updated in place, gone once main says the same.
     """
 
     def __init__(
         self, mirror: Mirror, trees: Trees, edits: Edits, committer: Committer, branches: SharedBranches
     ) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._trees = trees
         self._edits = edits
         self._committer = committer
         self._branches = branches
         self._trunk = MainBranch(mirror)
 
+    @locked
     def head(self, group: GroupKey) -> str:
         """The head of the branch of a group, as last fetched; empty where there is none."""
         return self._mirror.tracked().get(promotion_branch(group), "")
 
+    @locked
     def offer(
         self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
     ) -> Edited:
@@ -141,6 +147,7 @@ class GroupBranches:
         self._branches.write(self._branches.seen({group: seen}), wanted)
         return offered
 
+    @locked
     def offered(self, group: GroupKey) -> OfferedFolder | None:
         """What the branch of a group asks for; None where there is none."""
         tracked = self._mirror.tracked()

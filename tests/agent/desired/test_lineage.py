@@ -32,6 +32,10 @@ class Remote:
 
     def forget_seen(self) -> None: ...
 
+    @property
+    def mirror(self) -> Remote:
+        return self
+
 
 class Time:
     now = datetime(2026, 11, 25, tzinfo=UTC)

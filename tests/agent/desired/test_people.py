@@ -57,9 +57,7 @@ class FakeRepository:
 
     wrote: tuple[CommitFacts, ...] | None = (by("Dan", "dan@example.com"),)
     landings: dict[str, CommitFacts] = field(default_factory=dict)
-    commits: dict[str, CommitFacts] = field(
-        default_factory=lambda: {HEAD: by("gitops-bg", "gitops-bg@localhost", HEAD)}
-    )
+    known: dict[str, CommitFacts] = field(default_factory=lambda: {HEAD: by("gitops-bg", "gitops-bg@localhost", HEAD)})
     promotions: frozenset[str] = frozenset()
     """Commits that changed ``primary.yaml`` alone."""
     away: bool = False
@@ -70,10 +68,17 @@ class FakeRepository:
         content = {HEAD: "2.0.0", REBUILT: "2.0.0", OTHER: "3.0.0"}.get(commit)
         return primary(app.namespace, app.name, content, 2) if content else None
 
+    @property
+    def mirror(self) -> FakeRepository:
+        """Stands for its parts as well."""
+        return self
+
+    changes = commits = mirror
+
     def has(self, commit: str) -> bool:
         return commit in (BEFORE, AFTER)
 
-    def changes_of(self, app: Any, before: str, after: str) -> tuple[CommitFacts, ...] | None:
+    def between(self, app: Any, before: str, after: str) -> tuple[CommitFacts, ...] | None:
         assert (before, after) == (BEFORE, AFTER)
         return self.wrote
 
@@ -84,8 +89,8 @@ class FakeRepository:
     def landing_of(self, commit: str) -> str:
         return f"landing of {commit}" if commit in self.landings else ""
 
-    def commit_facts(self, commits: Any) -> dict[str, CommitFacts]:
-        known = {f"landing of {commit}": facts for commit, facts in self.landings.items()} | self.commits
+    def facts(self, commits: Any) -> dict[str, CommitFacts]:
+        known = {f"landing of {commit}": facts for commit, facts in self.landings.items()} | self.known
         return {commit: known[commit] for commit in commits if commit in known}
 
 
@@ -268,7 +273,7 @@ def test_who_opened_the_pull_request_is_an_author_and_the_agent_is_not() -> None
 
 
 def test_who_pushed_the_branch_by_hand_is_an_author() -> None:
-    repository = FakeRepository(commits={HEAD: by("Ana", "ana@example.com", HEAD)})
+    repository = FakeRepository(known={HEAD: by("Ana", "ana@example.com", HEAD)})
     assert told(repository=repository).authors == {"Dan <dan@example.com>", "ana"}
 
 
@@ -304,7 +309,7 @@ def test_where_no_pull_request_let_it_in_git_says_who_did(has_forge: bool) -> No
 
 UNREADABLE: dict[str, tuple[dict[str, Any], str]] = {
     "what the pull request promotes": (
-        {"repository": FakeRepository(commits={})},
+        {"repository": FakeRepository(known={})},
         "nobody can read what the pull request promotes: promote it again",
     ),
     "how a bot's commit came into main": (
@@ -343,7 +348,7 @@ def test_who_merged_is_known_once_it_is_merged_and_the_forge_said_so() -> None:
     assert told(desired=WAITS, merged={PROMOTION: Merged(replace(PULL, merged_by=ANA))}).merger == "ana"
 
 
-MERGED_AT = FakeRepository(commits={HEAD: OFFER, PROMOTION: replace(OFFER, commit=PROMOTION)})
+MERGED_AT = FakeRepository(known={HEAD: OFFER, PROMOTION: replace(OFFER, commit=PROMOTION)})
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing, SignedBy
 from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.read.commits import Around
-from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
+from gitops_bg.repo.verification.signatures import Keys, NoSshKeygen, Signature
 from tests.core.worlds import NOW, primary
 from tests.support.signers import PEOPLE
 
@@ -47,11 +47,15 @@ class Fake:
             return (self.people_before if then else PEOPLE).encode()
         return self.signers_before if then else self.signers
 
-    def signatures(self, commits: Iterable[str], signers: bytes) -> Mapping[str, Signature]:
+    @property
+    def signatures(self) -> Fake:
+        return self
+
+    def of(self, commits: Iterable[str], keys: Keys) -> Mapping[str, Signature]:
         self.asked += 1
         if self.broken:
             raise self.broken
-        return {commit: self._signature(commit, signers.decode().split()) for commit in commits}
+        return {commit: self._signature(commit, keys.signers.decode().split()) for commit in commits}
 
     def _signature(self, commit: str, signers: list[str]) -> Signature:
         principal = self.signed.get(commit, "")

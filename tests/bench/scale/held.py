@@ -77,7 +77,7 @@ def _roots(agent: Agent) -> list[tuple[str, Iterable[object]]]:
         ("status", [state.status for state in reader.apps()]),
         ("live objects", [part for each in informers for part in (each._slots, each._by_app)]),
         ("files", [catalog._reader._entries, catalog.reading]),
-        ("ledger", [catalog._positions, repository._ledger._files, repository._ledger._doubts]),
+        ("ledger", [catalog._positions, repository.ledger._files, repository.ledger._doubts]),
         ("metrics", [agent.metrics]),
         ("Git", [repository]),
         ("rest", [vars(agent)]),

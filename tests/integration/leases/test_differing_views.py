@@ -42,7 +42,7 @@ def _other_agent(world: Scenario, tmp_path: Path) -> Agent:
 
 
 def _loses_the_remote(other: Agent) -> None:
-    other.repository._mirror.advertised = _unreachable  # type: ignore[method-assign]
+    other.repository.mirror.advertised = _unreachable  # type: ignore[method-assign]
     other.wake("a test")
     eventually(lambda: bool(other.catalog.unreachable), what="it has noticed")
 
@@ -130,7 +130,7 @@ def test_who_is_alone_says_at_once_what_it_sees_whenever_that_changes(world: Sce
     app: App = world.app().deploy("v1")
     app.wait_phase("Healthy")
     world.wait_idle()
-    mirror = agent.repository._mirror
+    mirror = agent.repository.mirror
     ask = mirror.advertised
     for _ in range(4):
         for answer, status in ((_unreachable, "False"), (ask, "Absent")):

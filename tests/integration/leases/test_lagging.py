@@ -47,7 +47,7 @@ class Lagging:
 
     def catch_up(self) -> None:
         """Let its remote show what main is."""
-        del self.agent.repository._mirror.advertised
+        del self.agent.repository.mirror.advertised
         self.agent.wake("a test")
         eventually(lambda: not self.agent.catalog.rewritten, what="it has caught up")
 
@@ -59,8 +59,8 @@ def lagging_agent(world: Scenario, tmp_path: Path) -> Iterator[Lagging]:
     )
     clock = Clock()
     agent = Agent(settings, clock=clock, steady=clock.steady)
-    old = agent.repository._mirror.advertised()
-    agent.repository._mirror.advertised = lambda: old  # type: ignore[method-assign]
+    old = agent.repository.mirror.advertised()
+    agent.repository.mirror.advertised = lambda: old  # type: ignore[method-assign]
     try:
         agent.start()
         eventually(lambda: agent.catalog.seen, what="it has read main")

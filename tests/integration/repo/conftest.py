@@ -76,7 +76,7 @@ def change(
 def git_calls(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """From now on, the git commands the repository runs (the streamed ones apart)."""
     calls: list[str] = []
-    runner = repository._mirror.git
+    runner = repository.mirror.git
     execute = runner._execute
 
     def recorded(arguments: tuple[str, ...], *rest: object) -> object:

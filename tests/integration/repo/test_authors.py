@@ -16,7 +16,7 @@ def wrote(remote: GitRemote, text: str, author: str, message: str = "web", path:
 
 
 def authors(repository: Repository, before: str, after: str) -> set[str] | None:
-    found = repository.changes_of(WEB, before, after)
+    found = repository.changes.between(WEB, before, after)
     return None if found is None else {each.author.name for each in found}
 
 
@@ -37,7 +37,7 @@ def test_every_author_of_the_folder_counts_side_branches_too_and_who_merged_does
     remote.push()
     repository.poll()
     assert authors(repository, before, after) == {"Ada", "Bob", "Eve", "Gus"}
-    (fix,) = (each for each in repository.changes_of(WEB, before, after) or () if each.author.name == "Eve")
+    (fix,) = (each for each in repository.changes.between(WEB, before, after) or () if each.author.name == "Eve")
     assert fix.trailer("Co-authored-by") == ("Flo <flo@example.com>",)
 
 
@@ -48,7 +48,7 @@ def test_only_what_changes_more_than_primary_yaml_is_content(repository: Reposit
     promotion = wrote(remote, primary, agent, path="apps/shop/web/primary.yaml")
     remote.push()
     repository.poll()
-    said = [repository.wrote_content(WEB, before, promotion, commit) for commit in (content, promotion)]
+    said = [repository.changes.wrote_content(WEB, before, promotion, commit) for commit in (content, promotion)]
     assert said == [True, False]
     assert authors(repository, before, promotion) == {"gitops-bg"}
 
@@ -84,8 +84,8 @@ def test_a_commit_that_is_not_here_is_unknown(repository: Repository, remote: Gi
 def test_what_a_commit_of_a_promotion_branch_promotes_is_readable_after_the_branch_is_gone(
     repository: Repository, remote: GitRemote
 ) -> None:
-    offered = repository.offer([change(repository)])[WEB].commit
-    repository.withdraw({WEB: None})
+    offered = repository.promotions.offer([change(repository)])[WEB].commit
+    repository.branches.withdraw({WEB: None})
     repository.poll()
     assert repository.primary_at(WEB, offered) == texts.primary("shop", "web", "2.0.0", 2)
     assert repository.primary_at(API, offered) is None

@@ -21,7 +21,7 @@ MORE_THAN_PRIMARIES = {"README.md", ".github/workflows/w.yml"}
 @pytest.fixture
 def offered(repository: Repository, remote: GitRemote) -> str:
     """The branch with the agent's commit; the user's clone is on it."""
-    commit = repository.offer([change(repository)])[WEB].commit
+    commit = repository.promotions.offer([change(repository)])[WEB].commit
     remote.run("fetch", "origin")
     remote.checkout(BRANCH)
     return commit
@@ -121,7 +121,7 @@ def test_what_somebody_commits_to_main_by_hand_is_theirs(
 def test_one_merge_of_several_promotion_branches_is_as_many_promotions(
     repository: Repository, remote: GitRemote, offered: str
 ) -> None:
-    repository.offer([change(repository, app=API, version=1)])
+    repository.promotions.offer([change(repository, app=API, version=1)])
     remote.checkout("main")
     remote.run("fetch", "origin")
     remote.run("merge", "-m", "Both", f"origin/{BRANCH}", "origin/gitops-bg/promote/shop/api")
@@ -172,6 +172,6 @@ def test_what_main_lost_is_beside_it(repository: Repository, remote: GitRemote) 
     assert repository.beside_offer(WEB, head) == ()
     remote.force_push("main", before)
     repository.poll()
-    repository.accept(before)
+    repository.poller.accept(before)
     repository.poll()
     assert repository.beside_offer(WEB, head) == ("README.md",)

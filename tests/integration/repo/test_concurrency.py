@@ -44,7 +44,7 @@ def test_several_agents_and_a_person_lose_no_ledger_entry(remote: GitRemote, tmp
         with Repository(settings, sleep=lambda _: None) as repository:
             repository.poll()
             for number in range(1, ROUNDS + 1):
-                until_taken(lambda number=number: repository.publish({app: batch(entry(number))}))
+                until_taken(lambda number=number: repository.ledger.publish({app: batch(entry(number))}))
 
     def person() -> None:
         for number in range(ROUNDS):
@@ -57,7 +57,7 @@ def test_several_agents_and_a_person_lose_no_ledger_entry(remote: GitRemote, tmp
     with Repository(RepositorySettings(url=remote.url, cluster="prod", directory=tmp_path / "reader")) as reader:
         reader.poll()
         for app in apps:
-            assert [found.entry.sequence for found in reader.history(app)] == list(range(ROUNDS, 0, -1))
+            assert [found.entry.sequence for found in reader.history.of(app)] == list(range(ROUNDS, 0, -1))
     assert len(remote.log("gitops-bg/state/prod")) == AGENTS * ROUNDS
     assert len(remote.log()) == 1 + ROUNDS
 
@@ -73,7 +73,7 @@ def test_several_clusters_and_a_person_promote_on_one_main(remote: GitRemote, tm
         with Repository(settings, sleep=lambda _: None) as repository:
             repository.poll()
             wanted = PrimaryChange(content, repository.head, movement)
-            return until_taken(lambda: repository.commit_primaries([wanted])[app])  # type: ignore[return-value]
+            return until_taken(lambda: repository.promotions.commit([wanted])[app])  # type: ignore[return-value]
 
     def person() -> None:
         for number in range(3):
@@ -105,7 +105,7 @@ def test_two_agents_that_promote_the_same_app_commit_once(remote: GitRemote, tmp
             repository.poll()
             wanted = change(repository, tag=f"2.0.{number}")
             barrier.wait(timeout=60)
-            outcome = until_taken(lambda: repository.commit_primaries([wanted])[WEB])
+            outcome = until_taken(lambda: repository.promotions.commit([wanted])[WEB])
             assert isinstance(outcome, PrimaryOutcome)
             return outcome.result
 
@@ -120,10 +120,10 @@ def test_one_repository_may_be_used_from_many_threads(repository: Repository) ->
         for _ in range(5):
             repository.poll()
             assert set(repository.files(WEB)) == {"app.yaml", "primary.yaml", "target.yaml"}
-            repository.publish({AppKey("shop", f"app-{number}"): batch(entry(1))})
+            repository.ledger.publish({AppKey("shop", f"app-{number}"): batch(entry(1))})
         return number
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(8))) == list(range(8))
     repository.poll()
-    assert len(repository.positions()) == 8
+    assert len(repository.ledger.positions()) == 8

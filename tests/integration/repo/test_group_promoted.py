@@ -314,7 +314,7 @@ def test_a_review_of_a_commit_that_nobody_has_counts_for_nothing_and_is_asked_fo
         f"nobody can tell its authors: nobody can read {gone[:10]}: promote it again",
     )
     asked: list[str] = []
-    monkeypatch.setattr(repository, "fetch_commit", lambda commit: bool(asked.append(commit)))
+    monkeypatch.setattr(repository.mirror, "fetch_commit", lambda commit: bool(asked.append(commit)))
     versions = GroupVersions(repository)
     for main in ("1", "1", "2"):
         versions.fetch_reviewed(reviewed(gone, "ben"), main)

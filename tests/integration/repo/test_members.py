@@ -236,7 +236,7 @@ class TestWriting:
         self, with_cart: Repository, remote: GitRemote
     ) -> None:
         wanted = change(with_cart, app=CART)
-        outcome = with_cart.commit_primaries([wanted])[CART]
+        outcome = with_cart.promotions.commit([wanted])[CART]
         assert remote.show("main", f"{FOLDER}/primary.yaml") == wanted.content.decode()
         assert with_cart.poll().changed == {CART}
         assert with_cart.primary_at(CART, outcome.commit) == wanted.content
@@ -244,11 +244,11 @@ class TestWriting:
         assert with_cart.landings([(CART, "primary.yaml")])[CART, "primary.yaml"].commit == outcome.commit
 
     def test_a_promotion_is_offered_on_the_branch_of_the_app(self, with_cart: Repository, remote: GitRemote) -> None:
-        with_cart.offer([change(with_cart, app=CART)])
+        with_cart.promotions.offer([change(with_cart, app=CART)])
         branch = "gitops-bg/promote/shop/cart-v1"
         assert remote.show(branch, f"{FOLDER}/primary.yaml")
         with_cart.poll()
-        offered = with_cart.promotions()[CART]
+        offered = with_cart.offers.promotions()[CART]
         assert offered.primary is not None
         assert offered.base_primary is None
         assert with_cart.beside_offer(CART, offered.commit) == ()
@@ -260,7 +260,7 @@ class TestWriting:
     ) -> None:
         decided = change(with_cart, app=CART)
         remote.publish("fix", target(tag="1.0.1"))
-        assert with_cart.commit_primaries([decided])[CART].result == "superseded"
+        assert with_cart.promotions.commit([decided])[CART].result == "superseded"
 
     def test_a_promotion_that_was_reverted_between_two_polls_is_a_change(
         self, with_cart: Repository, remote: GitRemote
@@ -274,7 +274,7 @@ class TestWriting:
         self, with_cart: Repository, remote: GitRemote
     ) -> None:
         wanted = change(with_cart, app=CART)
-        with_cart.commit_primaries([wanted])
+        with_cart.promotions.commit([wanted])
         remote.pull()
         remote.remove("groups/shop/store/v1")
         remote.commit("v1 is over")
@@ -287,11 +287,11 @@ class TestWriting:
         after = remote.publish("fix", target(tag="1.0.1"))
         remote.publish("other", target("groups/shop/store/v2/cart"))
         with_cart.poll()
-        facts = with_cart.changes_of(CART, before, with_cart.head)
+        facts = with_cart.changes.between(CART, before, with_cart.head)
         assert facts is not None
         assert after in {each.commit for each in facts}
-        assert with_cart.wrote_content(CART, before, with_cart.head, after)
-        assert not with_cart.wrote_content(CART, before, with_cart.head, with_cart.head)
+        assert with_cart.changes.wrote_content(CART, before, with_cart.head, after)
+        assert not with_cart.changes.wrote_content(CART, before, with_cart.head, with_cart.head)
 
 
 # --- random histories -----------------------------------------------------------------------------------------

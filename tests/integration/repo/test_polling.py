@@ -81,7 +81,7 @@ def test_settings_and_other_folders_are_reported_by_themselves(repository: Repos
 
 
 def test_our_own_commit_is_reported_like_anybody_elses(repository: Repository) -> None:
-    repository.commit_primaries([change(repository)])
+    repository.promotions.commit([change(repository)])
     poll = repository.poll()
     assert poll.changed == {WEB}
     assert not repository.poll().moved
@@ -90,12 +90,12 @@ def test_our_own_commit_is_reported_like_anybody_elses(repository: Repository) -
 def test_a_moved_promotion_branch_is_reported(opened: Opener, repository: Repository) -> None:
     other = opened(mirror="other")
     other.poll()
-    other.offer([change(other)])
+    other.promotions.offer([change(other)])
     poll = repository.poll()
-    assert (poll.moved, poll.changed, repository.promotions().keys()) == (True, frozenset(), {WEB})
-    other.withdraw({WEB: None})
+    assert (poll.moved, poll.changed, repository.offers.promotions().keys()) == (True, frozenset(), {WEB})
+    other.branches.withdraw({WEB: None})
     assert repository.poll().moved
-    assert not repository.promotions()
+    assert not repository.offers.promotions()
 
 
 def test_a_branch_outside_our_names_is_not_looked_at(repository: Repository, remote: GitRemote) -> None:
@@ -103,7 +103,7 @@ def test_a_branch_outside_our_names_is_not_looked_at(repository: Repository, rem
         remote.run("push", "--quiet", "origin", f"main:refs/heads/{name}")
     poll = repository.poll()
     assert not poll.changed
-    assert not repository.promotions()
+    assert not repository.offers.promotions()
 
 
 class TestBranchesDeletedAfterTheyWereListed:
@@ -112,7 +112,7 @@ class TestBranchesDeletedAfterTheyWereListed:
     @pytest.fixture
     def after_listing(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         """Does something each time the remote has listed its branches, and before anything is fetched."""
-        advertised = repository._mirror.advertised
+        advertised = repository.mirror.advertised
 
         def arrange(then: Callable[[], object]) -> None:
             def listed() -> bytes:
@@ -120,7 +120,7 @@ class TestBranchesDeletedAfterTheyWereListed:
                 then()
                 return answer
 
-            monkeypatch.setattr(repository._mirror, "advertised", listed)
+            monkeypatch.setattr(repository.mirror, "advertised", listed)
 
         return arrange
 
@@ -132,7 +132,7 @@ class TestBranchesDeletedAfterTheyWereListed:
         after_listing(lambda: remote.delete_branch(PROMOTION) if PROMOTION in remote.branches() else None)
         poll = repository.poll()
         assert (poll.commit, poll.changed) == (head, {WEB})
-        assert not repository.promotions()
+        assert not repository.offers.promotions()
         assert not repository.poll().moved
 
     def test_main_that_was_deleted_is_missing(
@@ -165,19 +165,19 @@ class TestBranchesDeletedAfterTheyWereListed:
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         head = push_target(remote, "1.1.0")
-        listed = repository._mirror.advertised() + b"f" * 40 + f"\trefs/heads/{PROMOTION}\n".encode()
-        monkeypatch.setattr(repository._mirror, "advertised", lambda: listed)
+        listed = repository.mirror.advertised() + b"f" * 40 + f"\trefs/heads/{PROMOTION}\n".encode()
+        monkeypatch.setattr(repository.mirror, "advertised", lambda: listed)
         assert repository.poll().commit == head
-        assert not repository.promotions()
-        assert "couldn't find remote ref" in repository.unread_branch(PROMOTION)
+        assert not repository.offers.promotions()
+        assert "couldn't find remote ref" in repository.mirror.unread(PROMOTION)
 
     def test_a_main_that_is_listed_and_not_served_is_unreachable(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        listed = repository._mirror.advertised()
+        listed = repository.mirror.advertised()
         push_target(remote, "1.1.0")
         missing = listed.replace(listed[:40], b"f" * 40)
-        monkeypatch.setattr(repository._mirror, "advertised", lambda: missing)
+        monkeypatch.setattr(repository.mirror, "advertised", lambda: missing)
         remote.run("update-ref", "-d", "refs/heads/main", cwd=remote.bare)
         with pytest.raises(RemoteUnreachable, match="couldn't find remote ref"):
             repository.poll()
@@ -195,7 +195,7 @@ class TestRewrittenHistory:
         later = push_target(remote, "1.2.0")
         poll = repository.poll()
         assert (poll.commit, poll.rewritten) == (later, lost)
-        repository.accept(later)
+        repository.poller.accept(later)
         assert repository.poll().rewritten == ""
 
     def test_only_a_commit_of_the_new_history_accepts_it(self, repository: Repository, remote: GitRemote) -> None:
@@ -205,7 +205,7 @@ class TestRewrittenHistory:
         repository.poll()
         for name in (lost, "f" * 40, "main", "--help"):
             with pytest.raises(HistoryNotAccepted):
-                repository.accept(name)
+                repository.poller.accept(name)
         assert repository.poll().rewritten == lost
 
     def test_it_is_still_known_after_a_restart(self, opened: Opener, remote: GitRemote) -> None:
@@ -266,8 +266,8 @@ class TestRewrittenHistory:
         assert repository.lost([kept, lost, "e" * 40, kept]) == {lost, "e" * 40}
         assert repository.contains(kept)
         assert not repository.contains("e" * 40)
-        assert not repository.is_ancestor(lost, kept)
-        assert repository.is_ancestor(kept, lost)
+        assert not repository.mirror.is_ancestor(lost, kept)
+        assert repository.mirror.is_ancestor(kept, lost)
 
 
 def test_before_the_first_poll_there_is_no_head(opened: Opener) -> None:
@@ -283,8 +283,8 @@ def test_a_remote_that_knows_no_filters_works_as_well(opened: Opener, remote: Gi
 
 
 def test_tidying_keeps_a_partial_mirror_usable(repository: Repository, remote: GitRemote) -> None:
-    repository._mirror.tidy()
+    repository.mirror.tidy()
     push_target(remote, "1.1.0")
     assert repository.poll().changed == {WEB}
-    repository._mirror.tidy()
+    repository.mirror.tidy()
     assert b"1.1.0" in bytes(repository.files(WEB)["target.yaml"])  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ class TestCommitToMain:
         self, repository: Repository, remote: GitRemote
     ) -> None:
         before = remote.head()
-        outcome = repository.commit_primaries([change(repository)])[WEB]
+        outcome = repository.promotions.commit([change(repository)])[WEB]
         assert outcome.result is PrimaryResult.COMMITTED
         assert outcome.commit == remote.head()
         assert remote.run("rev-parse", "main^", cwd=remote.bare) == before
@@ -59,7 +59,7 @@ class TestCommitToMain:
     ) -> None:
         pushes = before_each_push(monkeypatch)
         changes = [change(repository), change(repository, app=API, version=1, from_version=None, from_digest="")]
-        outcomes = repository.commit_primaries(changes)
+        outcomes = repository.promotions.commit(changes)
         assert [commit.subject.split(":")[0] for commit in remote.log()] == ["api", "web", "Add web and api"]
         assert outcomes[API].commit == remote.head()
         assert outcomes[WEB].commit == remote.run("rev-parse", "main^", cwd=remote.bare)
@@ -69,9 +69,9 @@ class TestCommitToMain:
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         wanted = change(repository)
-        repository.commit_primaries([wanted])
+        repository.promotions.commit([wanted])
         pushes = before_each_push(monkeypatch)
-        outcome = repository.commit_primaries([wanted])[WEB]
+        outcome = repository.promotions.commit([wanted])[WEB]
         assert outcome.result is PrimaryResult.UNCHANGED
         assert (len(remote.log()), pushes) == (2, [])
 
@@ -82,7 +82,7 @@ class TestCommitToMain:
             remote.publish("In between", {"apps/shop/api/target.yaml": "changed: true\n", "README.md": "read me"})
 
         pushes = before_each_push(monkeypatch, push)
-        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+        assert repository.promotions.commit([change(repository)])[WEB].result is PrimaryResult.COMMITTED
         assert len(pushes) == 2
         assert remote.show("main", "apps/shop/api/target.yaml") == "changed: true\n"
         assert remote.show("main", PRIMARY) == SECOND
@@ -95,12 +95,12 @@ class TestCommitToMain:
     ) -> None:
         before_each_push(monkeypatch, lambda: remote.publish("Mine", {f"apps/shop/web/{file}": "changed: true\n"}))
         changes = [change(repository), change(repository, app=API, version=1)]
-        outcomes = repository.commit_primaries(changes)
+        outcomes = repository.promotions.commit(changes)
         assert outcomes[WEB].result is PrimaryResult.SUPERSEDED
         assert outcomes[API].result is PrimaryResult.COMMITTED
         assert [commit.subject.split(":")[0] for commit in remote.log()] == ["api", "Mine", "Add web and api"]
         assert repository.poll().changed == {WEB, API}
-        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+        assert repository.promotions.commit([change(repository)])[WEB].result is PrimaryResult.COMMITTED
 
     def test_another_primary_in_between_supersedes_the_change(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
@@ -108,7 +108,7 @@ class TestCommitToMain:
         other = texts.primary("shop", "web", "1.5.0", 2).decode()
         before_each_push(monkeypatch, lambda: remote.publish("Mine", {PRIMARY: other}))
         changes = [change(repository), change(repository, app=API, version=1)]
-        outcomes = repository.commit_primaries(changes)
+        outcomes = repository.promotions.commit(changes)
         assert outcomes[WEB].result is PrimaryResult.SUPERSEDED
         assert outcomes[API].result is PrimaryResult.COMMITTED
         assert remote.show("main", PRIMARY) == other
@@ -117,7 +117,7 @@ class TestCommitToMain:
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before_each_push(monkeypatch, lambda: remote.publish("Mine", {PRIMARY: SECOND}))
-        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.UNCHANGED
+        assert repository.promotions.commit([change(repository)])[WEB].result is PrimaryResult.UNCHANGED
         assert len(remote.log()) == 2
 
     def test_an_app_that_was_removed_in_between_does_not_come_back(
@@ -129,7 +129,7 @@ class TestCommitToMain:
             remote.push()
 
         before_each_push(monkeypatch, remove)
-        outcomes = repository.commit_primaries([change(repository, app=API, version=1)])
+        outcomes = repository.promotions.commit([change(repository, app=API, version=1)])
         assert outcomes[API].result is PrimaryResult.SUPERSEDED
         assert remote.show("main", "apps/shop/api/primary.yaml") is None
 
@@ -137,11 +137,11 @@ class TestCommitToMain:
         self, repository: Repository, remote: GitRemote
     ) -> None:
         stale = change(repository)
-        repository.commit_primaries([change(repository, tag="1.7.0")])
-        assert repository.commit_primaries([stale])[WEB].result is PrimaryResult.SUPERSEDED
+        repository.promotions.commit([change(repository, tag="1.7.0")])
+        assert repository.promotions.commit([stale])[WEB].result is PrimaryResult.SUPERSEDED
         assert len(remote.log()) == 2
 
-    @pytest.mark.parametrize("act", ["commit_primaries", "offer"])
+    @pytest.mark.parametrize("act", ["commit", "offer"])
     def test_what_somebody_promoted_and_reverted_in_between_is_not_promoted_by_an_older_decision(
         self, repository: Repository, remote: GitRemote, act: str
     ) -> None:
@@ -150,10 +150,10 @@ class TestCommitToMain:
         remote.publish("Promote", {PRIMARY: SECOND})
         remote.publish("Revert it", {PRIMARY: texts.primary("shop", "web", "1.0.0", 1).decode()})
         repository.poll()
-        outcomes = getattr(repository, act)(changes)
+        outcomes = getattr(repository.promotions, act)(changes)
         assert outcomes[WEB].result is PrimaryResult.SUPERSEDED
         assert outcomes[API].result is PrimaryResult.COMMITTED
-        assert getattr(repository, act)([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+        assert getattr(repository.promotions, act)([change(repository)])[WEB].result is PrimaryResult.COMMITTED
 
     @pytest.mark.parametrize("stale_side_is", ["first parent", "second parent"])
     def test_a_merge_that_takes_one_side_whole_supersedes_what_the_other_side_led_to(
@@ -176,7 +176,7 @@ class TestCommitToMain:
             remote.commit("Take one side")
             remote.push()
         repository.poll()
-        assert repository.commit_primaries([stale])[WEB].result is PrimaryResult.SUPERSEDED
+        assert repository.promotions.commit([stale])[WEB].result is PrimaryResult.SUPERSEDED
 
     def test_what_was_decided_from_a_commit_that_main_does_not_contain_is_superseded(
         self, repository: Repository, remote: GitRemote
@@ -184,7 +184,7 @@ class TestCommitToMain:
         remote.checkout("aside", new=True)
         for unknown in ("", "0" * 40, remote.publish("Aside", {"x": "1"})):
             gone = replace(change(repository), decided_from=unknown)
-            assert repository.commit_primaries([gone])[WEB].result is PrimaryResult.SUPERSEDED
+            assert repository.promotions.commit([gone])[WEB].result is PrimaryResult.SUPERSEDED
 
     def test_a_main_that_always_moves_ends_in_world_changed(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
@@ -192,7 +192,7 @@ class TestCommitToMain:
         busy = [lambda number=number: remote.publish(f"{number}", {"x": str(number)}) for number in range(20)]
         pushes = before_each_push(monkeypatch, *busy)
         with pytest.raises(RemoteMoved, match="moved on the remote"):
-            repository.commit_primaries([change(repository)])
+            repository.promotions.commit([change(repository)])
         assert 3 <= len(pushes) <= 10
         assert remote.show("main", PRIMARY) != SECOND
 
@@ -203,33 +203,33 @@ class TestCommitToMain:
         repository.poll()
         before_each_push(monkeypatch, lambda: remote.force_push(to="HEAD~1"))
         with pytest.raises(RemoteMoved, match="rewritten"):
-            repository.commit_primaries([change(repository)])
+            repository.promotions.commit([change(repository)])
         assert len(remote.log()) == 1
 
     def test_a_protected_main_refuses_with_the_servers_words(self, repository: Repository, remote: GitRemote) -> None:
         remote.protect()
         with pytest.raises(PushRefused, match="changes of main must be made through a pull request"):
-            repository.commit_primaries([change(repository)])
+            repository.promotions.commit([change(repository)])
         assert len(remote.log()) == 1
         remote.unprotect()
-        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+        assert repository.promotions.commit([change(repository)])[WEB].result is PrimaryResult.COMMITTED
 
     def test_a_remote_that_is_down_is_transient(self, repository: Repository, remote: GitRemote) -> None:
         wanted = change(repository)
         remote.go_down()
         with pytest.raises(RemoteUnreachable):
-            repository.commit_primaries([wanted])
+            repository.promotions.commit([wanted])
         remote.come_back()
-        assert repository.commit_primaries([wanted])[WEB].result is PrimaryResult.COMMITTED
+        assert repository.promotions.commit([wanted])[WEB].result is PrimaryResult.COMMITTED
 
     def test_it_works_before_the_first_poll(self, opened: Opener, repository: Repository) -> None:
         wanted = change(repository)
-        assert opened(mirror="fresh").commit_primaries([wanted])[WEB].result is PrimaryResult.COMMITTED
+        assert opened(mirror="fresh").promotions.commit([wanted])[WEB].result is PrimaryResult.COMMITTED
 
 
 class TestPromotionBranch:
     def test_it_is_one_commit_on_top_of_main(self, repository: Repository, remote: GitRemote) -> None:
-        outcome = repository.offer([change(repository)])[WEB]
+        outcome = repository.promotions.offer([change(repository)])[WEB]
         assert outcome.result is PrimaryResult.COMMITTED
         assert remote.head(BRANCH) == outcome.commit
         assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
@@ -237,37 +237,40 @@ class TestPromotionBranch:
         assert len(remote.log()) == 1
 
     def test_a_newer_candidate_updates_it_in_place(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository)])
-        repository.offer([change(repository, tag="3.0.0")])
+        repository.promotions.offer([change(repository)])
+        repository.promotions.offer([change(repository, tag="3.0.0")])
         assert remote.show(BRANCH, PRIMARY) == texts.primary("shop", "web", "3.0.0", 2).decode()
         assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
 
     def test_the_same_offer_is_left_alone_also_when_main_went_on(
         self, repository: Repository, remote: GitRemote
     ) -> None:
-        first = repository.offer([change(repository)])[WEB].commit
+        first = repository.promotions.offer([change(repository)])[WEB].commit
         remote.publish("Elsewhere", {"apps/shop/api/x.yaml": "a: 1"})
         repository.poll()
-        again = repository.offer([change(repository)])[WEB]
+        again = repository.promotions.offer([change(repository)])[WEB]
         assert (again.result, again.commit, remote.head(BRANCH)) == (PrimaryResult.UNCHANGED, first, first)
 
     def test_a_new_primary_on_main_moves_the_offer_onto_it(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository, tag="3.0.0", version=3)])
+        repository.promotions.offer([change(repository, tag="3.0.0", version=3)])
         remote.publish("v2", {PRIMARY: SECOND})
         repository.poll()
-        assert repository.offer([change(repository, tag="3.0.0", version=3)])[WEB].result is PrimaryResult.COMMITTED
+        assert (
+            repository.promotions.offer([change(repository, tag="3.0.0", version=3)])[WEB].result
+            is PrimaryResult.COMMITTED
+        )
         assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
 
     def test_what_others_pushed_to_it_stays_until_it_was_seen(self, repository: Repository, remote: GitRemote) -> None:
-        first = repository.offer([change(repository)])[WEB].commit
+        first = repository.promotions.offer([change(repository)])[WEB].commit
         remote.checkout(BRANCH)
         remote.publish("Mine", {PRIMARY: "mine: true\n"})
         newer = replace(change(repository, tag="3.0.0"), seen=first)
         for _ in range(2):  # As last fetched, and once it is known.
             with pytest.raises(BranchMoved, match="gitops-bg/promote/shop/web"):
-                repository.offer([newer])
+                repository.promotions.offer([newer])
             assert remote.show(BRANCH, PRIMARY) == "mine: true\n"
-        repository.offer([replace(newer, seen=str(remote.head(BRANCH)))])
+        repository.promotions.offer([replace(newer, seen=str(remote.head(BRANCH)))])
         assert remote.show(BRANCH, PRIMARY) == texts.primary("shop", "web", "3.0.0", 2).decode()
         assert len(remote.log(BRANCH)) == 2
 
@@ -282,36 +285,36 @@ class TestPromotionBranch:
     ) -> None:
         other = opened(mirror="other")
         other.poll()
-        before_each_push(monkeypatch, lambda: other.offer([change(other)]))
+        before_each_push(monkeypatch, lambda: other.promotions.offer([change(other)]))
         with pytest.raises(BranchMoved):
-            repository.offer([replace(change(repository, tag="3.0.0"), seen=seen)])
+            repository.promotions.offer([replace(change(repository, tag="3.0.0"), seen=seen)])
         assert remote.show(BRANCH, PRIMARY) == SECOND
 
     def test_one_that_moved_keeps_no_other_from_being_written_or_deleted(
         self, repository: Repository, remote: GitRemote
     ) -> None:
         api = change(repository, app=API, version=1, event=Event.DEPLOYED)
-        repository.offer([change(repository)])
+        repository.promotions.offer([change(repository)])
         elsewhere = replace(change(repository, tag="3.0.0"), seen="")
         with pytest.raises(BranchMoved) as moved:
-            repository.offer([elsewhere, replace(api, seen="")])
+            repository.promotions.offer([elsewhere, replace(api, seen="")])
         assert moved.value.branches == {BRANCH}
-        assert set(repository.promotions()) == {WEB, API}
+        assert set(repository.offers.promotions()) == {WEB, API}
         with pytest.raises(BranchMoved):
-            repository.withdraw({WEB: "", API: repository.promotions()[API].commit})
-        assert set(repository.promotions()) == {WEB}
+            repository.branches.withdraw({WEB: "", API: repository.offers.promotions()[API].commit})
+        assert set(repository.offers.promotions()) == {WEB}
         assert remote.show(BRANCH, PRIMARY) == SECOND
 
     def test_main_that_moves_meanwhile_is_no_move_of_the_branch(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        first = repository.offer([change(repository)])[WEB].commit
+        first = repository.promotions.offer([change(repository)])[WEB].commit
         newer = replace(change(repository, tag="3.0.0"), seen=first)
         before_each_push(monkeypatch, lambda: remote.publish("Elsewhere", {"apps/shop/api/x.yaml": "a: 1"}))
-        assert repository.offer([newer])[WEB].result is PrimaryResult.COMMITTED
+        assert repository.promotions.offer([newer])[WEB].result is PrimaryResult.COMMITTED
 
     def test_merging_it_promotes_and_the_commit_is_the_agents(self, repository: Repository, remote: GitRemote) -> None:
-        offered = repository.offer([change(repository)])[WEB].commit
+        offered = repository.promotions.offer([change(repository)])[WEB].commit
         remote.publish("Elsewhere", {"apps/shop/api/x.yaml": "a: 1"})
         remote.merge(BRANCH)
         repository.poll()
@@ -320,11 +323,11 @@ class TestPromotionBranch:
 
     def test_it_says_what_it_asks_for_who_does_and_why(self, repository: Repository, remote: GitRemote) -> None:
         for event in (Event.PROMOTED, Event.ROLLED_BACK):
-            repository.offer(
+            repository.promotions.offer(
                 [change(repository, event=event, version=5 + len(event), by="Ada", reason="errors\nBg-By: Bob")]
             )
             repository.poll()
-            found = repository.promotions()[WEB]
+            found = repository.offers.promotions()[WEB]
             assert (found.asks_for, found.asked_by, found.reason) == (event, "Ada", "errors Bg-By: Bob")
         remote.pull()
         remote.checkout(BRANCH)
@@ -332,7 +335,7 @@ class TestPromotionBranch:
         remote.commit("By hand")
         remote.push(permit=True)
         repository.poll()
-        found = repository.promotions()[WEB]
+        found = repository.offers.promotions()[WEB]
         assert (found.asks_for, found.asked_by, found.reason) == ("", "", ""), (
             "a commit of somebody who does not say so"
         )
@@ -343,71 +346,71 @@ class TestPromotionBranch:
         first = remote.show("main", PRIMARY)
         for _ in range(10):
             repository.poll()
-            assert repository.offer([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+            assert repository.promotions.offer([change(repository)])[WEB].result is PrimaryResult.COMMITTED
             merge = remote.merge(BRANCH)
             assert remote.show("main", PRIMARY) == SECOND
             repository.poll()
-            repository.withdraw({WEB: None})
+            repository.branches.withdraw({WEB: None})
             remote.revert(merge)
             remote.push()
             assert remote.show("main", PRIMARY) == first
 
     def test_withdrawing_deletes_it_and_may_be_repeated(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository)])
-        repository.withdraw({WEB: None, API: None})
-        repository.withdraw({WEB: None})
+        repository.promotions.offer([change(repository)])
+        repository.branches.withdraw({WEB: None, API: None})
+        repository.branches.withdraw({WEB: None})
         assert remote.head(BRANCH) is None
-        assert repository.promotions() == {}
+        assert repository.offers.promotions() == {}
 
     def test_withdrawing_leaves_one_that_moved_until_it_was_seen(
         self, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.offer([change(repository)])
+        repository.promotions.offer([change(repository)])
         other = opened(mirror="other")
         other.poll()
-        theirs = other.offer([change(other, tag="3.0.0")])[WEB].commit
+        theirs = other.promotions.offer([change(other, tag="3.0.0")])[WEB].commit
         with pytest.raises(BranchMoved):
-            repository.withdraw({WEB: None})
+            repository.branches.withdraw({WEB: None})
         assert remote.head(BRANCH) == theirs
-        repository.withdraw({WEB: theirs})
+        repository.branches.withdraw({WEB: theirs})
         assert remote.head(BRANCH) is None
 
     def test_withdrawing_one_that_is_gone_ends_without_it(
         self, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
-        first = repository.offer([change(repository)])[WEB].commit
+        first = repository.promotions.offer([change(repository)])[WEB].commit
         other = opened(mirror="other")
         other.poll()
-        repository.withdraw({WEB: first})
-        other.withdraw({WEB: first})
-        assert (remote.head(BRANCH), other.promotions()) == (None, {})
+        repository.branches.withdraw({WEB: first})
+        other.branches.withdraw({WEB: first})
+        assert (remote.head(BRANCH), other.offers.promotions()) == (None, {})
 
     def test_an_offer_of_an_older_primary_is_superseded(self, repository: Repository, remote: GitRemote) -> None:
         stale = change(repository)
-        repository.commit_primaries([change(repository, tag="1.7.0")])
-        assert repository.offer([stale])[WEB].result is PrimaryResult.SUPERSEDED
+        repository.promotions.commit([change(repository, tag="1.7.0")])
+        assert repository.promotions.offer([stale])[WEB].result is PrimaryResult.SUPERSEDED
         assert remote.head(BRANCH) is None
 
     def test_a_protected_main_takes_the_offer(self, repository: Repository, remote: GitRemote) -> None:
         remote.protect()
-        assert repository.offer([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+        assert repository.promotions.offer([change(repository)])[WEB].result is PrimaryResult.COMMITTED
 
     def test_a_first_deployment_can_be_offered(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository, app=API, version=1, event=Event.DEPLOYED)])
-        found = repository.promotions()[API]
+        repository.promotions.offer([change(repository, app=API, version=1, event=Event.DEPLOYED)])
+        found = repository.offers.promotions()[API]
         assert found.base_primary is None
         assert found.primary is not None
 
     def test_a_refused_branch_is_push_refused(self, repository: Repository, remote: GitRemote) -> None:
         remote.protect(BRANCH)
         with pytest.raises(PushRefused, match="protected branch hook declined"):
-            repository.offer([change(repository)])
+            repository.promotions.offer([change(repository)])
 
 
 class TestSeeingPromotionBranches:
     def test_content_and_base_are_shown(self, repository: Repository, remote: GitRemote) -> None:
-        offered = repository.offer([change(repository)])[WEB].commit
-        promotion = repository.promotions()[WEB]
+        offered = repository.promotions.offer([change(repository)])[WEB].commit
+        promotion = repository.offers.promotions()[WEB]
         assert promotion.commit == offered
         assert promotion.primary is not None
         assert promotion.primary.content == SECOND.encode()
@@ -415,16 +418,16 @@ class TestSeeingPromotionBranches:
         assert promotion.base_primary.content == texts.primary("shop", "web", "1.0.0", 1)
 
     def test_the_base_stays_when_main_goes_on(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository)])
+        repository.promotions.offer([change(repository)])
         remote.publish("v9", {PRIMARY: "other: true\n"})
         repository.poll()
-        assert repository.promotions()[WEB].base_primary.content == texts.primary("shop", "web", "1.0.0", 1)  # type: ignore[union-attr]
+        assert repository.offers.promotions()[WEB].base_primary.content == texts.primary("shop", "web", "1.0.0", 1)  # type: ignore[union-attr]
 
     def test_a_merged_branch_starts_from_itself(self, repository: Repository, remote: GitRemote) -> None:
-        repository.offer([change(repository)])
+        repository.promotions.offer([change(repository)])
         remote.merge(BRANCH)
         repository.poll()
-        promotion = repository.promotions()[WEB]
+        promotion = repository.offers.promotions()[WEB]
         assert promotion.base_primary == promotion.primary
 
     def test_a_branch_of_a_person_is_shown_by_where_it_left_main(
@@ -434,7 +437,7 @@ class TestSeeingPromotionBranches:
         remote.publish("One", {PRIMARY: "one: 1\n"})
         remote.publish("Two", {PRIMARY: "two: 2\n"})
         repository.poll()
-        promotion = repository.promotions()[WEB]
+        promotion = repository.offers.promotions()[WEB]
         assert promotion.primary.content == b"two: 2\n"  # type: ignore[union-attr]
         assert promotion.base_primary.content == texts.primary("shop", "web", "1.0.0", 1)  # type: ignore[union-attr]
 
@@ -443,12 +446,12 @@ class TestSeeingPromotionBranches:
         remote.run("rm", "-rfq", ".")
         remote.publish("Alone", {"x": "1"})
         repository.poll()
-        promotion = repository.promotions()[WEB]
+        promotion = repository.offers.promotions()[WEB]
         assert (promotion.primary, promotion.base_primary) == (None, None)
 
     def test_asking_again_is_free_when_nothing_moved(self, repository: Repository) -> None:
-        repository.offer([change(repository)])
-        assert repository.promotions() is repository.promotions()
+        repository.promotions.offer([change(repository)])
+        assert repository.offers.promotions() is repository.offers.promotions()
 
 
 def _walks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -471,7 +474,7 @@ def test_what_was_decided_from_one_commit_is_looked_up_once_for_all_apps(
     remote.publish("Elsewhere", {"x": "1"})
     repository.poll()
     walks = _walks(monkeypatch)
-    repository.commit_primaries(changes)
+    repository.promotions.commit(changes)
     assert walks == [changes[0].decided_from]
 
 
@@ -495,9 +498,9 @@ def test_all_branches_are_looked_at_as_often_for_two_apps_as_for_one(
     looks, taken = _looks(monkeypatch), []
     for changes in (one, two):
         for act in (
-            repository.offer,
-            repository.offer,
-            lambda given: repository.withdraw({each.subject: None for each in given}),
+            repository.promotions.offer,
+            repository.promotions.offer,
+            lambda given: repository.branches.withdraw({each.subject: None for each in given}),
         ):
             before = looks[0]
             act(changes)
@@ -520,7 +523,7 @@ def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monke
         movement = change(repository, app=WEB).movement.__class__(subject=app, event=Event.PROMOTED)
         changes.append(PrimaryChange(content, repository.head, movement))
     walks = _walks(monkeypatch)
-    outcomes = repository.commit_primaries(changes)
+    outcomes = repository.promotions.commit(changes)
     assert pushes == [1]
     assert walks == [], "main is where all of it was decided"
     assert len({outcome.commit for outcome in outcomes.values()}) == 1000

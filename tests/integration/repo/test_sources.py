@@ -79,7 +79,7 @@ def walks(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[tuple
     """What is asked of git's history from now on."""
     source(repository, "primary.yaml")
     found: list[tuple[str, ...]] = []
-    git = repository._mirror.git
+    git = repository.mirror.git
     walk = git.parts
     monkeypatch.setattr(git, "parts", lambda *words, **how: found.append(words) or walk(*words, **how))
     return found

@@ -16,7 +16,7 @@ from tests.support.scenario import Scenario
 from tests.support.waiting import eventually
 
 TO_THE_CLUSTER = ("create", "apply", "json_patch", "merge_patch", "save_status", "scale", "delete")
-TO_GIT = ("commit_primaries", "offer", "withdraw", "publish")
+TO_GIT = ("commit", "offer", "withdraw", "publish")
 TO_ANYTHING = (*TO_THE_CLUSTER, *TO_GIT)
 
 
@@ -32,7 +32,14 @@ class Life:
         self.done: list[str] = []
         self._left, self._deadly = writes, deadly
         self._lock = threading.Lock()
-        for owner, verbs in ((agent.cluster.client, TO_THE_CLUSTER), (agent.repository, TO_GIT)):
+        git = agent.repository
+        writers = (
+            (agent.cluster.client, TO_THE_CLUSTER),
+            (git.promotions, ("commit", "offer")),
+            (git.branches, ("withdraw",)),
+            (git.ledger, ("publish",)),
+        )
+        for owner, verbs in writers:
             for verb in verbs:
                 setattr(owner, verb, self._mortal(verb, getattr(owner, verb)))
 

@@ -266,9 +266,9 @@ def _propose(session: Session, output: Output, group: GroupKey, change: Change) 
     """
     say_what_would_change(session, output, change)
     repository = session.repository
-    seen = repository.group_branch_head(group)
+    seen = repository.group_branches.head(group)
     try:
-        edited = repository.commit_files(change.edits, change.message)
+        edited = repository.edits.commit(change.edits, change.message)
     except PushRefused as error:
         return _offer(session, group, change, seen, error)
     follow_push(session, output, edited.commit if edited.changed else "")
@@ -278,7 +278,7 @@ def _propose(session: Session, output: Output, group: GroupKey, change: Change) 
 def _offer(session: Session, group: GroupKey, change: Change, seen: str, refused: PushRefused) -> Proposed:
     name = promotion_branch(group)
     try:
-        offered = session.repository.offer_group(group, change.edits, change.message, seen=seen)
+        offered = session.repository.group_branches.offer(group, change.edits, change.message, seen=seen)
     except PushRefused as error:
         main = session.repository.settings.branch
         message = f"{main} takes no commit from you: {refused}; nor does {name}: {error}"

@@ -118,13 +118,13 @@ def _show(output: Output, repository: Repository, about: AppOrGroup, limit: int,
     """Show the entries of an app or a group, newest first, with the changes of policies between them; or its overrides
     alone.
     """
-    entries = demanded(repository, about, repository.history(about, limit), may_be_new=overrides)
+    entries = demanded(repository, about, repository.history.of(about, limit), may_be_new=overrides)
     tell_doubts(repository, output, about)
     if overrides:
         _show_overridden(output, repository, [about], limit)
         return
     held = _held(repository.primaries(about), about) if isinstance(about, AppKey) else {}
-    told = with_policies([Row(each, about, held) for each in entries], repository.policy_changes())[:limit]
+    told = with_policies([Row(each, about, held) for each in entries], repository.policy_log.changes())[:limit]
     if output.json:
         branch = repository.settings.state_branch
         output.data({about.kind: str(about), "ledger": branch, "entries": [each.json for each in told]})
@@ -136,14 +136,15 @@ def _show_overrides(
     output: Output, repository: Repository, namespace: str, kind: type[AppKey] | type[GroupKey] | UnionType, limit: int
 ) -> None:
     """Show every promotion in spite of a policy, of all of a kind, or of both."""
-    known = (each for each in repository.positions() if isinstance(each, kind) and namespace in ("", each.namespace))
+    known = repository.ledger.positions()
+    asked = (each for each in known if isinstance(each, kind) and namespace in ("", each.namespace))
     tell_doubts(repository, output)
-    _show_overridden(output, repository, sorted(known, key=str), limit)
+    _show_overridden(output, repository, sorted(asked, key=str), limit)
 
 
 def _show_overridden(output: Output, repository: Repository, about: Iterable[AppOrGroup], limit: int) -> None:
     """Show the promotions of these in spite of a policy, newest first."""
-    found = (Row(each, one) for one in about for each in repository.history(one))
+    found = (Row(each, one) for one in about for each in repository.history.of(one))
     rows = sorted((each for each in found if each.event is Event.OVERRIDDEN), key=lambda row: row.at, reverse=True)
     if output.json:
         entries = [each.named | each.json for each in rows[:limit]]

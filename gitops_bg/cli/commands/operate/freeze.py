@@ -130,7 +130,7 @@ def _replaced(session: Session, path: str, content: bytes | None) -> Edit:
 
 def _others(session: Session, namespace: str, known: frozenset[str], now: datetime) -> str:
     """Name what else stops promotions now by its windows; empty where nothing does."""
-    policies = load_policies(session.repository.policies_at(session.repository.head).files).written
+    policies = load_policies(session.repository.policy_log.at(session.repository.head).files).written
     shut = [
         f"{each.document.file} ({each.policy.name}: {why_shut(rule, now)})"
         for each in policies

@@ -28,7 +28,7 @@ def _offer_rollback(web: App, folder: Path) -> None:
             to_digest=web.digest("v1"),
             reason="5xx",
         )
-        person.offer([PrimaryChange(content, person.head, moves, seen="")])
+        person.promotions.offer([PrimaryChange(content, person.head, moves, seen="")])
 
 
 def test_a_rollback_that_a_person_offers_is_not_replaced_by_an_older_wish_of_the_agent(

@@ -16,13 +16,22 @@ from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.git.main import Main, MainRead
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.ledger.ledger import Ledger
+from gitops_bg.repo.ledger.policy_log import PolicyLog
+from gitops_bg.repo.read.commits import Changes, CommitReader
+from gitops_bg.repo.read.polling import Poller
+from gitops_bg.repo.read.promotion_branches import PromotionBranches
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.write.shared_branches import GroupBranches
 from tests.fixtures.repos import texts
 from tests.integration.agent.three_apps import WEB
 from tests.support.git.remote import GitRemote
 
-QUESTIONS = [name for name, value in vars(Repository).items() if callable(value) and not name.startswith("_")]
+PARTS = (Repository, Poller, Ledger, PolicyLog, CommitReader, Changes, PromotionBranches, GroupBranches)
+QUESTIONS = [
+    (part, name) for part in PARTS for name, value in vars(part).items() if callable(value) and not name.startswith("_")
+]
 """Everything that the Git thread asks of Git: between two of them a worker may ask, too."""
 
 
@@ -63,8 +72,8 @@ def _image(said: Desired) -> str:
 def worker(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Worker:
     """Asks from its first question on."""
     made = Worker(catalog)
-    for name in QUESTIONS:
-        original = getattr(Repository, name)
+    for part, name in QUESTIONS:
+        original = getattr(part, name)
 
         def asked(*args: object, original: object = original, **more: object) -> object:
             made.ask()
@@ -72,7 +81,7 @@ def worker(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Worker:
             made.ask()
             return answer
 
-        monkeypatch.setattr(Repository, name, asked)
+        monkeypatch.setattr(part, name, asked)
     return made
 
 

@@ -37,7 +37,7 @@ def test_a_ledger_that_cannot_be_read_says_so_and_not_what_comes_of_it(
         web.wait_told("deployed")
         why = "the branch cannot be read: it needs more than 128 MiB of memory"
         ledger = agent.repository.settings.state_branch
-        monkeypatch.setattr(agent.repository, "unread_branch", lambda branch: why if branch == ledger else "")
+        monkeypatch.setattr(agent.repository.mirror, "unread", lambda branch: why if branch == ledger else "")
         world.remote.refuse(LEDGERS)
         bring_live(web, "v2")
         eventually(lambda: web.condition("LedgerWritable")["message"] == why, what="the status says why")

@@ -105,7 +105,7 @@ def test_what_the_ledger_knows_of_a_former_name_is_read_as_long_as_that_is_taken
     remote.commit("Begin")
     remote.push()
     catalog.refresh()
-    catalog.repository.publish({GroupKey("shop", "store"): batch(entry(1))})
+    catalog.repository.ledger.publish({GroupKey("shop", "store"): batch(entry(1))})
     catalog.refresh()
     memory = catalog.memory_of(GroupKey("shop", "market"), GroupRecord(succeeds=former, unrecalled=True))
     assert memory is not None

@@ -72,12 +72,14 @@ def nonsense(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_everything_is_done_where_every_variable_of_git_says_nonsense(opened: Opener, remote: GitRemote) -> None:
     repository = opened()
     assert repository.poll().apps == 2
-    repository.commit_primaries([change(repository)])
-    repository.offer([change(repository, app=API, version=1)])
-    repository.publish({WEB: LedgerBatch("life-1", (LedgerEntry(1, NOON, Event.PROMOTED),), SubjectState(rollout=1))})
+    repository.promotions.commit([change(repository)])
+    repository.promotions.offer([change(repository, app=API, version=1)])
+    repository.ledger.publish(
+        {WEB: LedgerBatch("life-1", (LedgerEntry(1, NOON, Event.PROMOTED),), SubjectState(rollout=1))}
+    )
     assert repository.landings([(WEB, "primary.yaml")])
-    repository._mirror.tidy()
-    repository.begin_again()
+    repository.mirror.tidy()
+    repository.poller.begin_again()
     assert repository.poll().apps == 2
     assert set(remote.branches()) == {"main", "gitops-bg/promote/shop/api", "gitops-bg/state/prod"}
     assert {commit.author for commit in remote.log("gitops-bg/state/prod")} == {"gitops-bg"}

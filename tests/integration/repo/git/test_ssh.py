@@ -35,7 +35,7 @@ def test_fetch_and_push(over_ssh: Callable[..., Repository], remote: GitRemote) 
     repository = over_ssh()
     assert repository.poll().apps == 2
     assert set(repository.files(WEB)) == {"app.yaml", "primary.yaml", "target.yaml"}
-    repository.commit_primaries([change(repository)])
+    repository.promotions.commit([change(repository)])
     assert len(remote.log()) == 2
 
 

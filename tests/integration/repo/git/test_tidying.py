@@ -33,7 +33,7 @@ def push(remote: GitRemote, number: int) -> str:
 
 
 def is_whole(repository: Repository) -> bool:
-    git = repository._mirror.git
+    git = repository.mirror.git
     return git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling").status == 0
 
 
@@ -52,7 +52,7 @@ def test_packs_and_loose_objects_stay_few_however_many_are_fetched_and_written(
         head = push(remote, number)
         assert repository.poll().commit == head
         assert repository.files(WEB)["x.yaml"] == f"a: {number}".encode()
-        repository.publish({WEB: batch(entry(number + 1))})
+        repository.ledger.publish({WEB: batch(entry(number + 1))})
         repository.tidy()
         most = max(most, len(packs(repository)))
         assert len(loose(repository)) <= 20
@@ -60,9 +60,9 @@ def test_packs_and_loose_objects_stay_few_however_many_are_fetched_and_written(
     assert is_whole(repository)
     for packed in packs(repository):
         assert packed.with_suffix(".idx").exists()
-    assert len(repository.history(WEB)) == 12
-    repository.commit_primaries([change(repository)])
-    repository.offer([change(repository, app=API, version=1)])
+    assert len(repository.history.of(WEB)) == 12
+    repository.promotions.commit([change(repository)])
+    repository.promotions.offer([change(repository, app=API, version=1)])
     assert repository.poll().changed == {WEB}
 
 
@@ -106,7 +106,7 @@ def test_whatever_ends_it_on_the_way_leaves_a_sound_mirror(
     with monkeypatch.context() as dying:
         dying.setattr(Path, step, dies)
         with pytest.raises(KeyboardInterrupt):
-            repository._mirror.tidy()
+            repository.mirror.tidy()
     repository.close()
     again = opened()
     assert is_whole(again)
@@ -114,7 +114,7 @@ def test_whatever_ends_it_on_the_way_leaves_a_sound_mirror(
     head = push(remote, 9)
     assert again.poll().commit == head
     assert again.files(WEB)["x.yaml"] == b"a: 9"
-    again._mirror.tidy()
+    again.mirror.tidy()
     assert len(packs(again)) == 1
     assert is_whole(again)
 
@@ -153,7 +153,7 @@ def test_dozens_of_packs_are_joined_while_nobody_notices(
     repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(directory, "MOST_PACKS", 15)
-    git, commits = repository._mirror.git, 60
+    git, commits = repository.mirror.git, 60
     for number in range(commits):
         remote.run("commit", "--quiet", "--allow-empty", "-m", str(number))
         remote.push()
@@ -174,8 +174,8 @@ def test_a_damaged_pack_ends_in_a_new_mirror(repository: Repository, remote: Git
     damaged = packs(repository)[0].with_suffix(".idx")
     damaged.chmod(0o644)
     damaged.write_bytes(b"no index")
-    with pytest.raises(MirrorBroken), repository._guarded():
-        repository._mirror.tidy()
+    with pytest.raises(MirrorBroken), repository.lock:
+        repository.mirror.tidy()
     assert repository.poll().commit == remote.head()
     assert is_whole(repository)
 
@@ -188,10 +188,10 @@ def test_versions_of_one_file_are_kept_as_their_differences_however_much_there_i
     monkeypatch.setattr(directory, "_COMPARED", -1)
     repository.poll()
     apps = [AppKey(f"team-{number % 20}", f"app-{number}") for number in range(400)]
-    repository.publish({app: batch(entry(1)) for app in apps})
+    repository.ledger.publish({app: batch(entry(1)) for app in apps})
     for number in range(2, 12):
-        repository.publish({app: batch(entry(1), entry(number)) for app in apps[number * 37 % 380 :][:20]})
-    sizes, before = {}, repository._mirror.git
+        repository.ledger.publish({app: batch(entry(1), entry(number)) for app in apps[number * 37 % 380 :][:20]})
+    sizes, before = {}, repository.mirror.git
     for way in ("by path", "by id"):
         copy = tmp_path / way.replace(" ", "-")
         shutil.copytree(repository.settings.mirror, copy)
@@ -215,7 +215,7 @@ def test_where_git_does_not_pack_by_path_objects_are_joined_by_their_ids(
     for number in range(12):
         push(remote, number)
         repository.poll()
-        repository.publish({WEB: batch(entry(number + 1))})
+        repository.ledger.publish({WEB: batch(entry(number + 1))})
         repository.tidy()
     assert is_whole(repository)
-    assert len(repository.history(WEB)) == 12
+    assert len(repository.history.of(WEB)) == 12

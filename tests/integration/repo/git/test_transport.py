@@ -162,7 +162,7 @@ class TestHttps:
         repository = opened(**settings)
         assert repository.poll().apps == 2
         assert set(repository.files(WEB)) == {"app.yaml", "primary.yaml", "target.yaml"}
-        repository.commit_primaries([change(repository)])
+        repository.promotions.commit([change(repository)])
         assert len(remote.log()) == 2
 
     def test_the_token_is_in_no_file_and_no_argument_of_ours(
@@ -180,7 +180,7 @@ class TestHttps:
         monkeypatch.setattr(subprocess.Popen, "__init__", recording)
         repository = opened(**settings)
         repository.poll()
-        repository.commit_primaries([change(repository)])
+        repository.promotions.commit([change(repository)])
         files = [path.read_bytes() for path in (tmp_path / "mirror").rglob("*") if path.is_file()]
         assert not any(TOKEN in line for line in seen if "git" in line.split(" ")[0])
         assert not any(TOKEN.encode() in content for content in files)
@@ -238,7 +238,7 @@ class TestHttps:
         server.refuse_pushes = True
         calls = git_calls(repository, monkeypatch)
         with pytest.raises(PushRefused, match="403"):
-            repository.commit_primaries([change(repository)])
+            repository.promotions.commit([change(repository)])
         assert calls.count("push") == 2
 
 
@@ -276,6 +276,6 @@ class TestEnvironment:
             config.write(f'[remote "origin"]\n\tuploadpack = "{script}"\n')
         repository = opened()
         repository.poll()
-        repository.commit_primaries([change(repository)])
-        repository._mirror.tidy()
+        repository.promotions.commit([change(repository)])
+        repository.mirror.tidy()
         assert not owned.exists()

@@ -55,7 +55,7 @@ class TestTheRemote:
         self, repository: Repository, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Found: "the remote has no branch main; it has main"."""
-        monkeypatch.setattr(repository._mirror, "advertised", lambda: b"")
+        monkeypatch.setattr(repository.mirror, "advertised", lambda: b"")
         with pytest.raises(RemoteMoved, match="got its branch main just now"):
             repository.poll()
         monkeypatch.undo()
@@ -76,8 +76,8 @@ class TestTheRemote:
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
-        fetch = repository._mirror.fetch
-        monkeypatch.setattr(repository._mirror, "fetch", lambda names: (remote.go_down(), fetch(names)))
+        fetch = repository.mirror.fetch
+        monkeypatch.setattr(repository.mirror, "fetch", lambda names: (remote.go_down(), fetch(names)))
         with pytest.raises(RemoteUnreachable):
             repository.poll()
         monkeypatch.undo()
@@ -103,7 +103,7 @@ class TestTheRemote:
     ) -> None:
         from gitops_bg.repo.git.runner import Finished
 
-        git = repository._mirror.git
+        git = repository.mirror.git
         attempt = git.attempt
 
         def killed(*arguments: str, **options: object) -> Finished:
@@ -113,13 +113,13 @@ class TestTheRemote:
         monkeypatch.setattr(git, "attempt", killed)
         wanted = change(repository)
         with pytest.raises(RemoteTimedOut):
-            repository.commit_primaries([wanted])
+            repository.promotions.commit([wanted])
         with pytest.raises(RemoteTimedOut):
-            repository.publish({WEB: batch(entry(1))})
+            repository.ledger.publish({WEB: batch(entry(1))})
         monkeypatch.undo()
         assert repository.poll().changed == {WEB}
-        assert repository.commit_primaries([wanted])[WEB].result == "unchanged"
-        assert repository.publish({WEB: batch(entry(1))}).commit == ""
+        assert repository.promotions.commit([wanted])[WEB].result == "unchanged"
+        assert repository.ledger.publish({WEB: batch(entry(1))}).commit == ""
         assert (len(remote.log()), len(remote.log("gitops-bg/state/prod"))) == (2, 1)
 
     def test_a_broken_off_push_that_arrived_counts_as_taken(
@@ -127,7 +127,7 @@ class TestTheRemote:
     ) -> None:
         from gitops_bg.repo.git.runner import Finished
 
-        git = repository._mirror.git
+        git = repository.mirror.git
         attempt = git.attempt
 
         def cut(*arguments: str, **options: object) -> Finished:
@@ -135,7 +135,7 @@ class TestTheRemote:
             return Finished(128, b"", "the remote end hung up") if arguments[0] == "push" else finished
 
         monkeypatch.setattr(git, "attempt", cut)
-        assert repository.commit_primaries([change(repository)])[WEB].result == "committed"
+        assert repository.promotions.commit([change(repository)])[WEB].result == "committed"
         assert len(remote.log()) == 2
 
     def test_a_shallow_answer_never_holds_a_secret(self, opened: Opener, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ class TestTheMirror:
         self, how: str, pushed: bool, repository: Repository, remote: GitRemote, tmp_path: Path
     ) -> None:
         repository.files(WEB)
-        repository.publish({WEB: batch(entry(1))})
+        repository.ledger.publish({WEB: batch(entry(1))})
         self.broken_by(tmp_path / "mirror" / "mirror.git", how)
         if pushed:
             remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
@@ -188,11 +188,11 @@ class TestTheMirror:
         assert poll.rewritten == ""
         assert "target.yaml" in repository.files(WEB)
         try:
-            repository.publish({WEB: batch(entry(1), entry(2))})
+            repository.ledger.publish({WEB: batch(entry(1), entry(2))})
         except MirrorBroken:  # the push to main may have hidden the damage from that poll, not from the next
             repository.poll()
-            repository.publish({WEB: batch(entry(1), entry(2))})
-        assert [found.entry.sequence for found in repository.history(WEB)] == [2, 1]
+            repository.ledger.publish({WEB: batch(entry(1), entry(2))})
+        assert [found.entry.sequence for found in repository.history.of(WEB)] == [2, 1]
 
     @pytest.mark.parametrize("how", ["no objects", "no packs", "head", "refs", "gone"])
     def test_a_damaged_one_is_cloned_again_at_a_start(
@@ -243,9 +243,9 @@ class TestTheMirror:
         """Found so: a folder with the marks of fast-import, one for each agent that was killed at that moment."""
         for named in ("mkdtemp", "mkstemp", "NamedTemporaryFile"):
             monkeypatch.delattr(tempfile, named)
-        assert repository.commit_primaries([change(repository)])[WEB].result == "committed"
-        assert repository.publish({WEB: batch(entry(1), entry(2))}).commit == remote.head("gitops-bg/state/prod")
-        assert [found.entry.sequence for found in repository.history(WEB)] == [2, 1]
+        assert repository.promotions.commit([change(repository)])[WEB].result == "committed"
+        assert repository.ledger.publish({WEB: batch(entry(1), entry(2))}).commit == remote.head("gitops-bg/state/prod")
+        assert [found.entry.sequence for found in repository.history.of(WEB)] == [2, 1]
 
     def test_a_second_owner_is_refused_until_the_first_lets_go(self, opened: Opener, remote: GitRemote) -> None:
         first = opened()
@@ -266,8 +266,8 @@ class TestTheMirror:
         pack = tmp_path / "mirror" / "mirror.git" / "objects"
         before = sorted(path.name for path in pack.rglob("*.pack"))
         monkeypatch.setattr(directory, "LEAST_FREE_BYTES", 1 << 62)
-        monkeypatch.setattr(repository._mirror._remote, "_sound", lambda: False)
-        git = repository._mirror.git
+        monkeypatch.setattr(repository.mirror._remote, "_sound", lambda: False)
+        git = repository.mirror.git
         attempt = git.attempt
         monkeypatch.setattr(
             git,
@@ -304,7 +304,7 @@ class TestFixtures:
         assert poll.rewritten == seen
         assert poll.commit != seen
         assert WEB in poll.changed
-        repository.accept(poll.commit)
+        repository.poller.accept(poll.commit)
         assert repository.poll().rewritten == ""
 
     def test_the_description_names_every_fixture(self) -> None:
@@ -352,7 +352,7 @@ def test_no_process_and_no_open_file_is_left(
     repository.files(WEB)
     repository.sources([(WEB, "target.yaml")])
     calls = git_calls(repository, monkeypatch)
-    repository.commit_primaries([change(repository)])
+    repository.promotions.commit([change(repository)])
     assert calls
     repository.close()
     assert len(sorted(Path("/proc/self/fd").iterdir()) if before else []) == len(before)

@@ -76,16 +76,16 @@ class TestBranches:
         head = remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
         poll = repository.poll()
         assert (poll.commit, poll.changed) == (head, {WEB})
-        assert not repository.promotions()
-        assert "cannot be read: it needs more than 32 MiB of memory; delete it" in repository.unread_branch(PROMOTION)
-        assert not repository.unread_branch("gitops-bg/promote/shop/api")
+        assert not repository.offers.promotions()
+        assert "cannot be read: it needs more than 32 MiB of memory; delete it" in repository.mirror.unread(PROMOTION)
+        assert not repository.mirror.unread("gitops-bg/promote/shop/api")
         assert partial_packs(tmp_path / "mirror") == []
         calls = git_calls(repository, monkeypatch)
         assert not repository.poll().moved
         assert calls == ["ls-remote"], "what cannot be fetched is not tried again until it moves"
-        assert repository.offer([change(repository)])[WEB].result == "committed"
-        assert repository.unread_branch(PROMOTION) == ""
-        assert set(repository.promotions()) == {WEB}
+        assert repository.promotions.offer([change(repository)])[WEB].result == "committed"
+        assert repository.mirror.unread(PROMOTION) == ""
+        assert set(repository.offers.promotions()) == {WEB}
 
     @pytest.mark.parametrize("who", [WEB, GroupKey("shop", "store")], ids=["app", "group"])
     def test_one_that_cannot_be_fetched_is_withdrawn_as_any_other(
@@ -96,7 +96,7 @@ class TestBranches:
         place(remote, branch, huge_commit(remote))
         repository = far()
         repository.poll()
-        repository.withdraw({who: None})
+        repository.branches.withdraw({who: None})
         assert not (remote.bare / "refs" / "heads" / branch).exists()
 
     def test_main_comes_in_beside_a_ledger_that_cannot(
@@ -104,23 +104,23 @@ class TestBranches:
     ) -> None:
         """Whoever may push to any branch may push to that one."""
         repository, state = far(), "gitops-bg/state/prod"
-        repository.publish({WEB: batch(entry(1))})
+        repository.ledger.publish({WEB: batch(entry(1))})
         repository.poll()
         known = remote.head(state)
         place(remote, state, huge_commit(remote))
         head = remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
         poll = repository.poll()
         assert (poll.commit, poll.changed) == (head, {WEB})
-        assert "needs more than 32 MiB of memory" in repository.unread_branch(state)
-        assert [each.entry.sequence for each in repository.history(WEB)] == [1], "what was read goes on"
+        assert "needs more than 32 MiB of memory" in repository.mirror.unread(state)
+        assert [each.entry.sequence for each in repository.history.of(WEB)] == [1], "what was read goes on"
         calls = git_calls(repository, monkeypatch)
         assert not repository.poll().moved
         assert calls == ["ls-remote"]
         place(remote, state, str(known))
         repository.poll()
-        assert repository.unread_branch(state) == ""
-        repository.publish({WEB: batch(entry(1), entry(2))})
-        assert len(repository.history(WEB)) == 2
+        assert repository.mirror.unread(state) == ""
+        repository.ledger.publish({WEB: batch(entry(1), entry(2))})
+        assert len(repository.history.of(WEB)) == 2
 
     @pytest.mark.parametrize("branch", ["gitops-bg/state/prod", PROMOTION])
     def test_one_that_a_broken_connection_kept_away_is_fetched_again(
@@ -128,12 +128,12 @@ class TestBranches:
     ) -> None:
         """Found: it counted as unreadable until it moved, and only the agent moves its ledger, which it had read."""
         monkeypatch.setattr(mirror_module, "_ASK_AGAIN", 0.0)
-        repository.publish({WEB: batch(entry(1))})
-        repository.offer([change(repository)])
+        repository.ledger.publish({WEB: batch(entry(1))})
+        repository.promotions.offer([change(repository)])
         repository.poll()
         commit = remote.run("commit-tree", f"{remote.head(branch)}^{{tree}}", "-p", str(remote.head(branch)), "-m", "x")
         place(remote, branch, commit)
-        wire, fetch = repository._mirror._remote, repository._mirror._remote.fetch
+        wire, fetch = repository.mirror._remote, repository.mirror._remote.fetch
 
         def broken(wanted: str, *options: str, **limits: Any) -> Finished:
             if f"refs/heads/{branch}:" in wanted:
@@ -142,12 +142,12 @@ class TestBranches:
 
         monkeypatch.setattr(wire, "fetch", broken)
         repository.poll()
-        assert "cannot be read" in repository.unread_branch(branch)
-        assert "is tried again" in repository.unread_branch(branch)
+        assert "cannot be read" in repository.mirror.unread(branch)
+        assert "is tried again" in repository.mirror.unread(branch)
         monkeypatch.setattr(wire, "fetch", fetch)
         repository.poll()
-        assert repository.unread_branch(branch) == ""
-        assert repository._mirror.tracked()[branch] == commit
+        assert repository.mirror.unread(branch) == ""
+        assert repository.mirror.tracked()[branch] == commit
 
     @pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
     def test_one_that_is_no_commit_is_not_read(self, kind: str, repository: Repository, remote: GitRemote) -> None:
@@ -162,10 +162,10 @@ class TestBranches:
         place(remote, PROMOTION, made.decode())
         head = remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
         assert repository.poll().commit == head
-        assert not repository.promotions()
-        assert "it is no commit" in repository.unread_branch(PROMOTION)
-        assert repository.offer([change(repository)])[WEB].result == "committed"
-        assert set(repository.promotions()) == {WEB}
+        assert not repository.offers.promotions()
+        assert "it is no commit" in repository.mirror.unread(PROMOTION)
+        assert repository.promotions.offer([change(repository)])[WEB].result == "committed"
+        assert set(repository.offers.promotions()) == {WEB}
 
     def test_main_itself_is_told_and_followed_again_once_its_history_is_mended(
         self, far: Callable[..., Repository], remote: GitRemote
@@ -195,7 +195,7 @@ class TestBranches:
         assert calls.count("fetch") <= 1 + remote_module._MOST_FAILURES * (1 + remote_module._PARTS)
         for _ in range(5):
             repository.poll()
-        assert len(repository.promotions()) == 12
+        assert len(repository.offers.promotions()) == 12
         calls.clear()
         repository.poll()
         assert "fetch" not in calls, "what the remote cannot read is asked for again after half a minute"
@@ -207,20 +207,20 @@ class TestBranches:
         for name in (new, group, PROMOTION):
             place(remote, name, str(remote.head()))
         repository.poll()
-        assert set(repository._mirror.tracked()) == {"main", PROMOTION}
+        assert set(repository.mirror.tracked()) == {"main", PROMOTION}
         files = {path: text.decode() for path, text in texts.folder("shop", "new").items()}
         remote.publish("New", {**files, "groups/shop/store/group.yaml": "kind: ReleaseGroup"})
         repository.poll()
-        assert set(repository._mirror.tracked()) == {"main", PROMOTION, new, group}
-        assert repository.group_branch_head(GroupKey("shop", "store"))
+        assert set(repository.mirror.tracked()) == {"main", PROMOTION, new, group}
+        assert repository.group_branches.head(GroupKey("shop", "store"))
         remote.publish("Gone", dict.fromkeys(files))  # type: ignore[arg-type]
         repository.poll()
-        assert new in repository._mirror.tracked(), "it is still to be deleted"
+        assert new in repository.mirror.tracked(), "it is still to be deleted"
 
     def test_more_than_can_be_listed_leave_main_and_the_ledger(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        repository.offer([change(repository)])
+        repository.promotions.offer([change(repository)])
         repository.poll()
         monkeypatch.setattr(mirror_module, "_LARGEST_ADVERTISED", 2000)
         for number in range(30):
@@ -228,15 +228,15 @@ class TestBranches:
         head = remote.publish("Second", {"apps/shop/api/x.yaml": "a: 1"})
         poll = repository.poll()
         assert (poll.commit, poll.changed) == (head, {API})
-        assert "has more branches like gitops-bg/promote/shop/web than can be read" in repository.unread_branch(
+        assert "has more branches like gitops-bg/promote/shop/web than can be read" in repository.mirror.unread(
             PROMOTION
         )
-        assert repository.unread_branch(repository.settings.state_branch) == ""
-        assert set(repository.promotions()) == {WEB}, "unknown is not absent"
+        assert repository.mirror.unread(repository.settings.state_branch) == ""
+        assert set(repository.offers.promotions()) == {WEB}, "unknown is not absent"
         for number in range(30):
             (remote.bare / "refs" / "heads" / f"gitops-bg/promote/shop/nobody-{number}").unlink()
         repository.poll()
-        assert repository.unread_branch(PROMOTION) == ""
+        assert repository.mirror.unread(PROMOTION) == ""
 
 
 class TestFiles:
@@ -293,7 +293,7 @@ def test_push_is_made_again_where_main_moved_to_what_was_never_fetched(
     remote.publish("Second", {"notes/read.txt": "by nobody"})
     repository.poll()
     remote.publish("Third", {"notes/read.txt": "by nobody, either"})
-    assert repository.offer([change(repository)])[WEB].result == "committed"
+    assert repository.promotions.offer([change(repository)])[WEB].result == "committed"
 
 
 def test_modes_with_zeros_in_front_are_read_as_git_reads_them(repository: Repository, remote: GitRemote) -> None:

@@ -34,7 +34,7 @@ def batch(*entries: LedgerEntry) -> LedgerBatch:
 def test_one_entry_is_a_commit_that_says_it_in_its_subject_and_trailers(
     repository: Repository, remote: GitRemote
 ) -> None:
-    repository.publish({STORE: batch(entry(1, reason="promoted v2\nBg-Group: forged"))})
+    repository.ledger.publish({STORE: batch(entry(1, reason="promoted v2\nBg-Group: forged"))})
     assert remote.log(STATE)[0].subject == "store: promoted v1 → v2 [prod]"
     trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
     assert trailers.splitlines() == [
@@ -51,12 +51,12 @@ def test_one_entry_is_a_commit_that_says_it_in_its_subject_and_trailers(
 def test_the_file_says_which_versions_there_are_and_a_lost_record_learns_which_served(
     repository: Repository, remote: GitRemote
 ) -> None:
-    repository.publish({STORE: batch(entry(1))})
+    repository.ledger.publish({STORE: batch(entry(1))})
     written = json.loads(remote.show(STATE, "groups/shop/store.json") or "")
     assert [written[each]["version"] for each in ("active", "legacy", "candidate")] == [2, 1, 3]
     assert (state_of(RECORD).active, written["served"]) == (VersionState(2), ["v1", "v2"])
     repository.poll()
-    memory = repository.memory(STORE)
+    memory = repository.ledger.memory(STORE)
     assert memory is not None
     assert (memory.serving, memory.legacy) == ("v2", "v1")
 
@@ -65,7 +65,7 @@ def test_apps_and_groups_share_a_commit_with_a_line_and_a_block_of_trailers_each
     repository: Repository, remote: GitRemote
 ) -> None:
     app = AppKey("shop", "web")
-    repository.publish({STORE: batch(entry(1)), BLOG: batch(entry(1), entry(2)), app: app_batch(app_entry(1))})
+    repository.ledger.publish({STORE: batch(entry(1)), BLOG: batch(entry(1), entry(2)), app: app_batch(app_entry(1))})
     assert [each.subject for each in remote.log(STATE)] == ["4 events of web, blog, store [prod]"]
     text = remote.message(STATE)
     assert "shop/blog: promoted v1 → v2\n" in text
@@ -76,17 +76,17 @@ def test_the_ledgers_of_an_app_and_of_a_group_of_one_name_do_not_touch_each_othe
     repository: Repository, remote: GitRemote
 ) -> None:
     app = AppKey("shop", "store")
-    repository.publish({app: app_batch(app_entry(1))})
-    repository.publish({STORE: batch(entry(1), entry(2))})
-    repository.publish({app: app_batch(app_entry(2))})
+    repository.ledger.publish({app: app_batch(app_entry(1))})
+    repository.ledger.publish({STORE: batch(entry(1), entry(2))})
+    repository.ledger.publish({app: app_batch(app_entry(2))})
     assert (sequences(repository, app), sequences(repository, STORE)) == ([2, 1], [2, 1])
-    assert repository.ledger_problems() == ()
+    assert repository.ledger.problems() == ()
     assert len(remote.log(STATE)) == 3
 
 
 def test_the_overview_has_a_table_of_apps_and_one_of_groups(repository: Repository, remote: GitRemote) -> None:
-    repository.publish({STORE: batch(entry(1)), BLOG: batch(entry(1, Event.ROLLED_BACK))})
-    repository.publish({AppKey("shop", "store"): app_batch(app_entry(1))})
+    repository.ledger.publish({STORE: batch(entry(1)), BLOG: batch(entry(1, Event.ROLLED_BACK))})
+    repository.ledger.publish({AppKey("shop", "store"): app_batch(app_entry(1))})
     page = remote.show(STATE, "README.md") or ""
     assert page.startswith("# prod\n\nWritten by gitops-bg")
     apps, groups = page.split("## Release groups")

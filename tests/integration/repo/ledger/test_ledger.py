@@ -67,7 +67,7 @@ def push_as(remote: GitRemote, identity: str, files: dict[str, str | None]) -> N
 
 def sequences(repository: Repository, subject: AppOrGroup = WEB) -> list[int]:
     repository.poll()
-    return [found.entry.sequence for found in repository.history(subject)]
+    return [found.entry.sequence for found in repository.history.of(subject)]
 
 
 STORE = GroupKey("shop", "store")
@@ -85,7 +85,7 @@ class TestOneEvent:
         self, repository: Repository, remote: GitRemote
     ) -> None:
         told = entry(6, source_commit="a" * 40, commit="b" * 40, reason="all gates are open")
-        published = repository.publish({WEB: batch(told)})
+        published = repository.ledger.publish({WEB: batch(told)})
         assert published.commit == remote.head(STATE)
         assert remote.log(STATE)[0].subject == f"web: promoted v6 → v7 ({TWO[3:13]}) [prod]"
         trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
@@ -104,7 +104,7 @@ class TestOneEvent:
 
     def test_who_approved_is_a_trailer_each_and_is_read_back(self, repository: Repository, remote: GitRemote) -> None:
         told = entry(1, Event.MERGED, by="ana", approved_by=("ben", "cy\nBg-By: root"))
-        repository.publish({WEB: batch(told)})
+        repository.ledger.publish({WEB: batch(told)})
         trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
         assert [line for line in trailers.splitlines() if "By" in line] == [
             "Bg-By: ana",
@@ -112,10 +112,10 @@ class TestOneEvent:
             "Bg-Approved-By: cy Bg-By: root",
         ]
         repository.poll()
-        assert [each.entry.approved_by for each in repository.history(WEB)] == [told.approved_by]
+        assert [each.entry.approved_by for each in repository.history.of(WEB)] == [told.approved_by]
 
     def test_the_branch_has_nothing_in_common_with_main(self, repository: Repository, remote: GitRemote) -> None:
-        repository.publish({WEB: batch(entry(1))})
+        repository.ledger.publish({WEB: batch(entry(1))})
         assert len(remote.log(STATE)) == 1
         files = remote.run("ls-tree", "-r", "--name-only", STATE, cwd=remote.bare)
         assert files.splitlines() == ["README.md", "shop/web.json"]
@@ -129,7 +129,7 @@ class TestOneEvent:
             statements=statements_of(Hold(ONE, "bad", NOON)),
             served=(ONE, TWO),
         )
-        repository.publish({WEB: batch(entry(1), state=state)})
+        repository.ledger.publish({WEB: batch(entry(1), state=state)})
         text = remote.show(STATE, "shop/web.json") or ""
         value = json.loads(text)
         assert list(value) == sorted(value)
@@ -148,7 +148,7 @@ class TestOneEvent:
 
     def test_the_dashboard_shows_the_app(self, repository: Repository, remote: GitRemote) -> None:
         state = SubjectState(active=VersionState(2, TWO), candidate=VersionState(3, ONE))
-        repository.publish({WEB: batch(entry(1), state=state)})
+        repository.ledger.publish({WEB: batch(entry(1), state=state)})
         page = remote.show(STATE, "README.md") or ""
         row = f"| [shop/web](shop/web.json) | v2 ({TWO[3:13]}) | v3 ({ONE[3:13]}) |  | promoted 2026-03-01 12:01 UTC |"
         assert row in page.splitlines()
@@ -158,7 +158,7 @@ class TestManyEvents:
     def test_all_of_a_tick_are_one_commit_with_a_block_of_trailers_each(
         self, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({WEB: batch(entry(1), entry(2, Event.HELD)), API: batch(entry(1, by=""))})
+        repository.ledger.publish({WEB: batch(entry(1), entry(2, Event.HELD)), API: batch(entry(1, by=""))})
         assert [commit.subject for commit in remote.log(STATE)] == ["3 events of api, web [prod]"]
         message = remote.message(STATE)
         assert f"shop/api: promoted v1 → v2 ({TWO[3:13]})" in message
@@ -166,39 +166,39 @@ class TestManyEvents:
         assert apps.split() == ["shop/api", "shop/web", "shop/web"]
 
     def test_an_app_that_said_nothing_keeps_its_file(self, repository: Repository, remote: GitRemote) -> None:
-        repository.publish({WEB: batch(entry(1)), API: batch(entry(1))})
+        repository.ledger.publish({WEB: batch(entry(1)), API: batch(entry(1))})
         before = remote.show(STATE, "shop/api.json")
-        repository.publish({WEB: batch(entry(2))})
+        repository.ledger.publish({WEB: batch(entry(2))})
         assert remote.show(STATE, "shop/api.json") == before
         assert "shop/api" in (remote.show(STATE, "README.md") or "")
 
     def test_a_file_keeps_twenty_entries_and_the_log_keeps_all(self, repository: Repository, remote: GitRemote) -> None:
         for start in range(1, 61, 3):
-            repository.publish({WEB: batch(entry(start), entry(start + 1), entry(start + 2))})
+            repository.ledger.publish({WEB: batch(entry(start), entry(start + 1), entry(start + 2))})
         kept = json.loads(remote.show(STATE, "shop/web.json") or "")["history"]
         assert [one["sequence"] for one in kept] == list(range(41, 61))
         assert sequences(repository) == list(range(60, 0, -1))
-        assert [found.entry for found in repository.history(WEB, limit=2)] == [entry(60), entry(59)]
+        assert [found.entry for found in repository.history.of(WEB, limit=2)] == [entry(60), entry(59)]
 
     def test_more_than_twenty_at_once_are_all_kept(self, repository: Repository) -> None:
-        repository.publish({WEB: batch(*(entry(number) for number in range(1, 41)))})
-        repository.publish({WEB: batch(entry(41))})
+        repository.ledger.publish({WEB: batch(*(entry(number) for number in range(1, 41)))})
+        repository.ledger.publish({WEB: batch(entry(41))})
         assert sequences(repository) == list(range(41, 0, -1))
 
     def test_history_names_the_commit_of_each_entry(self, repository: Repository, remote: GitRemote) -> None:
-        commits = [repository.publish({WEB: batch(entry(number))}).commit for number in (1, 2, 3)]
-        assert [found.commit for found in repository.history(WEB)] == commits[::-1]
+        commits = [repository.ledger.publish({WEB: batch(entry(number))}).commit for number in (1, 2, 3)]
+        assert [found.commit for found in repository.history.of(WEB)] == commits[::-1]
 
     def test_an_unknown_app_has_no_history_and_no_memory(self, repository: Repository) -> None:
-        assert repository.history(WEB) == []
-        assert repository.memory(WEB) is None
-        assert repository.positions() == {}
+        assert repository.history.of(WEB) == []
+        assert repository.ledger.memory(WEB) is None
+        assert repository.ledger.positions() == {}
 
     def test_beyond_two_hundred_apps_the_dashboard_lists_namespaces(
         self, repository: Repository, remote: GitRemote
     ) -> None:
         apps = [AppKey(f"team-{number % 3}", f"app-{number}") for number in range(201)]
-        repository.publish({app: batch(entry(1)) for app in apps})
+        repository.ledger.publish({app: batch(entry(1)) for app in apps})
         page = remote.show(STATE, "README.md") or ""
         assert "| [team-1](team-1) | 67 |" in page
         assert "app-7" not in page
@@ -208,45 +208,45 @@ class TestExactlyOnce:
     def test_publishing_again_changes_nothing(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        repository.publish({subject: batch(entry(1), entry(2))})
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
         pushes = before_each_push(monkeypatch)
-        again = repository.publish({subject: batch(entry(1), entry(2))})
+        again = repository.ledger.publish({subject: batch(entry(1), entry(2))})
         assert (again.commit, again.positions, pushes) == ("", {subject: Position("life-1", 2)}, [])
-        assert repository.publish({}).commit == ""
+        assert repository.ledger.publish({}).commit == ""
 
     def test_only_what_is_new_is_added(self, subject: AppOrGroup, repository: Repository) -> None:
-        repository.publish({subject: batch(entry(1), entry(2))})
-        repository.publish({subject: batch(entry(2), entry(3))})
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
+        repository.ledger.publish({subject: batch(entry(2), entry(3))})
         assert sequences(repository, subject) == [3, 2, 1]
 
     def test_after_a_crash_and_with_a_new_mirror_nothing_is_told_twice(
         self, subject: AppOrGroup, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1), entry(2))})
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
         fresh = opened(mirror="after-the-crash")
         fresh.poll()
-        assert fresh.positions() == {subject: Position("life-1", 2)}
-        assert fresh.publish({subject: batch(entry(1), entry(2))}).commit == ""
+        assert fresh.ledger.positions() == {subject: Position("life-1", 2)}
+        assert fresh.ledger.publish({subject: batch(entry(1), entry(2))}).commit == ""
 
     def test_a_stale_mirror_does_not_repeat_what_another_agent_wrote(
         self, subject: AppOrGroup, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
         other = opened(mirror="other")
         other.poll()
-        repository.publish({subject: batch(entry(1))})
-        assert other.publish({subject: batch(entry(1)), API: batch(entry(1))}).commit
+        repository.ledger.publish({subject: batch(entry(1))})
+        assert other.ledger.publish({subject: batch(entry(1)), API: batch(entry(1))}).commit
         assert sequences(repository, subject) == [1]
         assert sequences(repository, API) == [1]
 
     def test_a_record_in_a_new_life_counts_from_the_start(self, subject: AppOrGroup, repository: Repository) -> None:
-        repository.publish({subject: batch(entry(1), entry(2))})
-        repository.publish({subject: batch(entry(1), epoch="life-2")})
-        assert [(found.epoch, found.entry.sequence) for found in repository.history(subject)] == [
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
+        repository.ledger.publish({subject: batch(entry(1), epoch="life-2")})
+        assert [(found.epoch, found.entry.sequence) for found in repository.history.of(subject)] == [
             ("life-2", 1),
             ("life-1", 2),
             ("life-1", 1),
         ]
-        assert repository.positions()[subject] == Position("life-2", 1)
+        assert repository.ledger.positions()[subject] == Position("life-2", 1)
 
     def test_a_conflict_is_derived_again_and_loses_neither(
         self,
@@ -258,8 +258,8 @@ class TestExactlyOnce:
     ) -> None:
         other = opened(mirror="other")
         other.poll()
-        pushes = before_each_push(monkeypatch, lambda: other.publish({API: batch(entry(1))}))
-        repository.publish({subject: batch(entry(1))})
+        pushes = before_each_push(monkeypatch, lambda: other.ledger.publish({API: batch(entry(1))}))
+        repository.ledger.publish({subject: batch(entry(1))})
         assert len(pushes) >= 3
         assert sequences(repository, API) == [1]
         assert sequences(repository, subject) == [1]
@@ -268,69 +268,69 @@ class TestExactlyOnce:
     def test_a_state_without_entries_is_written_only_if_it_differs(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         held = SubjectState(rollout=1, last_version=2, statements=statements_of(Hold(TWO, "bad", NOON)))
-        assert repository.publish({subject: batch(state=held)}).commit
-        assert repository.publish({subject: batch(state=held)}).commit == ""
-        assert repository.positions()[subject] == Position("life-1", 1)
+        assert repository.ledger.publish({subject: batch(state=held)}).commit
+        assert repository.ledger.publish({subject: batch(state=held)}).commit == ""
+        assert repository.ledger.positions()[subject] == Position("life-1", 1)
 
 
 class TestOthersAtTheBranch:
     def test_a_deleted_branch_comes_back_with_all_it_had(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         remote.delete_branch(STATE)
         repository.poll()
-        repository.publish({subject: batch(entry(2))})
+        repository.ledger.publish({subject: batch(entry(2))})
         assert sequences(repository, subject) == [2, 1]
         assert len(remote.log(STATE)) == 2
 
     def test_a_deleted_branch_comes_back_though_nothing_is_new(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        commit = repository.publish({subject: batch(entry(1))}).commit
-        repository.positions()
+        commit = repository.ledger.publish({subject: batch(entry(1))}).commit
+        repository.ledger.positions()
         remote.delete_branch(STATE)
         repository.poll()
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         assert remote.head(STATE) == commit
 
     def test_a_branch_deleted_between_fetch_and_push_is_rebuilt(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         before_each_push(monkeypatch, lambda: remote.delete_branch(STATE))
-        repository.publish({subject: batch(entry(2))})
+        repository.ledger.publish({subject: batch(entry(2))})
         assert sequences(repository, subject) == [2, 1]
 
     def test_a_deleted_branch_and_a_new_mirror_begin_a_new_one(
         self, subject: AppOrGroup, opened: Opener, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         remote.delete_branch(STATE)
         fresh = opened(mirror="fresh")
         fresh.poll()
-        fresh.publish({subject: batch(entry(2))})
+        fresh.ledger.publish({subject: batch(entry(2))})
         assert sequences(fresh, subject) == [2]
 
     @pytest.mark.parametrize("garbage", ["", "not json", "[]", '{"epoch": 1}', '{"a": {"b": ' * 2000, "\x00\x7f"])
     def test_garbage_is_reported_and_written_anew(
         self, subject: AppOrGroup, garbage: str, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1)), API: batch(entry(1))})
         remote.checkout(STATE)
         remote.publish("Oops", {path_of(subject): garbage, "notes.txt": "mine"})
-        mine = repository.memory(subject)
+        mine = repository.ledger.memory(subject)
         repository.poll()
-        assert repository.positions()[subject] == Position("life-1", 1), "as the agent itself wrote it"
-        assert repository.memory(subject) == mine is not None
-        assert f"{path_of(subject)}: " in repository.ledger_doubts()[subject]
-        assert [problem.file for problem in repository.ledger_problems()] == [path_of(subject)]
-        published = repository.publish({subject: batch(entry(1), entry(2))})
+        assert repository.ledger.positions()[subject] == Position("life-1", 1), "as the agent itself wrote it"
+        assert repository.ledger.memory(subject) == mine is not None
+        assert f"{path_of(subject)}: " in repository.ledger.doubts()[subject]
+        assert [problem.file for problem in repository.ledger.problems()] == [path_of(subject)]
+        published = repository.ledger.publish({subject: batch(entry(1), entry(2))})
         assert [problem.file for problem in published.problems] == [path_of(subject)]
-        assert repository.ledger_problems() == ()
-        assert repository.ledger_doubts() == {}
+        assert repository.ledger.problems() == ()
+        assert repository.ledger.doubts() == {}
         assert sequences(repository, subject) == [2, 1]
         assert remote.show(STATE, "notes.txt") == "mine"
 
@@ -338,33 +338,36 @@ class TestOthersAtTheBranch:
     def test_a_number_that_no_agent_counts_to_is_garbage(
         self, subject: AppOrGroup, sequence: int, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         remote.checkout(STATE)
         value = json.loads(remote.show(STATE, path_of(subject)) or "")
         remote.publish("Oops", {path_of(subject): json.dumps({**value, "sequence": sequence})})
         repository.poll()
-        assert "is not one that an agent counts to" in str(repository.ledger_problems())
-        repository.publish({subject: batch(entry(1), entry(2))})
-        assert (repository.positions()[subject], sequences(repository, subject)) == (Position("life-1", 2), [2, 1])
+        assert "is not one that an agent counts to" in str(repository.ledger.problems())
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
+        assert (repository.ledger.positions()[subject], sequences(repository, subject)) == (
+            Position("life-1", 2),
+            [2, 1],
+        )
 
     def test_a_number_that_somebody_else_gave_out_hides_no_entry(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
         """The record counts on from there, also with what waits; what was told before is not told again."""
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         remote.checkout(STATE)
         value = json.loads(remote.show(STATE, path_of(subject)) or "")
         push_as(remote, AGENT, {path_of(subject): json.dumps({**value, "sequence": 50})})
         repository.poll()
-        assert repository.positions()[subject] == Position("life-1", 50)
+        assert repository.ledger.positions()[subject] == Position("life-1", 50)
         waiting = [replace(entry(number), sequence=50 + number) for number in (1, 2, 3)]
-        repository.publish({subject: batch(*waiting)})
-        assert (repository.positions()[subject], sequences(repository, subject)) == (
+        repository.ledger.publish({subject: batch(*waiting)})
+        assert (repository.ledger.positions()[subject], sequences(repository, subject)) == (
             Position("life-1", 53),
             [53, 52, 1],
         )
-        repository.publish({subject: batch(replace(entry(3), sequence=54))})
-        assert (repository.positions()[subject], sequences(repository, subject)) == (
+        repository.ledger.publish({subject: batch(replace(entry(3), sequence=54))})
+        assert (repository.ledger.positions()[subject], sequences(repository, subject)) == (
             Position("life-1", 54),
             [53, 52, 1],
         )
@@ -373,8 +376,8 @@ class TestOthersAtTheBranch:
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote, opened: Opener
     ) -> None:
         """Found so: digests that somebody wrote there had served, to a cluster that was rebuilt: no gate held them."""
-        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
-        mine, other = repository.memory(subject), repository.memory(API)
+        repository.ledger.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        mine, other = repository.ledger.memory(subject), repository.ledger.memory(API)
         for rollout, name in ((98, "Mallory <m@example.com>"), (99, "gitops-bg <m@example.com>")):
             remote.checkout(STATE)
             value = json.loads(remote.show(STATE, path_of(subject)) or "")
@@ -382,13 +385,13 @@ class TestOthersAtTheBranch:
             push_as(remote, name, {path_of(subject): json.dumps(forged)})
         for reader in (repository, opened(mirror="fresh")):
             reader.poll()
-            assert (reader.memory(subject), reader.memory(API)) == (mine, other)
-            assert reader.positions()[subject] == Position("life-1", 1)
-            [doubt] = reader.ledger_doubts().values()
+            assert (reader.ledger.memory(subject), reader.ledger.memory(API)) == (mine, other)
+            assert reader.ledger.positions()[subject] == Position("life-1", 1)
+            [doubt] = reader.ledger.doubts().values()
             assert "gitops-bg <m@example.com> wrote it in commit" in doubt
-        [problem] = repository.publish({subject: batch(entry(1), entry(2))}).problems
+        [problem] = repository.ledger.publish({subject: batch(entry(1), entry(2))}).problems
         assert "and not this agent" in problem.message
-        assert (repository.ledger_doubts(), sequences(repository, subject)) == ({}, [2, 1])
+        assert (repository.ledger.doubts(), sequences(repository, subject)) == ({}, [2, 1])
         assert "v1:666" not in (remote.show(STATE, path_of(subject)) or "")
 
     @pytest.mark.parametrize("restarted", [False, True], ids=["as it runs", "after a restart"])
@@ -396,8 +399,8 @@ class TestOthersAtTheBranch:
         self, subject: AppOrGroup, restarted: bool, repository: Repository, remote: GitRemote, opened: Opener
     ) -> None:
         """Found so: of two pushes with a look between them, the first was believed."""
-        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
-        mine, sound = repository.memory(subject), remote.show(STATE, path_of(subject)) or ""
+        repository.ledger.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        mine, sound = repository.ledger.memory(subject), remote.show(STATE, path_of(subject)) or ""
         value = json.loads(sound)
         texts = [json.dumps({**value, "rollout": rollout, "served": ["v1:" + "6" * 64]}) for rollout in (7, 8)]
         for text in (*texts, texts[0], sound, texts[1]):
@@ -405,34 +408,34 @@ class TestOthersAtTheBranch:
             push_as(remote, "Mallory <m@example.com>", {path_of(subject): text})
             reader = opened(mirror=f"fresh-{len(remote.log(STATE))}") if restarted else repository
             reader.poll()
-            assert reader.memory(subject) == mine
-            assert bool(reader.ledger_doubts()) is (text != sound), "what is as it was is nobody else's"
+            assert reader.ledger.memory(subject) == mine
+            assert bool(reader.ledger.doubts()) is (text != sound), "what is as it was is nobody else's"
 
     def test_whatever_the_agent_writes_next_takes_back_what_others_did_to_any_file(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote, opened: Opener
     ) -> None:
-        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1)), API: batch(entry(1))})
         sound = remote.show(STATE, path_of(subject))
         remote.checkout(STATE)
         files = {path_of(subject): "{}", "shop/evil.json": sound, "groups/a/b.json": "{}", "shop/notes.txt": "mine"}
         push_as(remote, "Mallory <m@example.com>", files)
         repository.poll()
-        repository.publish({API: batch(entry(1), entry(2))})
+        repository.ledger.publish({API: batch(entry(1), entry(2))})
         names = remote.run("ls-tree", "-r", "--name-only", STATE, cwd=remote.bare).split()
         assert names == sorted(["README.md", "shop/api.json", "shop/notes.txt", path_of(subject)])
         assert remote.show(STATE, path_of(subject)) == sound
         assert f"Written anew: {path_of(subject)}: " in remote.message(STATE)
-        assert (opened(mirror="fresh").ledger_doubts(), repository.ledger_doubts()) == ({}, {})
+        assert (opened(mirror="fresh").ledger.doubts(), repository.ledger.doubts()) == ({}, {})
 
     def test_a_file_that_somebody_else_deleted_is_there_again_with_all_it_had(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1)), API: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1)), API: batch(entry(1))})
         remote.checkout(STATE)
         push_as(remote, "Mallory <m@example.com>", {path_of(subject): None})
         repository.poll()
-        assert subject in repository.ledger_doubts()
-        repository.publish({subject: batch(entry(1), entry(2))})
+        assert subject in repository.ledger.doubts()
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
         written = parse((remote.show(STATE, path_of(subject)) or "").encode())
         assert [one.entry.sequence for one in written.history] == [1, 2]
 
@@ -450,14 +453,16 @@ class TestOthersAtTheBranch:
         remote.run("rm", "-rfq", ".")
         push_as(remote, "former <f@example.com>", {path_of(subject): render(written).decode()})
         repository.poll()
-        memory = repository.memory(subject)
+        memory = repository.ledger.memory(subject)
         assert memory is not None
         assert (holds(memory.statements), memory.rollout, memory.last_version) == ((hold,), 5, 6)
         assert (memory.active_digests, memory.primary_by, memory.serving) == ((), "", "")
-        assert subject not in repository.positions()
-        repository.publish({API: batch(entry(1))})
-        assert repository.memory(subject) == memory, "and no more than that is the agent's once it has written on top"
-        assert (repository.positions()[subject], repository.ledger_doubts()) == (Position("life-0", 5), {})
+        assert subject not in repository.ledger.positions()
+        repository.ledger.publish({API: batch(entry(1))})
+        assert repository.ledger.memory(subject) == memory, (
+            "and no more than that is the agent's once it has written on top"
+        )
+        assert (repository.ledger.positions()[subject], repository.ledger.doubts()) == (Position("life-0", 5), {})
 
     def test_commits_under_a_name_that_main_gives_the_agent_are_its_own_once_that_is_read(
         self, subject: AppOrGroup, repository: Repository, opened: Opener, remote: GitRemote
@@ -467,33 +472,33 @@ class TestOthersAtTheBranch:
         remote.publish("a name", {"gitops-bg.yaml": named})
         repository.poll()
         remote.publish("no name", {"gitops-bg.yaml": settings})
-        repository.publish({subject: batch(entry(1), state=SubjectState(served=(ONE,)))})
+        repository.ledger.publish({subject: batch(entry(1), state=SubjectState(served=(ONE,)))})
         fresh = opened(mirror="fresh")
         fresh.poll()
-        assert "Deployer" in fresh.ledger_doubts()[subject]
+        assert "Deployer" in fresh.ledger.doubts()[subject]
         remote.publish("a name again", {"gitops-bg.yaml": named})
         fresh.poll()
-        memory = fresh.memory(subject)
-        assert (fresh.ledger_doubts(), memory and memory.active_digests) == ({}, (ONE,))
-        assert fresh.positions()[subject] == Position("life-1", 1)
+        memory = fresh.ledger.memory(subject)
+        assert (fresh.ledger.doubts(), memory and memory.active_digests) == ({}, (ONE,))
+        assert fresh.ledger.positions()[subject] == Position("life-1", 1)
 
     def test_a_sequence_lower_than_that_of_an_entry_is_no_file_of_ours(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
-        repository.publish({subject: batch(entry(1), entry(2))})
+        repository.ledger.publish({subject: batch(entry(1), entry(2))})
         remote.checkout(STATE)
         value = json.loads(remote.show(STATE, path_of(subject)) or "")
         push_as(remote, AGENT, {path_of(subject): json.dumps({**value, "sequence": 1})})
         repository.poll()
-        assert "its sequence is lower than that of an entry in it" in repository.ledger_doubts()[subject]
+        assert "its sequence is lower than that of an entry in it" in repository.ledger.doubts()[subject]
 
     def test_a_force_push_is_followed(self, subject: AppOrGroup, repository: Repository, remote: GitRemote) -> None:
-        repository.publish({subject: batch(entry(1))})
-        repository.publish({subject: batch(entry(2))})
+        repository.ledger.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(2))})
         remote.checkout(STATE)
         remote.force_push(STATE, to="HEAD~1")
         assert sequences(repository, subject) == [1]
-        repository.publish({subject: batch(entry(3))})
+        repository.ledger.publish({subject: batch(entry(3))})
         assert sequences(repository, subject) == [3, 1]
 
     def test_a_protected_state_branch_is_push_refused(
@@ -501,16 +506,16 @@ class TestOthersAtTheBranch:
     ) -> None:
         remote.protect(STATE)
         with pytest.raises(PushRefused):
-            repository.publish({subject: batch(entry(1))})
+            repository.ledger.publish({subject: batch(entry(1))})
 
     def test_a_remote_that_is_down_loses_nothing(
         self, subject: AppOrGroup, repository: Repository, remote: GitRemote
     ) -> None:
         remote.go_down()
         with pytest.raises(RemoteUnreachable):
-            repository.publish({subject: batch(entry(1))})
+            repository.ledger.publish({subject: batch(entry(1))})
         remote.come_back()
-        repository.publish({subject: batch(entry(1))})
+        repository.ledger.publish({subject: batch(entry(1))})
         assert sequences(repository, subject) == [1]
 
 
@@ -520,12 +525,12 @@ class TestMemory:
     ) -> None:
         hold = Hold(TWO, "it was bad", NOON)
         state = SubjectState(rollout=4, last_version=7, statements=statements_of(hold), served=(ONE,))
-        repository.publish({WEB: batch(entry(1), state=state)})
+        repository.ledger.publish({WEB: batch(entry(1), state=state)})
         serving = SubjectState(5, 7, VersionState(2, TWO), statements=statements_of(hold), served=(TWO,))
-        repository.publish({WEB: batch(entry(2), state=serving)})
+        repository.ledger.publish({WEB: batch(entry(2), state=serving)})
         fresh = opened(mirror="rebuilt")
         fresh.poll()
-        memory = fresh.memory(WEB)
+        memory = fresh.ledger.memory(WEB)
         assert memory is not None
         assert (memory.rollout, memory.last_version, holds(memory.statements)) == (5, 7, (hold,))
         assert (memory.active_digests, memory.serving) == ((ONE, TWO), TWO)
@@ -567,8 +572,8 @@ class TestMemory:
         past = replace(bad, digest=TWO, lifted=Says.CLEARED)
         version = VersionState(2, TWO, "green", 1, "a", NOON)
         state = SubjectState(1, 2, version, VersionState(3, ONE), statements_of(bad, past), (ONE,))
-        repository.publish({WEB: batch(entry(1, reason='a "b"\n ü'), state=state)})
-        document = repository._ledger.document(WEB)
+        repository.ledger.publish({WEB: batch(entry(1, reason='a "b"\n ü'), state=state)})
+        document = repository.ledger.document(WEB)
         assert document is not None
         assert document.state == state
         assert parse(render(document)) == document

@@ -22,11 +22,11 @@ CALM = policy("calm", "- soak: {for: 1h}")
 
 def publish(repository: Repository) -> bool:
     repository.poll()
-    return repository.publish_policies()
+    return repository.policy_log.publish(repository.head)
 
 
 def told(repository: Repository) -> list[tuple[str, ...]]:
-    return [each.changed for each in repository.policy_changes()]
+    return [each.changed for each in repository.policy_log.changes()]
 
 
 def test_without_policies_nothing_is_written(repository: Repository, remote: GitRemote) -> None:
@@ -44,7 +44,7 @@ def test_each_commit_of_main_that_changed_policies_is_one_change(repository: Rep
     remote.push()
     assert publish(repository), "what happened while nobody looked"
     assert told(repository) == [("calm removed",), ("calm changed",), ("calm added",)]
-    last, middle, first = repository.policy_changes()
+    last, middle, first = repository.policy_log.changes()
     assert (first.before, last.after) == ("", "")
     assert first.after == middle.before != middle.after == last.before
     assert last.by == "Ada <ada@example.com>"
@@ -74,8 +74,8 @@ def test_of_two_that_write_at_once_the_second_looks_again(
     other = opened(mirror="other", at=NOON + timedelta(seconds=1))
     repository.poll()
     other.poll()
-    assert repository.publish_policies()
-    assert not other.publish_policies()
+    assert repository.policy_log.publish(repository.head)
+    assert not other.policy_log.publish(other.head)
     assert told(other) == [("calm added",)]
     remote.publish("No", {FILE: CALM.replace("calm", "calmer")})
     assert publish(other)
@@ -90,28 +90,28 @@ def test_what_is_told_already_costs_no_git(
     remote.publish("Elsewhere", {"README.md": "x"})
     repository.poll()
     calls = git_calls(repository, monkeypatch)
-    assert not repository.publish_policies()
+    assert not repository.policy_log.publish(repository.head)
     assert calls == []
 
 
 def test_the_ledger_of_apps_goes_on_beside_it(repository: Repository, remote: GitRemote) -> None:
     remote.publish("Calm", {FILE: CALM})
     publish(repository)
-    assert repository.ledger_problems() == ()
-    assert repository.positions() == {}
+    assert repository.ledger.problems() == ()
+    assert repository.ledger.positions() == {}
 
 
 def test_a_rewritten_main_is_one_change_from_what_was_told(repository: Repository, remote: GitRemote) -> None:
     start = remote.head() or ""
     remote.publish("Calm", {FILE: CALM})
     publish(repository)
-    (first,) = repository.policy_changes()
+    (first,) = repository.policy_log.changes()
     remote.run("reset", "--hard", start)
     remote.write("policies/other.yaml", CALM.replace("calm", "other"))
     remote.commit("Another past")
     remote.force_push()
     assert publish(repository)
-    last = repository.policy_changes()[0]
+    last = repository.policy_log.changes()[0]
     assert (last.before, last.changed) == (first.after, ("calm removed", "other added"))
 
 
@@ -128,9 +128,9 @@ def test_a_file_that_somebody_damaged_counts_as_the_agent_wrote_it_and_is_mended
     again = opened(mirror="again")
     assert not publish(again)
     assert told(again) == [("calm added",)]
-    assert "policies.json: " in again.policy_log_doubt()
-    again.publish({STORE: batch(entry(1))})
-    assert (told(again), again.policy_log_doubt()) == ([("calm added",)], "")
+    assert "policies.json: " in again.policy_log.doubt()
+    again.ledger.publish({STORE: batch(entry(1))})
+    assert (told(again), again.policy_log.doubt()) == ([("calm added",)], "")
     assert "calm added" in (remote.show(STATE, "policies.json") or "")
 
 

@@ -52,5 +52,5 @@ def agent(signed: Signed, forger: Forger) -> Repository:
     """The agent, which has written what it knows of two apps."""
     repository = signed.open()
     repository.poll()
-    repository.publish({WEB: batch(entry(1), state=STATE_OF_WEB), API: batch(entry(1))})
+    repository.ledger.publish({WEB: batch(entry(1), state=STATE_OF_WEB), API: batch(entry(1))})
     return repository

@@ -88,7 +88,7 @@ def restarted(signed: Signed, mirrors: Iterator[int] = count()) -> Repository:  
 def untouched(repository: Repository, sequence: int = 1) -> None:
     """What the agent wrote counts, and nothing else."""
     repository.poll()
-    assert repository.positions()[WEB] == Position("life-1", sequence)
-    memory = repository.memory(WEB)
+    assert repository.ledger.positions()[WEB] == Position("life-1", sequence)
+    memory = repository.ledger.memory(WEB)
     assert memory is not None
     assert (memory.active_digests, holds(memory.statements), memory.primary_by) == ((ONE,), (HOLD,), "c" * 40)

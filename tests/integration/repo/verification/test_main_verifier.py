@@ -142,7 +142,7 @@ def test_a_signed_head_vouches_for_no_history_without_what_was_verified_before(
     repository = reading if lost == "rebuild" else signed.open("another")
     repository.remember(lambda: VerifiedBefore(frozenset({good})))
     if lost == "rebuild":
-        reading._mirror.rebuild()
+        reading.mirror.rebuild()
     with pytest.raises(MainNotVerified, match=f"without what was verified before: .* merge it onto {good[:10]}"):
         repository.poll()
     signed.remote.run("push", "--quiet", "--force", "origin", f"{good}:main")
@@ -179,7 +179,7 @@ def test_the_agent_does_not_push_what_would_not_be_verified(signed: Signed, read
     signed.write(signed.ada.line("ada"))
     reading.poll()
     with pytest.raises(PushRefused, match=r"list the public key of --signing-key by --verify-signers"):
-        reading.commit_primaries([change(reading)])
+        reading.promotions.commit([change(reading)])
     assert signed.remote.head() == head
 
 
@@ -191,14 +191,14 @@ def test_a_failure_at_the_agent_s_own_commit_is_no_refusal_and_is_tried_again(
     head, failing = signed.remote.head(), fails.with_name("fails-at-checks")
     failing.touch()
     with pytest.raises(OwnCommitNotChecked, match=r"cannot be checked .*, because ssh-keygen fails; it is tried"):
-        repository.commit_primaries([change(repository)])
+        repository.promotions.commit([change(repository)])
     failing.unlink()
     with monkeypatch.context() as patched:
         patched.setattr("gitops_bg.repo.verification.signatures.shutil.which", lambda _: None)
         with pytest.raises(NoSshKeygen, match="install OpenSSH"):
-            repository.commit_primaries([change(repository)])
+            repository.promotions.commit([change(repository)])
     assert signed.remote.head() == head
-    assert repository.commit_primaries([change(repository)])[WEB].commit == signed.remote.head() != head
+    assert repository.promotions.commit([change(repository)])[WEB].commit == signed.remote.head() != head
 
 
 def test_one_failure_at_the_agent_s_own_commit_holds_nothing_up(
@@ -206,7 +206,7 @@ def test_one_failure_at_the_agent_s_own_commit_holds_nothing_up(
 ) -> None:
     repository = signed.open()
     repository.poll()
-    failing, asked, doubt_of = fails.with_name("fails-at-checks"), list[str](), repository._mirror.doubt_of
+    failing, asked, doubt_of = fails.with_name("fails-at-checks"), list[str](), repository.mirror.doubt_of
 
     def once(commit: str) -> Doubt | None:
         asked.append(commit)
@@ -217,8 +217,8 @@ def test_one_failure_at_the_agent_s_own_commit_holds_nothing_up(
         finally:
             failing.unlink(missing_ok=True)
 
-    monkeypatch.setattr(repository._mirror, "doubt_of", once)
-    commit = repository.commit_primaries([change(repository)])[WEB].commit
+    monkeypatch.setattr(repository.mirror, "doubt_of", once)
+    commit = repository.promotions.commit([change(repository)])[WEB].commit
     assert (signed.remote.head(), asked.count(commit)) == (commit, 2)
 
 
@@ -229,7 +229,7 @@ def test_a_push_of_more_own_commits_than_one_look_checks_is_made(
     monkeypatch.setattr(main_verifier, "MOST", 1)
     repository = signed.open()
     repository.poll()
-    commits = repository.commit_primaries([change(repository), change(repository, app=API)])
+    commits = repository.promotions.commit([change(repository), change(repository, app=API)])
     assert commits[API].commit == signed.remote.head()
 
 
@@ -314,13 +314,13 @@ def test_a_date_that_git_cannot_hold_is_a_doubt_and_no_damage_to_the_mirror(
     reading: Repository, signed: Signed, good: str
 ) -> None:
     """Git dies where it is to say whose signature that is: the mirror was cloned anew at each look."""
-    inode = reading._mirror.settings.mirror.stat().st_ino
+    inode = reading.mirror.settings.mirror.stat().st_ino
     commit = signed.push(signed.ada)
     forged = rewritten(signed, commit, lambda raw: re.sub(rb"> \d+ ", b"> 99999999999999999999 ", raw))
     for _ in range(2):
         poll = reading.poll()
         assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.NOT_CHECKABLE)
-    assert reading._mirror.settings.mirror.stat().st_ino == inode
+    assert reading.mirror.settings.mirror.stat().st_ino == inode
     assert signed.push(signed.ada, "on top")
     assert held(reading.poll()).commit == forged
 
@@ -514,7 +514,7 @@ def test_what_was_checked_once_costs_no_process(
     signed.push(None)
     reading.poll()
     calls = git_calls(reading, monkeypatch)
-    monkeypatch.setattr(reading._mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
+    monkeypatch.setattr(reading.mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
     reading.poll()
     assert not {"log", "verify-commit"} & set(calls)
 
@@ -541,9 +541,9 @@ def test_many_new_commits_are_checked_over_several_looks(
 def test_the_agents_own_commits_are_signed_and_verified(
     reading: Repository, signed: Signed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outcome = reading.commit_primaries([change(reading)])[WEB]
+    outcome = reading.promotions.commit([change(reading)])[WEB]
     poll = reading.poll()
-    reading.offer([change(reading, "3.0.0", 3)])
+    reading.promotions.offer([change(reading, "3.0.0", 3)])
     assert (poll.commit, poll.verification and poll.verification.held) == (outcome.commit, None)
     for name in ("main", "gitops-bg/promote/shop/web"):
         settings = ("-c", f"gpg.ssh.allowedSignersFile={signed.file}")
@@ -553,13 +553,13 @@ def test_the_agents_own_commits_are_signed_and_verified(
 def test_nothing_is_written_on_top_of_what_is_not_verified(reading: Repository, signed: Signed) -> None:
     commit = signed.push(None)
     promotion = change(reading)
-    for write in (lambda: reading.commit_primaries([promotion]), lambda: reading.offer([promotion])):
+    for write in (lambda: reading.promotions.commit([promotion]), lambda: reading.promotions.offer([promotion])):
         with pytest.raises(RemoteMoved, match="has commits that are not verified"):
             write()
     assert signed.remote.head() == commit
 
 
 def test_edits_of_others_are_made_on_top_of_what_is_verified(reading: Repository, signed: Signed) -> None:
-    done = reading.commit_files({"more.txt": b"hello\n"}, "Say hello")
+    done = reading.edits.commit({"more.txt": b"hello\n"}, "Say hello")
     assert isinstance(done, Edited)
     assert reading.poll().commit == done.commit

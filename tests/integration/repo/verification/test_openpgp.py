@@ -270,7 +270,7 @@ def test_what_a_gpg_that_fails_did_not_judge_is_asked_again_after_minutes(
     reading: Repository, signed: Signed, grace: GpgKey, monkeypatch: pytest.MonkeyPatch, when: str, failure: str
 ) -> None:
     before, now = reading.head, [0.0]
-    monkeypatch.setattr(reading._signatures._known, "_monotonic", lambda: now[0])
+    monkeypatch.setattr(reading.signatures._known, "_monotonic", lambda: now[0])
     commit = push(signed, grace)
     with monkeypatch.context() as patched:
         patched.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *{when}*) {failure};; esac'))
@@ -319,14 +319,14 @@ def test_what_gpg_unpacks_for_nothing_it_unpacks_once(
 def asked_about(reading: Repository, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commits of each process of git that checks signatures from now on."""
     asked: list[list[str]] = []
-    parts = reading._mirror.git.parts
+    parts = reading.mirror.git.parts
 
     def noting(*arguments: str, stdin: bytes = b"", **how: Any) -> Any:
         if "log" in arguments:
             asked.append(stdin.decode().split())
         return parts(*arguments, stdin=stdin, **how)
 
-    monkeypatch.setattr(reading._mirror.git, "parts", noting)
+    monkeypatch.setattr(reading.mirror.git, "parts", noting)
     return asked
 
 
@@ -380,9 +380,9 @@ def test_one_that_takes_all_the_time_takes_no_answer_from_those_before_it_and_be
     with monkeypatch.context() as patched:
         patched.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *--verify*) {at_the_second};; esac'))
         patched.setattr(signatures, "_SECONDS", 2.0)
-        found = reading._signatures.of(commits, keys, anew=True)
+        found = reading.signatures.of(commits, keys, anew=True)
     assert list(found.values()) == [good, NO_ANSWER, NO_ANSWER, NO_ANSWER]
-    again = reading._signatures.of(commits, keys, anew=True)
+    again = reading.signatures.of(commits, keys, anew=True)
     assert list(again.values()) == [good, NO_ANSWER, good, good], "git never came to those behind it"
 
 
@@ -398,7 +398,7 @@ def test_a_git_that_is_stopped_leaves_no_file(
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setattr(openpgp, "PROGRAM", program(signed, 'case "$*" in *--verify*) exec sleep 600;; esac'))
     monkeypatch.setattr(signatures, "_SECONDS", 1.0)
-    assert reading._signatures.of([commit], Keys(openpgp=grace.public.encode()), anew=True) == {commit: NO_ANSWER}
+    assert reading.signatures.of([commit], Keys(openpgp=grace.public.encode()), anew=True) == {commit: NO_ANSWER}
     assert list(temporary.iterdir()) == []
 
 

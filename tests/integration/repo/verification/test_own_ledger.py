@@ -34,7 +34,7 @@ from tests.support.signers import Key, make_key
 def test_what_the_agent_signed_is_its_own_also_after_a_restart(agent: Repository, signed: Signed) -> None:
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        assert (repository.ledger_doubts(), repository.ledger_trouble()) == ({}, "")
+        assert (repository.ledger.doubts(), repository.ledger.trouble()) == ({}, "")
 
 
 FORGERIES = {
@@ -55,17 +55,17 @@ def test_a_commit_in_the_agent_s_name_is_a_stranger_s_unless_its_key_signed_it(
     commit = forger.on_top(key=getattr(signed, key) if key else None, name=name, message=message)
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        [doubt] = repository.ledger_doubts().values()
+        [doubt] = repository.ledger.doubts().values()
         assert (why in doubt, commit[:10] in doubt, "and not this agent" in doubt) == (True, True, True), doubt
-    agent.publish({API: batch(entry(1), entry(2))})
+    agent.ledger.publish({API: batch(entry(1), entry(2))})
     for repository in (agent, restarted(signed)):
         untouched(repository)
-        assert repository.ledger_doubts() == {}
+        assert repository.ledger.doubts() == {}
     assert EVIL not in (signed.remote.show(STATE, FILE) or ""), "the next commit, of whatever, mends it"
 
 
 def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Signed, forger: Forger) -> None:
-    agent.publish({STORE: batch(entry(1))})
+    agent.ledger.publish({STORE: batch(entry(1))})
     path, readme = "groups/shop/store.json", signed.remote.show(STATE, "README.md") or ""
     value = json.loads(signed.remote.show(STATE, path) or "")
     forged = {
@@ -77,13 +77,13 @@ def test_all_files_that_are_read_back_are_compared(agent: Repository, signed: Si
     forger.on_top(files=forged)
     for repository in (agent, restarted(signed)):
         repository.poll()
-        assert repository.positions()[STORE] == Position("life-1", 1)
-        assert "in the agent's name, not signed" in repository.ledger_doubts()[STORE]
-        assert "policies.json: somebody wrote it in the agent's name" in repository.policy_log_doubt()
+        assert repository.ledger.positions()[STORE] == Position("life-1", 1)
+        assert "in the agent's name, not signed" in repository.ledger.doubts()[STORE]
+        assert "policies.json: somebody wrote it in the agent's name" in repository.policy_log.doubt()
         assert sequences(repository, STORE) == [1]
-    agent.publish({STORE: batch(entry(1), entry(2))})
-    assert (agent.ledger_doubts(), agent.policy_log_doubt()) == ({}, "")
-    assert agent.positions()[STORE].sequence == 2
+    agent.ledger.publish({STORE: batch(entry(1), entry(2))})
+    assert (agent.ledger.doubts(), agent.policy_log.doubt()) == ({}, "")
+    assert agent.ledger.positions()[STORE].sequence == 2
     assert signed.remote.show(STATE, "policies.json") is None
     assert (signed.remote.show(STATE, "README.md") or "")[:100] == readme[:100]
     assert signed.remote.show(STATE, "notes.txt") == "x", "what is not of the ledger is left alone"
@@ -98,13 +98,13 @@ class TestBeforeAnythingWasSigned:
         repository = signed.open("unsigned", verification=None, signing_key=None)
         repository.poll()
         for number in (1, 2, 3):
-            repository.publish({WEB: batch(entry(number), state=STATE_OF_WEB)})
+            repository.ledger.publish({WEB: batch(entry(number), state=STATE_OF_WEB)})
         return repository
 
     def test_it_counts_but_lets_nothing_pass(self, unsigned: Repository, signed: Signed) -> None:
         agent = restarted(signed)
-        assert (agent.positions()[WEB], agent.ledger_doubts()) == (Position("life-1", 3), {})
-        memory = agent.memory(WEB)
+        assert (agent.ledger.positions()[WEB], agent.ledger.doubts()) == (Position("life-1", 3), {})
+        memory = agent.ledger.memory(WEB)
         assert memory is not None
         assert (holds(memory.statements), memory.active_digests, memory.rollout) == ((HOLD,), (), 5)
         assert sequences(agent) == [3, 2, 1]
@@ -113,21 +113,21 @@ class TestBeforeAnythingWasSigned:
         self, unsigned: Repository, signed: Signed, forger: Forger
     ) -> None:
         agent = restarted(signed)
-        agent.publish({API: batch(entry(1))})
-        assert (agent.positions()[WEB], agent.ledger_doubts()) == (Position("life-1", 3), {})
+        agent.ledger.publish({API: batch(entry(1))})
+        assert (agent.ledger.positions()[WEB], agent.ledger.doubts()) == (Position("life-1", 3), {})
         forger.on_top()
         for repository in (agent, restarted(signed)):
             repository.poll()
-            assert repository.positions()[WEB] == Position("life-1", 3)
-            assert "not signed" in repository.ledger_doubts()[WEB]
-        agent.publish({WEB: batch(entry(4), state=STATE_OF_WEB)})
+            assert repository.ledger.positions()[WEB] == Position("life-1", 3)
+            assert "not signed" in repository.ledger.doubts()[WEB]
+        agent.ledger.publish({WEB: batch(entry(4), state=STATE_OF_WEB)})
         assert sequences(restarted(signed)) == [4, 3, 2, 1]
         untouched(restarted(signed), 4)
 
     def test_strangers_below_are_as_they_were(self, unsigned: Repository, signed: Signed, forger: Forger) -> None:
         forger.on_top(name=MALLORY)
         agent = restarted(signed)
-        assert (agent.positions()[WEB], "Mallory" in agent.ledger_doubts()[WEB]) == (Position("life-1", 3), True)
+        assert (agent.ledger.positions()[WEB], "Mallory" in agent.ledger.doubts()[WEB]) == (Position("life-1", 3), True)
 
 
 class TestChecksThatFail:
@@ -139,22 +139,22 @@ class TestChecksThatFail:
         reader, fresh = restarted(signed), restarted(signed)
         untouched(reader)
         before = forger.tip
-        agent.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+        agent.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
         fails.touch()
         for repository in (reader, signed.opened("", "unread")):
             repository.poll()
-        assert (reader.positions()[WEB], reader.ledger_doubts()) == (Position("life-1", 1), {})
-        assert "nobody can tell yet which commits of the ledger are the agent's own" in reader.ledger_trouble()
+        assert (reader.ledger.positions()[WEB], reader.ledger.doubts()) == (Position("life-1", 1), {})
+        assert "nobody can tell yet which commits of the ledger are the agent's own" in reader.ledger.trouble()
         fresh.poll()
-        assert (fresh.positions(), fresh.ledger_doubts()) == ({}, {})
-        for ask in (lambda: fresh.memory(WEB), lambda: fresh.publish({WEB: batch(entry(3))})):
+        assert (fresh.ledger.positions(), fresh.ledger.doubts()) == ({}, {})
+        for ask in (lambda: fresh.ledger.memory(WEB), lambda: fresh.ledger.publish({WEB: batch(entry(3))})):
             with pytest.raises(LedgerNotChecked):
                 ask()
         assert forger.tip != before
         fails.unlink()
         for repository in (reader, fresh):
             untouched(repository, 2)
-            assert (repository.ledger_trouble(), repository.ledger_doubts()) == ("", {})
+            assert (repository.ledger.trouble(), repository.ledger.doubts()) == ("", {})
 
     def test_nor_lets_it_a_forger_through(self, agent: Repository, signed: Signed, forger: Forger, fails: Path) -> None:
         reader, fresh = restarted(signed), restarted(signed)
@@ -163,22 +163,22 @@ class TestChecksThatFail:
         fails.touch()
         reader.poll()
         fresh.poll()
-        assert (reader.positions()[WEB], fresh.positions()) == (Position("life-1", 1), {})
+        assert (reader.ledger.positions()[WEB], fresh.ledger.positions()) == (Position("life-1", 1), {})
         fails.unlink()
         for repository in (reader, fresh):
             untouched(repository)
-            assert "signed by another key" in repository.ledger_doubts()[WEB]
+            assert "signed by another key" in repository.ledger.doubts()[WEB]
 
     def test_a_machine_without_the_program(
         self, agent: Repository, signed: Signed, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         reader = restarted(signed)
         untouched(reader)
-        agent.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+        agent.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
         monkeypatch.setattr("gitops_bg.repo.verification.signatures.shutil.which", lambda _: None)
         reader.poll()
-        assert (reader.positions()[WEB].sequence, reader.ledger_doubts()) == (1, {})
-        assert "ssh-keygen is not on this machine" in reader.ledger_trouble()
+        assert (reader.ledger.positions()[WEB].sequence, reader.ledger.doubts()) == (1, {})
+        assert "ssh-keygen is not on this machine" in reader.ledger.trouble()
         monkeypatch.undo()
         untouched(reader, 2)
 
@@ -188,7 +188,7 @@ class TestChecksThatFail:
         """The program fails at the agent's commit and not later: then its own was no bad one."""
         reader = restarted(signed)
         untouched(reader)
-        agent.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+        agent.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
         verifier = reader._verifier
         assert verifier is not None
         check, asked = verifier.check_at_date, list[int]()
@@ -203,15 +203,15 @@ class TestChecksThatFail:
 
         verifier.check_at_date = failing  # type: ignore[method-assign,assignment]
         untouched(reader, 2)
-        assert (reader.ledger_doubts(), asked[:2]) == ({}, [1, 2])
+        assert (reader.ledger.doubts(), asked[:2]) == ({}, [1, 2])
 
     def test_what_a_program_found_bad_is_looked_at_again_after_a_while(
         self, agent: Repository, signed: Signed, forger: Forger
     ) -> None:
         forger.on_top(key=signed.mallory, message=MARK)
         now = [0.0]
-        commits = agent._state_branch._commits
-        agent._state_branch._monotonic = lambda: now[0]
+        commits = agent.state_branch._commits
+        agent.state_branch._monotonic = lambda: now[0]
         commits._monotonic = commits._bad._monotonic = lambda: now[0]
         untouched(agent)
         asked = list[str]()
@@ -222,7 +222,7 @@ class TestChecksThatFail:
         now[0] = FIRST_SECONDS + 1
         untouched(agent)
         assert asked == [forger.tip]
-        assert "signed by another key" in agent.ledger_doubts()[WEB]
+        assert "signed by another key" in agent.ledger.doubts()[WEB]
 
 
 class TestKeys:
@@ -232,10 +232,10 @@ class TestKeys:
         later = signed.open("later", signing_key=new.private)
         later.poll()
         untouched(later)
-        later.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+        later.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
         for repository in (agent, restarted(signed)):
             untouched(repository, 2)
-            assert repository.ledger_doubts() == {}
+            assert repository.ledger.doubts() == {}
 
     def test_a_key_that_has_expired_vouches_for_what_it_signed_until_a_new_one_has_signed(
         self, signed: Signed, forger: Forger, tmp_path: Path
@@ -256,15 +256,15 @@ class TestKeys:
             return repository
 
         with opened("before", signed.agent, 1) as before:
-            before.publish({WEB: batch(entry(1), state=STATE_OF_WEB)})
+            before.ledger.publish({WEB: batch(entry(1), state=STATE_OF_WEB)})
         forger.on_top(message=MARK)
         with opened("after", new, 5) as after:
             untouched(after)
-            assert "not signed" in after.ledger_doubts()[WEB]
-            after.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+            assert "not signed" in after.ledger.doubts()[WEB]
+            after.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
             stolen = forger.on_top(key=signed.agent, message=MARK)
             untouched(after, 2)
-            assert stolen[:10] in after.ledger_doubts()[WEB]
+            assert stolen[:10] in after.ledger.doubts()[WEB]
         with opened("again", new, 5) as again:
             untouched(again, 2)
 
@@ -275,17 +275,17 @@ class TestKeys:
         agent.poll()
         forger.on_top(message=MARK, key=signed.mallory)
         agent.poll()
-        assert (agent.positions()[WEB].sequence, agent.ledger_doubts()) == (1, {})
-        assert "a signature that the agent made just now does not hold: UnknownKey" in agent.ledger_trouble()
+        assert (agent.ledger.positions()[WEB].sequence, agent.ledger.doubts()) == (1, {})
+        assert "a signature that the agent made just now does not hold: UnknownKey" in agent.ledger.trouble()
         signed.write()
         untouched(agent)
-        assert "signed by another key" in agent.ledger_doubts()[WEB]
+        assert "signed by another key" in agent.ledger.doubts()[WEB]
 
 
 class TestCost:
     def checked(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """From now on, the commits whose signatures git is asked about."""
-        signatures, asked = repository._signatures, list[str]()
+        signatures, asked = repository.signatures, list[str]()
         read = signatures._read
         monkeypatch.setattr(signatures, "_read", lambda commits, keys: (asked.extend(commits), read(commits, keys))[1])
         return asked
@@ -294,7 +294,7 @@ class TestCost:
         self, agent: Repository, signed: Signed, forger: Forger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for number in range(2, 30):
-            agent.publish({WEB: batch(entry(number), state=STATE_OF_WEB)})
+            agent.ledger.publish({WEB: batch(entry(number), state=STATE_OF_WEB)})
         fresh = restarted(signed)
         asked = self.checked(fresh, monkeypatch)
         untouched(fresh, 29)
@@ -302,7 +302,7 @@ class TestCost:
 
     def test_its_own_are_not_checked(self, agent: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = self.checked(agent, monkeypatch)
-        agent.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
+        agent.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
         untouched(agent, 2)
         assert asked == []
 

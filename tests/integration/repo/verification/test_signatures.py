@@ -20,7 +20,7 @@ from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
-from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
+from gitops_bg.repo.verification.signatures import Keys, NoSshKeygen, Signature
 from gitops_bg.repo.write.edits import Edited
 from tests.integration.repo.conftest import Opener
 from tests.support.git.remote import GitRemote
@@ -54,14 +54,14 @@ def reading(opened: Opener) -> Repository:
 
 def note(signing: Repository, how: str = "fine") -> str:
     """A signed commit of main."""
-    done = signing.commit_files({f"notes/{uuid4()}.txt": b"x\n"}, f"Note that it is {how}")
+    done = signing.edits.commit({f"notes/{uuid4()}.txt": b"x\n"}, f"Note that it is {how}")
     assert isinstance(done, Edited)
     return done.commit
 
 
 def signature(reading: Repository, commit: str, *lines: str) -> Signature:
     reading.poll()
-    return reading.signatures([commit], "".join(lines).encode())[commit]
+    return reading.signatures.of([commit], Keys("".join(lines).encode()))[commit]
 
 
 SIGNERS = {
@@ -155,7 +155,7 @@ def test_a_signature_that_git_cannot_read_spoils_no_other(
     signing.poll()
     good = note(signing)
     reading.poll()
-    found = reading.signatures([bad, good], grace.line("grace").encode())
+    found = reading.signatures.of([bad, good], Keys(grace.line("grace").encode()))
     assert found == {bad: Signature(why_not=why), good: Signature("grace")}
 
 
@@ -164,8 +164,8 @@ def test_what_was_checked_once_costs_no_process(
 ) -> None:
     commit = note(signing)
     signature(reading, commit, grace.line("grace"))
-    monkeypatch.setattr(reading._mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
-    assert reading.signatures([commit], grace.line("grace").encode())[commit].principal == "grace"
+    monkeypatch.setattr(reading.mirror.git, "parts", lambda *_, **__: pytest.fail("a commit is checked again"))
+    assert reading.signatures.of([commit], Keys(grace.line("grace").encode()))[commit].principal == "grace"
 
 
 def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
@@ -173,14 +173,14 @@ def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
 ) -> None:
     """It may have been this machine's failure; but whoever may push a branch can push what stays bad."""
     now, asked = [0.0], [0]
-    parts = reading._mirror.git.parts
+    parts = reading.mirror.git.parts
 
     def counted(*arguments: str, **how: object) -> object:
         asked[0] += 1
         return parts(*arguments, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reading._mirror.git, "parts", counted)
-    monkeypatch.setattr(reading._signatures._known, "_monotonic", lambda: now[0])
+    monkeypatch.setattr(reading.mirror.git, "parts", counted)
+    monkeypatch.setattr(reading.signatures._known, "_monotonic", lambda: now[0])
     commit = note(signing)
     reading.poll()
     asked[0] = 0
@@ -198,7 +198,7 @@ def test_a_bad_answer_is_asked_for_again_after_minutes_and_ever_more_rarely(
 
 
 def signature_again(reading: Repository, commit: str) -> str:
-    return reading.signatures([commit], b"")[commit].why_not
+    return reading.signatures.of([commit], Keys(b""))[commit].why_not
 
 
 def no_room(**_: object) -> None:
@@ -211,15 +211,15 @@ def test_a_commit_at_which_git_fails_spoils_no_other_and_is_no_damage_to_the_mir
     bad = note(signing)
     good = note(signing, "other")
     reading.poll()
-    parts = reading._mirror.git.parts
+    parts = reading.mirror.git.parts
 
     def dying(*arguments: str, stdin: bytes = b"", **how: int) -> object:
         if bad.encode() in stdin:
             raise GitFailed("log", Finished(128, b"", "fatal: Timestamp too large for this system"))
         return parts(*arguments, stdin=stdin, **how)
 
-    monkeypatch.setattr(reading._mirror.git, "parts", dying)
-    found = reading.signatures([bad, good], grace.line("grace").encode())
+    monkeypatch.setattr(reading.mirror.git, "parts", dying)
+    found = reading.signatures.of([bad, good], Keys(grace.line("grace").encode()))
     assert found == {bad: Signature(why_not=CANNOT), good: Signature("grace")}
 
 
@@ -261,7 +261,7 @@ def test_a_key_that_comes_with_a_pull_does_not_count_for_what_the_pull_promotes(
     remote.run("merge", "--quiet", "--no-ff", "-m", said, main)
     remote.push()
     reading.poll()
-    (promotion,) = reading.commit_facts([remote.tip]).values()
+    (promotion,) = reading.commits.facts([remote.tip]).values()
     glass = Policy("stop", override=BreakGlass(("grace",), frozenset(), Proof.SIGNED))
     asked = Policing((glass,), commits=(promotion,))
     (found,) = SignedFacts(reading).with_overrides(asked, remote.tip, remote.tip).commits

@@ -34,7 +34,7 @@ def naming(version: str) -> object:
 
 
 def offer(repository: Repository, version: str = "v2") -> str:
-    edited = repository.offer_group(STORE, {PATH: naming(version)}, f"store: {version}\n")  # type: ignore[dict-item]
+    edited = repository.group_branches.offer(STORE, {PATH: naming(version)}, f"store: {version}\n")  # type: ignore[dict-item]
     return edited.commit if edited.paths else ""
 
 
@@ -46,26 +46,26 @@ def test_it_is_one_commit_on_top_of_main(repository: Repository, remote: GitRemo
 
 
 def test_what_it_asks_for_is_known_until_main_says_the_same(repository: Repository, remote: GitRemote) -> None:
-    assert repository.offered_folder(STORE) is None
+    assert repository.group_branches.offered(STORE) is None
     main, commit = remote.head(), offer(repository)
-    found = repository.offered_folder(STORE)
+    found = repository.group_branches.offered(STORE)
     assert found is not None
     assert (found.commit, found.parent) == (commit, main)
     remote.merge(BRANCH)
     remote.publish("Something else", {"README.md": "hello"})
-    assert repository.offered_folder(STORE) == found, "as last fetched"
+    assert repository.group_branches.offered(STORE) == found, "as last fetched"
     repository.poll()
     assert is_merged(repository)
 
 
 def test_the_same_wish_on_a_newer_main_is_the_same_folder(repository: Repository, remote: GitRemote) -> None:
     first = offer(repository)
-    before = repository.offered_folder(STORE)
-    repository.withdraw({STORE: None})
+    before = repository.group_branches.offered(STORE)
+    repository.branches.withdraw({STORE: None})
     remote.publish("Something else", {"README.md": "hello"})
     repository.poll()
     again = offer(repository)
-    after = repository.offered_folder(STORE)
+    after = repository.group_branches.offered(STORE)
     assert before is not None
     assert after is not None
     assert (before.folder, first) == (after.folder, first) != (after.folder, again)
@@ -117,9 +117,9 @@ def test_a_branch_that_somebody_moved_is_not_deleted_with_what_was_seen(
     theirs = offer(other, "v9")
     for _ in range(2):  # As last fetched, and once it is known.
         with pytest.raises(BranchMoved, match=BRANCH):
-            repository.withdraw({STORE: own})
+            repository.branches.withdraw({STORE: own})
     assert remote.head(BRANCH) == theirs
-    repository.withdraw({STORE: theirs})
+    repository.branches.withdraw({STORE: theirs})
     assert remote.head(BRANCH) is None
 
 
@@ -166,12 +166,12 @@ def test_what_may_not_merge_any_more_is_outdated_and_is_made_anew_on_the_newest_
 
 
 def is_outdated(repository: Repository) -> bool:
-    found = repository.offered_folder(STORE)
+    found = repository.group_branches.offered(STORE)
     assert found is not None
     return found.is_outdated
 
 
 def is_merged(repository: Repository) -> bool:
-    found = repository.offered_folder(STORE)
+    found = repository.group_branches.offered(STORE)
     assert found is not None
     return found.is_merged

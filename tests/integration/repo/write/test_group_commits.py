@@ -94,7 +94,7 @@ def test_what_main_refuses_is_offered_on_the_branch_and_deleted_later(
 
 
 def test_a_branch_that_nobody_can_delete_is_not_in_the_way_of_main(repository: Repository, remote: GitRemote) -> None:
-    repository.offer_group(STORE, {PATH: lambda before: before.replace(b"v2", b"v3")}, "store: promote v3\n")
+    repository.group_branches.offer(STORE, {PATH: lambda before: before.replace(b"v2", b"v3")}, "store: promote v3\n")
     remote.run("config", "receive.denyDeletes", "true", cwd=remote.bare)
     both = (WithdrawPromotion("main has it"), BACK)
     found = write(repository, {STORE: GitChange(both, GroupRecord(), repository.head, seen=remote.head(BRANCH))})
@@ -109,7 +109,7 @@ def test_what_somebody_else_has_put_on_the_branch_since_is_neither_replaced_nor_
     done(repository, OFFER)
     seen, person = remote.head(BRANCH) or "", opened(mirror="person")
     person.poll()
-    person.offer_group(STORE, {PATH: lambda before: before.replace(b"v2", b"v3")}, "store: promote v3\n")
+    person.group_branches.offer(STORE, {PATH: lambda before: before.replace(b"v2", b"v3")}, "store: promote v3\n")
     found = done(repository, action, seen)
     assert isinstance(found.failed[BRANCH], BranchMoved)
     assert "v3" in str(remote.show(BRANCH, PATH))

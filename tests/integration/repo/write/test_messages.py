@@ -31,7 +31,7 @@ FORGED = "fine\n\nBg-Approved-By: root\nBg-Event: rolled-back\r\x85Bg-App: a/b\u
 def test_the_commit_on_main_asks_and_says_why(repository: Repository, remote: GitRemote) -> None:
     facts = {"rollout": 4, "source_commit": "a" * 40, "by": "ada"}
     wanted = change(repository, **facts)
-    repository.commit_primaries([wanted])
+    repository.promotions.commit([wanted])
     digest = wanted.movement.to_digest
     assert remote.log()[0].subject == f"web: promote v1 → v2 ({digest[3:13]}) [prod]"
     assert "\nReason: all gates are open\n" in remote.message()
@@ -40,7 +40,7 @@ def test_the_commit_on_main_asks_and_says_why(repository: Repository, remote: Gi
 
 
 def test_user_text_cannot_forge_a_trailer(repository: Repository, remote: GitRemote) -> None:
-    repository.commit_primaries([change(repository, reason=FORGED, by=FORGED)])
+    repository.promotions.commit([change(repository, reason=FORGED, by=FORGED)])
     output = remote.run("log", "-1", "--format=%(trailers:only,unfold)", "main", cwd=remote.bare)
     names = [line.partition(":")[0] for line in output.splitlines() if line]
     assert names == ["Bg-App", "Bg-Event", "Bg-From", "Bg-To", "Bg-By", "Bg-Reason"]
@@ -49,7 +49,7 @@ def test_user_text_cannot_forge_a_trailer(repository: Repository, remote: GitRem
 
 
 def test_a_reason_cannot_pass_for_a_revert(repository: Repository, remote: GitRemote) -> None:
-    repository.commit_primaries([change(repository, reason=f"This reverts commit {'a' * 40}.")])
+    repository.promotions.commit([change(repository, reason=f"This reverts commit {'a' * 40}.")])
     assert not markers_in(remote.message())
 
 
@@ -153,7 +153,7 @@ def test_an_event_without_versions_reads_well() -> None:
 def test_author_names_cannot_break_a_commit(opened: Opener, remote: GitRemote) -> None:
     repository = opened(author=("a <b>\ncommitter c", "x@y>\n"))
     repository.poll()
-    repository.commit_primaries([change(repository)])
+    repository.promotions.commit([change(repository)])
     assert (
         remote.run("log", "-1", "--format=%an|%ae|%cn", "main", cwd=remote.bare)
         == "a b committer c|x@y|a b committer c"
@@ -185,9 +185,9 @@ class TestSigning:
     def test_promotions_offers_and_ledger_are_signed(self, key: Path, opened: Opener, remote: GitRemote) -> None:
         repository = opened(signing_key=key)
         repository.poll()
-        repository.offer([change(repository)])
-        repository.commit_primaries([change(repository), change(repository, app=API, version=1)])
-        repository.publish({WEB: batch(entry(1))})
+        repository.promotions.offer([change(repository)])
+        repository.promotions.commit([change(repository), change(repository, app=API, version=1)])
+        repository.ledger.publish({WEB: batch(entry(1))})
         state, offer = "gitops-bg/state/prod", "gitops-bg/promote/shop/web"
         self.verify(remote, key, "main", "main^", state, offer)
         assert remote.message().startswith("api: promote")
@@ -195,7 +195,7 @@ class TestSigning:
         assert remote.log()[0].author == "gitops-bg"
 
     def test_without_a_key_nothing_is_signed(self, repository: Repository, remote: GitRemote) -> None:
-        repository.commit_primaries([change(repository)])
+        repository.promotions.commit([change(repository)])
         assert "gpgsig" not in remote.run("cat-file", "commit", "main", cwd=remote.bare)
 
 
@@ -224,14 +224,14 @@ def test_a_change_of_configuration_is_told_by_name_and_key_and_never_by_value(
     repository: Repository, remote: GitRemote, place: str
 ) -> None:
     web, db = config_map("web", url="one", old="x"), secret("db", password="hunter2")
-    repository.commit_primaries([with_configuration(repository, 2, web, db)])
+    repository.promotions.commit([with_configuration(repository, 2, web, db)])
     assert configuration_in_message(remote, "main") == ["Configuration:", "- ConfigMap web added", "- Secret db added"]
     repository.poll()
     later = with_configuration(repository, 3, config_map("web", url="two"), secret("db", password="hunter3"))
     if place == "main":
-        repository.commit_primaries([later])
+        repository.promotions.commit([later])
     else:
-        repository.offer([later])
+        repository.promotions.offer([later])
     ref = "main" if place == "main" else "gitops-bg/promote/shop/web"
     assert configuration_in_message(remote, ref) == [
         "Configuration:",
@@ -245,12 +245,12 @@ def test_a_change_of_configuration_is_told_by_name_and_key_and_never_by_value(
 
 
 def test_a_version_that_uses_no_configuration_any_more_says_so(repository: Repository, remote: GitRemote) -> None:
-    repository.commit_primaries([with_configuration(repository, 2, config_map("web", url="one"))])
+    repository.promotions.commit([with_configuration(repository, 2, config_map("web", url="one"))])
     repository.poll()
-    repository.commit_primaries([change(repository, version=3)])
+    repository.promotions.commit([change(repository, version=3)])
     assert configuration_in_message(remote, "main") == ["Configuration:", "- ConfigMap web removed"]
 
 
 def test_a_promotion_without_configuration_says_nothing_of_it(repository: Repository, remote: GitRemote) -> None:
-    repository.commit_primaries([change(repository)])
+    repository.promotions.commit([change(repository)])
     assert configuration_in_message(remote, "main") == []
