@@ -12,15 +12,15 @@ START, LOOK, DECIDE = "Start", "Look", "Decide"
 
 VERBS = {
     START: (
-        Verb("init", "init", "Copy the template of a configuration repository into DIR."),
+        Verb("init", "files.init", "Copy the template of a configuration repository into DIR."),
         Verb(
             "import",
-            "import_:import_",
+            "files.import_:import_",
             "Import Rollouts, Canaries, Deployments, and the workloads of bgd-controller and OAM as app folders.",
         ),
         Verb(
             "render",
-            "render",
+            "files.render",
             "Render the targets of apps from spec.render: by helm, or by kustomize, as they are on the PATH.",
         ),
         Verb(
@@ -30,13 +30,13 @@ VERBS = {
         ),
         Verb(
             "adopt",
-            "operate.adopt",
+            "files.adopt",
             "Write the folder of a live Deployment, with all that belongs to it; say what the agent will do after the "
             "push.",
         ),
         Verb(
             "schema",
-            "schema",
+            "files.init:schema",
             "Print the JSON Schema of a kind of file, for editors: they complete and check while you write.",
         ),
         Verb(
@@ -46,7 +46,7 @@ VERBS = {
         ),
         Verb(
             "uninstall",
-            "uninstall",
+            "install:uninstall",
             "Remove the agent and its rights. ReplicaSets and Services stay and serve; records and settings stay.",
         ),
         Verb(
@@ -101,7 +101,7 @@ VERBS = {
     DECIDE: (
         Verb(
             "set-image",
-            "operate.set_image",
+            "operate.target",
             "Change the image of containers in the target; comments and formatting stay. What `check` refuses is not "
             "pushed.",
         ),
@@ -110,18 +110,18 @@ VERBS = {
             "operate.promote",
             "Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull "
             "requests.",
-            "group.change",
+            "operate.group_change",
         ),
         Verb(
             "rollback",
             "operate.rollback",
             "Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull "
             "requests.",
-            "group.change",
+            "operate.group_change",
         ),
         Verb(
             "undo",
-            "operate.undo",
+            "operate.target",
             "Change the target back to an older version, as a commit. It goes through every gate; `rollback` does not.",
         ),
         Verb(
@@ -133,56 +133,56 @@ VERBS = {
             "retry",
             "operate.retry",
             "Try the target again: start a new rollout with fresh checks, whatever held or paused the last one.",
-            "group.change",
+            "operate.group_change",
         ),
         Verb(
             "restart",
-            "operate.restart",
+            "operate.retry",
             "Restart the pods of apps, a few at a time: by eviction, as maxUnavailable and PodDisruptionBudgets allow.",
         ),
         Verb(
             "resume",
-            "operate.resume",
+            "operate.suspend",
             "Go on: remove the suspension, and let the target be promoted again if it is on hold.",
-            "group.change",
+            "operate.group_change",
         ),
         Verb(
             "suspend",
             "operate.suspend",
             "Suspend apps: no candidate, no promotion; live traffic stays, and rollbacks still work. `resume` ends it.",
-            "group.change",
+            "operate.group_change",
         ),
         Verb(
             "pause",
             "operate.suspend:pause",
             "Suspend apps: the same as `suspend`, under Argo Rollouts' name. `resume` ends it.",
-            "group.change:suspend",
+            "operate.group_change:suspend",
         ),
         Verb(
             "release",
-            "operate.release",
+            "operate.rollback",
             "Give live traffic back to the Deployment that an app was adopted from, as a commit. `git revert` adopts "
             "it anew.",
         ),
         Verb(
             "move",
-            "operate.move",
+            "files.move",
             "Give an app another name, with its Services as they are; say what the agent will do after the push.",
         ),
         Verb(
             "freeze",
-            "operate.freeze",
+            "operate.suspend",
             "Stop every promotion, of all apps or those of a namespace; rollbacks go on. `unfreeze` ends it.",
         ),
-        Verb("unfreeze", "operate.freeze", "End a freeze: what was merged meanwhile goes on."),
+        Verb("unfreeze", "operate.suspend", "End a freeze: what was merged meanwhile goes on."),
         Verb(
             "accept-history",
-            "operate.accept_history",
+            "operate.suspend",
             "Accept main as it is after somebody rewrote its history, so that it moves traffic again.",
         ),
         Verb(
             "reconcile",
-            "operate.reconcile",
+            "operate.retry",
             "Have the agent look at Git and at this app now, instead of at its next poll.",
         ),
     ),
@@ -212,12 +212,12 @@ GATE_VERBS = (
 POLICY_VERBS = (
     Verb(
         "test",
-        "policies:run_tests",
+        "inspect.policies:run_tests",
         "Run the test cases of a folder of policies (`*.test.yaml`); exit 1 where one is not as expected.",
     ),
     Verb(
         "replay",
-        "policies",
+        "inspect.policies",
         "Judge every promotion of the ledger by policies, as of its own time: allowed, would have waited, refused.",
     ),
 )
@@ -258,22 +258,22 @@ GROUP_VERBS = (
     ),
     Verb(
         "new",
-        "group.new",
+        "files.group_new",
         "Write the folder of a new version of a group into a work tree, as a copy of the one that `active` names.",
     ),
     Verb(
         "promote",
-        "group.change",
+        "operate.group_change",
         "Promote a version of a group: one commit that names it `active`, for all its services together.",
     ),
     Verb(
         "rollback",
-        "group.change",
+        "operate.group_change",
         "Roll a group back: one commit that names the version before `active` again.",
     ),
     Verb(
         "delete",
-        "group.change",
+        "operate.group_change",
         "Delete a version of a group that is not active: one commit that removes its folder.",
     ),
     Verb(
@@ -283,17 +283,17 @@ GROUP_VERBS = (
     ),
     Verb(
         "retry",
-        "group.change",
+        "operate.group_change",
         "Try the version that main names again, with fresh checks, whatever held or paused it; as of an app.",
     ),
     Verb(
         "suspend",
-        "group.change",
+        "operate.group_change",
         "Suspend a group: nothing of it is promoted; requests stay, and rollbacks still work. `resume` ends it.",
     ),
     Verb(
         "resume",
-        "group.change",
+        "operate.group_change",
         "Go on: remove the suspension of a group, and let what main names be tried again if it is on hold.",
     ),
     Verb("open-gate", "operate.gate:open_of_group", "Open a manual gate of a group."),

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.adoption.choice import Wanted, choose
-from gitops_bg.cli.adoption.folder import folder_of, origins_of
-from gitops_bg.cli.adoption.outlook import notes_of, plan_of
-from gitops_bg.cli.adoption.soundness import problems_of
+from gitops_bg.cli.commands.files.adopt import notes_of, plan_of
+from gitops_bg.cli.commands.files.adopted_folder import folder_of, origins_of
+from gitops_bg.cli.commands.files.adopted_objects import Wanted, choose, problems_of
 from gitops_bg.cluster.observation.on_demand.live_workload import LivePod, LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.spec import ScaleDown

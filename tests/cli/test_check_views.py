@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from gitops_bg.cli.commands.inspect.check_report import (
+    Report,
+    ReportJson,
+    annotations,
+    code_quality,
+    report_json,
+    sarif,
+)
 from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.views.check_forges import annotations, code_quality, sarif
-from gitops_bg.cli.views.check_report import Report, ReportJson, report_json
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.lint.app_folder import NO_EFFECT, PROBLEM, Finding

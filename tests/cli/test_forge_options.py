@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.settings import ForgeAccess
-from gitops_bg.cli.commands.agent import _forge
+from gitops_bg.cli.commands.agent import AgentOptions, _forge
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.agent_options import AgentOptions
 from gitops_bg.cli.options.options import GitOptions
 
 HTTPS, SSH = "https://git.example.com/shop/config.git", "git@git.example.com:shop/config.git"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gitops_bg.cli.planning.plan_markdown import LONGEST, markdown
+from gitops_bg.cli.commands.inspect.plan_comment import LONGEST, markdown
 from gitops_bg.cli.planning.planned import Planned, PlannedSubject
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.cli.clone.user_git import promotions_with_company
+from gitops_bg.cli.repository.user_git import promotions_with_company
 from tests.fixtures.repos.texts import policy
 from tests.support.git.remote import GitRemote
 

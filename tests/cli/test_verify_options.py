@@ -8,10 +8,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from gitops_bg.cli.commands.agent import _settings
+from gitops_bg.cli.commands.agent import AgentOptions, _settings
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.main import app
-from gitops_bg.cli.options.agent_options import AgentOptions
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOptions
 from gitops_bg.cli.session.connect import installed_credentials, installed_settings
 from gitops_bg.repo.settings import VerificationSettings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.cli.edits.proposals import one_name
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.names import Known, a_version_name, the_one
+from gitops_bg.cli.repository.proposals import one_name
 
 IMAGE = "registry.example.com:5000/shop/web"
 OLD = Known(3, "v1:3f9c" + "0" * 60, (f"{IMAGE}:1.2.0", "proxy:2.0"))

@@ -9,8 +9,8 @@ from pathlib import Path
 import yaml
 
 from gitops_bg.cli import errors
+from gitops_bg.cli.commands.inspect.check_report import ReportJson
 from gitops_bg.cli.options.options import CheckFormat
-from gitops_bg.cli.views.check_report import ReportJson
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text()

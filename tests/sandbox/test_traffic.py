@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitops_bg.cli.clone.worktree import template_folder
 from gitops_bg.cli.demo.traffic import Visit, answer_of
+from gitops_bg.cli.repository.worktree import template_folder
 
 
 def test_no_answer_is_a_failure_with_its_reason() -> None:

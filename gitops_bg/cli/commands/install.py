@@ -1,17 +1,22 @@
-"""`install`: brings the agent into a cluster, or prints what that takes. The objects are those of `deploy/`."""
+"""`install`: brings the agent into a cluster, or prints what that takes; `uninstall` takes the agent and its rights out
+again, and everything that serves goes on serving. The objects are those of `deploy/`.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
-from gitops_bg.cli.clone.user_git import repository_url
-from gitops_bg.cli.clone.worktree import deploy_folder
+import typer
+
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
-from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.options.install_options import InstallOptions
+from gitops_bg.cli.options.durations import positive_seconds, seconds, spoken
+from gitops_bg.cli.options.names import namespace_name, one_namespace_name, service_account_name
+from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions, VerifyOptions
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.user_git import repository_url
+from gitops_bg.cli.repository.worktree import deploy_folder
 from gitops_bg.cli.session.connect import installed_credentials, installed_settings
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cluster.api.client import Client
@@ -21,9 +26,12 @@ from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.installation import readiness
 from gitops_bg.cluster.installation.installer import (
     apply,
+    apps_of,
     definitions,
     demand_own,
+    removable,
     remove,
+    roles_for_people,
     settings_of,
     superseded,
     watched_now,
@@ -45,6 +53,92 @@ from gitops_bg.spec.yaml.emit import to_yaml
 
 if TYPE_CHECKING:
     from gitops_bg.cli.printed.changes import InstalledJson
+
+
+_Namespace = Annotated[
+    str,
+    typer.Option(
+        "--namespace",
+        "-n",
+        parser=namespace_name,
+        metavar="NS",
+        help="The namespace of the agent itself.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallOptions:
+    """What to install, and where. The options of Git are those that the agent will have."""
+
+    image: Annotated[
+        str,
+        typer.Option(
+            metavar="IMAGE",
+            help="The image of the agent, as the cluster pulls it. Default: the one that is installed, "
+            "else that of deploy/agent.yaml.",
+        ),
+    ] = ""
+    export: Annotated[
+        bool, typer.Option("--export", help="Print the objects as YAML instead; no cluster is asked.")
+    ] = False
+    watch_namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=one_namespace_name,
+            metavar="NS",
+            help="Apps may live in this namespace: the agent has its rights there, and nowhere else; may be repeated. "
+            "Default: where an installed agent has them.",
+        ),
+    ] = None
+    watch_all_namespaces: Annotated[
+        bool,
+        typer.Option("--watch-all-namespaces", help="Apps may live in every namespace, those that come later, too."),
+    ] = False
+    impersonate_service_account: Annotated[
+        str | None,
+        typer.Option(
+            parser=service_account_name,
+            metavar="NAME",
+            help="In each namespace the agent acts as its ServiceAccount of this name: what that may not, no app there "
+            "gets. Empty: as itself. Default: as an installed agent does.",
+        ),
+    ] = None
+    timeout: Annotated[
+        float,
+        typer.Option(
+            parser=seconds,
+            metavar="DURATION",
+            show_default="2m",
+            help="How long to wait for the agent to be ready; 0: do not wait.",
+        ),
+    ] = 120.0
+    namespace: _Namespace = "gitops-bg"
+    kube: ClusterOptions
+    git: GitOptions
+    verify: VerifyOptions
+    out: OutputOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UninstallOptions:
+    """What to remove."""
+
+    crds: Annotated[
+        bool,
+        typer.Option("--crds", help="Remove the CustomResourceDefinitions, too; refused while there are apps."),
+    ] = False
+    timeout: Annotated[
+        float,
+        typer.Option(
+            parser=positive_seconds, metavar="DURATION", show_default="1m", help="How long the agent may take to stop."
+        ),
+    ] = 60.0
+    namespace: _Namespace = "gitops-bg"
+    kube: ClusterOptions
+    out: OutputOptions
+
 
 _PAUSE = 0.5
 """Seconds between two looks at what is waited for."""
@@ -221,3 +315,64 @@ def _verdict(output: Output, at: InstallOptions, objects: tuple[Object, ...], un
         output.line(f"missing: {each}", "red")
     output.line(f"The agent is not ready after {spoken(at.timeout)}: {place}. It goes on trying.", "red")
     return NOT_SO
+
+
+def uninstall(at: UninstallOptions) -> None:
+    """Remove the agent and its rights. ReplicaSets and Services stay and serve; records and settings stay.
+
+    A later `gitops-bg install` goes on where this agent ended. With --crds the kinds go, too, once no app is left.
+
+    Example: gitops-bg uninstall
+    """
+    output = Output(at.out)
+    with closing(Client(access(at.kube))) as client:
+        demand_own(client, at.namespace)
+        apps = apps_of(client)
+        objects = _installed(client, at.namespace)
+        if at.crds and apps:
+            raise _too_early(apps)
+        agent, *rest = removable(objects)
+        assert agent["kind"] == DEPLOYMENTS.name
+        entries = list(remove(client, [agent]))
+        # It stops by itself, and gives its lease back: for that it needs its rights.
+        if not waited(lambda: readiness.is_gone(client, at.namespace), at.timeout):
+            raise CommandFailed(
+                f"the agent has not stopped after {spoken(at.timeout)}: kubectl -n {at.namespace} get pods"
+            )
+        kinds = (*roles_for_people(objects), *definitions(objects)) if at.crds else ()
+        entries += remove(client, [*rest, *kinds])
+    _tell(output, at, entries, apps)
+
+
+def _installed(client: Client, namespace: str) -> tuple[Object, ...]:
+    """The objects of an installation, with its rights wherever it may have them."""
+    installed = Installation(namespace)
+    before = watched_now(client, settings_of(client, namespace))
+    return *objects_of(deploy_folder(), installed), *superseded(deploy_folder(), installed, before)
+
+
+def _too_early(apps: list[str]) -> CommandFailed:
+    shown = ", ".join(apps[:3]) + (" …" if len(apps) > 3 else "")
+    return CommandFailed(
+        f"--crds: {_counted(apps)} left ({shown}). With the kinds Kubernetes deletes their objects, and with "
+        "these their records, autoscalers and budgets. If that is meant, delete them first: "
+        "kubectl delete bluegreendeployments,releasegroups --all --all-namespaces"
+    )
+
+
+def _counted(apps: list[str]) -> str:
+    return f"{len(apps)} apps are" if len(apps) > 1 else "1 app is"
+
+
+def _tell(output: Output, at: UninstallOptions, entries: list[ChangeSetEntry], apps: list[str]) -> None:
+    if output.json:
+        objects = [{"kind": each.kind, "name": each.name, "change": each.change} for each in entries]
+        output.data({"namespace": at.namespace, "objects": objects, "appsLeft": apps})
+        return
+    for entry in entries:
+        output.line(f"{entry.kind.lower()}/{entry.name} {entry.change}")
+    if not entries:
+        output.line(f"no agent is installed in namespace {at.namespace}")
+    if apps:
+        output.line(f"{_counted(apps)} left as {'they are' if len(apps) > 1 else 'it is'}, without an agent.", "green")
+    output.line(f"Settings and credentials stay in namespace {at.namespace}: kubectl delete namespace {at.namespace}")

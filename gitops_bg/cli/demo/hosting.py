@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_bg.agent.settings import ForgeAccess
-from gitops_bg.cli.clone.worktree import template_folder
 from gitops_bg.cli.demo import gitea
 from gitops_bg.cli.demo.git import Git
 from gitops_bg.cli.demo.remote import Remote
+from gitops_bg.cli.repository.worktree import template_folder
 from gitops_bg.repo.settings import RepositorySettings
 
 CLUSTER = "demo"

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter, WithJsonSchema
 
+from gitops_bg.cli.commands.inspect.check_report import ReportJson
 from gitops_bg.cli.printed import apps, changes, groups, plans
-from gitops_bg.cli.views.check_report import ReportJson
 from gitops_bg.spec.json_schema import DRAFT, Schema, plain
 
 AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]

@@ -20,9 +20,9 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from gitops_bg.agent.observability.secrets import mask
-from gitops_bg.cli.clone.user_git import asked, repository_url, users_environment
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions, VerifyOptions
+from gitops_bg.cli.repository.user_git import asked, repository_url, users_environment
 from gitops_bg.repo.git.errors import AuthenticationFailed, DiskProblem, MirrorInUse
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.repository import Repository
@@ -30,6 +30,9 @@ from gitops_bg.repo.settings import MAIN, RepositorySettings, VerificationSettin
 
 NO_CLUSTER = "default"
 """The name of the ledger if no option names one."""
+Result = TypeVar("Result")
+_PATIENCE = 120.0
+"""Seconds that somebody may take to answer a question of git's."""
 
 
 def repository_settings(
@@ -139,11 +142,6 @@ def credential_file(option: str, path: Path | None) -> Path | None:
     except OSError as error:
         raise UsageError(f"{option}: {path} cannot be read: {error.strerror}") from error
     return _absolute(path)
-
-
-Result = TypeVar("Result")
-_PATIENCE = 120.0
-"""Seconds that somebody may take to answer a question of git's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.policies.people import Directory, names, written_by
 
 _REMEDY = "if that is the agent, its name is commitAuthor in gitops-bg.yaml"
+_BACK = (Event.ROLLED_BACK, Event.ABORTED)
 _Entry = TypeVar("_Entry")
 
 
@@ -56,9 +57,6 @@ def tell_doubts(repository: Repository, output: Output, *about: AppOrGroup) -> N
     trouble = repository.ledger.trouble()
     if trouble:
         output.note(trouble)
-
-
-_BACK = (Event.ROLLED_BACK, Event.ABORTED)
 
 
 def past_promotions(repository: Repository, app: AppKey, since: datetime, people: Directory) -> Iterator[PastPromotion]:

@@ -24,6 +24,41 @@ from gitops_bg.spec.yaml.scalars import as_map
 _Path = tuple[str | int, ...]
 _OF_GROUP: _Path = ("spec", "gateway", "parentRefs")
 _OF_APP: _Path = ("spec", "strategy", "blueGreen", "routes", "parentRefs")
+_ROUTES: Path = ("spec", "strategy", "blueGreen", "routes")
+_FIELD = ("metadata", "namespace")
+
+
+def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
+    """Yield a problem for each app.yaml and group.yaml whose namespace does not exist, then those of objects and
+    of Gateways.
+
+    Raises `KindMissing` where nobody has installed our kinds, and as `Cluster`.
+    """
+    if not cluster.client.serves(APPS):
+        raise KindMissing(missing_kind(APPS.path(), 404, {}))
+    exists: dict[str, bool] = {}
+    for path, content in sorted(files.items()):
+        namespace = _namespace_of(path)
+        if namespace and namespace not in exists:
+            exists[namespace] = cluster.has_namespace(namespace)
+        if namespace and not exists[namespace]:
+            yield _missing(path, content, namespace)
+    yield from object_problems(cluster, files)
+    yield from gateway_problems(cluster, files)
+
+
+def _namespace_of(path: str) -> str:
+    """The namespace of what a file defines, if it is the file of an app or a group; else empty."""
+    for found, name in ((app_of(path), APP_FILE), (group_of(path), GROUP_FILE)):
+        if found is not None and found[1] == name:
+            return found[0].namespace
+    return ""
+
+
+def _missing(path: str, content: bytes | Problem, namespace: str) -> Problem:
+    message, remedy = f"namespace {namespace} does not exist in this cluster", f"kubectl create namespace {namespace}"
+    document = read_one(path, content)[0] if isinstance(content, bytes) else None
+    return document.problem(_FIELD, message, remedy) if document else Problem(path, message, remedy=remedy)
 
 
 def gateway_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
@@ -124,9 +159,6 @@ def _hosts(document: Document, where: _Path) -> Iterator[tuple[_Path, Any]]:
         yield (*where, place), each
 
 
-_ROUTES: Path = ("spec", "strategy", "blueGreen", "routes")
-
-
 def object_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
     """Yield a problem for each object whose kind the cluster does not serve in a version that has its fields, and for
     each app beside whose pods those of a Deployment of its name would go on.
@@ -178,39 +210,3 @@ def _beside_deployment(cluster: Cluster, app: AppKey, document: Document) -> Ite
         message = f"{DEPLOYMENTS.called(app.namespace, app.name)} is live: its pods would go on beside those of the app"
         remedy = f"let `gitops-bg adopt {app}` take it over, or delete it: docs/how-to/adopt.md"
         yield document.problem(("metadata", "name"), message, remedy)
-
-
-_FIELD = ("metadata", "namespace")
-
-
-def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
-    """Yield a problem for each app.yaml and group.yaml whose namespace does not exist, then those of objects and
-    of Gateways.
-
-    Raises `KindMissing` where nobody has installed our kinds, and as `Cluster`.
-    """
-    if not cluster.client.serves(APPS):
-        raise KindMissing(missing_kind(APPS.path(), 404, {}))
-    exists: dict[str, bool] = {}
-    for path, content in sorted(files.items()):
-        namespace = _namespace_of(path)
-        if namespace and namespace not in exists:
-            exists[namespace] = cluster.has_namespace(namespace)
-        if namespace and not exists[namespace]:
-            yield _missing(path, content, namespace)
-    yield from object_problems(cluster, files)
-    yield from gateway_problems(cluster, files)
-
-
-def _namespace_of(path: str) -> str:
-    """The namespace of what a file defines, if it is the file of an app or a group; else empty."""
-    for found, name in ((app_of(path), APP_FILE), (group_of(path), GROUP_FILE)):
-        if found is not None and found[1] == name:
-            return found[0].namespace
-    return ""
-
-
-def _missing(path: str, content: bytes | Problem, namespace: str) -> Problem:
-    message, remedy = f"namespace {namespace} does not exist in this cluster", f"kubectl create namespace {namespace}"
-    document = read_one(path, content)[0] if isinstance(content, bytes) else None
-    return document.problem(_FIELD, message, remedy) if document else Problem(path, message, remedy=remedy)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from gitops_bg.cli.clone.user_git import asked, repository_url
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cli.repository.user_git import asked, repository_url
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound

@@ -16,9 +16,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.errors import OK, CommandFailed, NameNotFound, code_of
 from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.options.groups import live_group
 from gitops_bg.cli.options.options import LiveOptions, PatienceOptions
 from gitops_bg.cli.output import Output, report
 from gitops_bg.cli.session.live_session import LiveSession, access

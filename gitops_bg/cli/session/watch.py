@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.agent.runtime.signals import wait_interruptibly
-from gitops_bg.cli.clone.user_git import has
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import ClusterOptions
+from gitops_bg.cli.repository.user_git import has
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client

@@ -110,6 +110,6 @@ def _changes(
 ) -> tuple[ConfigurationChange, ...]:
     if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
         return ()
-    from gitops_bg.cli.edits.restore_version import changes_to, live_side
+    from gitops_bg.cli.repository.restore_version import changes_to, live_side
 
     return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from gitops_bg.cli.commands.inspect import history
-from gitops_bg.cli.commands.policies import table_of as replay_table
+from gitops_bg.cli.commands.inspect.policies import table_of as replay_table
 from gitops_bg.cli.views import app_row, rows
 from gitops_bg.cli.views.explained import ShownGate, gate_table
 from gitops_bg.cli.views.groups.group_row import group_row_of

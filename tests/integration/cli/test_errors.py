@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from gitops_bg.cli import errors, main
-from gitops_bg.cli.clone.user_git import author, repository_url
 from gitops_bg.cli.options.durations import seconds, spoken
 from gitops_bg.cli.output import clean
 from gitops_bg.cli.registry import VERBS
+from gitops_bg.cli.repository.user_git import author, repository_url
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from tests.integration.cli.conftest import Cli
 from tests.support.git.remote import GitRemote

@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.clone.rendering import stale_targets
-from gitops_bg.cli.clone.user_git import promotions_with_company
-from gitops_bg.cli.clone.worktree import files_of
+from gitops_bg.cli.commands.inspect.check_report import Report, annotations, code_quality, report_json, sarif
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import CheckFormat, CheckOutputOptions, ClusterOptions, GitOptions
 from gitops_bg.cli.output import Output, problem_line
+from gitops_bg.cli.repository.rendering import stale_targets
+from gitops_bg.cli.repository.user_git import promotions_with_company
+from gitops_bg.cli.repository.worktree import files_of
 from gitops_bg.cli.session.live_check import live_problems
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.check_forges import annotations, code_quality, sarif
-from gitops_bg.cli.views.check_report import Report, report_json
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cli.commands.group.arguments import Group, group_version_option
-from gitops_bg.cli.edits.proposals import number_named, with_template
-from gitops_bg.cli.edits.restore_version import side_of
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed
+from gitops_bg.cli.options.groups import Group, group_version_option
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.proposals import number_named, with_template
+from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of

@@ -13,11 +13,11 @@ from rich.console import RenderableType
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
-from gitops_bg.cli.commands.group.arguments import Group
-from gitops_bg.cli.edits.restore_version import changes_to, side_of
 from gitops_bg.cli.errors import NOT_SO, OK, code_of
+from gitops_bg.cli.options.groups import Group
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.restore_version import changes_to, side_of
 from gitops_bg.cli.session.agent_knowledge import as_far_as_the_agent_reads, with_heard_gates, with_heard_gates_of_group
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 _UNREAD = (AuthenticationFailed, BranchMissing, RemoteUnreachable)
 """What the remote says where main cannot be read."""
-
-
 _OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
 
 

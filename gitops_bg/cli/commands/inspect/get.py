@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitops_bg.cli.commands.group.arguments import Group, OptionalGroup
-from gitops_bg.cli.commands.group.live import live_groups
 from gitops_bg.cli.options import completion
+from gitops_bg.cli.options.groups import Group, OptionalGroup, live_groups
 from gitops_bg.cli.options.names import an_app_or_none
 from gitops_bg.cli.options.options import AppOrGroup, LiveOptions, Watch, WatchTimeout
 from gitops_bg.cli.output import Output

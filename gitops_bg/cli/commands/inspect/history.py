@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from gitops_bg.cli.commands.group.arguments import OptionalGroup
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
+from gitops_bg.cli.options.groups import OptionalGroup
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.output import Output, said
@@ -48,8 +48,6 @@ _STYLES = {
 
 Held = Mapping[str, Sequence[Configuration]]
 """The contents of versions, by digest."""
-
-
 Overrides = Annotated[
     bool, typer.Option("--overrides", help="Show only promotions that overrode a policy, of the one named, or of all.")
 ]

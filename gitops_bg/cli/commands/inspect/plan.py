@@ -12,20 +12,19 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.commands.group.arguments import Group, a_version_or_none
+from gitops_bg.cli.commands.inspect import plan_sources
+from gitops_bg.cli.commands.inspect.plan_comment import markdown, pull_comment
+from gitops_bg.cli.commands.inspect.plan_sources import Question, proposed_main
+from gitops_bg.cli.commands.inspect.planning import Plan, PlanScope, plan_of
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
+from gitops_bg.cli.options.groups import Group, a_version_or_none
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.planning import observed_file
-from gitops_bg.cli.planning.plan_markdown import markdown
 from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
 from gitops_bg.cli.planning.planned import counted
-from gitops_bg.cli.planning.plans import Plan, PlanScope, plan_of
-from gitops_bg.cli.planning.proposed_main import Question, proposed_main
 from gitops_bg.cli.session.location import About, apps_named, group_named
-from gitops_bg.cli.session.pull_comment import pull_comment
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
@@ -176,12 +175,12 @@ class _Request:
     def plan(self, session: Session, note: Callable[[str], None]) -> Plan:
         """Return the plan of the session's repository; ``note`` is told what is left out."""
         by = self.by
-        live = observed_file.load(by.observed) if by.observed else None
+        live = plan_sources.load(by.observed) if by.observed else None
         found = plan_of(session, live, self.scope, note)
         if by.dump_observed and found.groups and not found.apps:
             raise UsageError("--dump-observed: what is live of release groups goes into no file; name apps, or nothing")
         if by.dump_observed:
-            observed_file.dump(found.live, by.dump_observed)
+            plan_sources.dump(found.live, by.dump_observed)
         return found
 
 

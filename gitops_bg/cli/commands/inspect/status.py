@@ -1,4 +1,8 @@
-"""`status`: each phase of an app as a line, until it has settled; the exit code says how. Only reads."""
+"""`status`: each phase of an app as a line, until it has settled; the exit code says how, from what the agent wrote
+last. Only reads.
+
+As in `kubectl argo rollouts status`: good or bad ends the wait, a pause does not (argo-rollouts.md §5.1).
+"""
 
 import math
 import time
@@ -8,20 +12,35 @@ from typing import Annotated, Any
 
 import typer
 
-from gitops_bg.cli.clone.user_git import head_of_clone, is_in_clone, named_commit
-from gitops_bg.cli.errors import NOT_SEEN, OK, ObjectNotFound, UsageError
+from gitops_bg.cli.errors import ASKED, NOT_SEEN, NOT_SO, NOT_YET, OK, ObjectNotFound, UsageError
 from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.user_git import head_of_clone, is_in_clone, named_commit
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.watch import ASK_AGAIN, SEEN_WITHIN, SeenCommit, changes
-from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.exit_status import Standing, is_to_end, standing_of
+from gitops_bg.cli.views.condition_meanings import drawn, json_of, live_conditions
 from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.decision import ASKS_PEOPLE
+from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.conditions import FOLDER_IN_MAIN, LEAVING
+from gitops_bg.core.status.meanings import demands
+from gitops_bg.spec.status import Status
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks for an app that is not there yet."""
+_CODES = {
+    Phase.HEALTHY: OK,
+    Phase.DEGRADED: NOT_SO,
+    Phase.SCALED_TO_ZERO: NOT_SO,
+    Phase.INVALID: NOT_SO,
+    Phase.HELD: NOT_SO,
+    Phase.SUSPENDED: ASKED,
+    Phase.PAUSED: ASKED,
+}
+"""The codes of phases that decide alone; every other phase is in progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +59,23 @@ class SeenOptions:
     until_seen: Annotated[
         bool, typer.Option("--until-seen", help="End once the agent has read the commit, whatever the phase is.")
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The state of an app, in a word and a sentence. ``code`` is the exit code if the wait ends now."""
+
+    phase: str
+    message: str
+    code: int
+    demands: tuple[Condition, ...] = ()
+    """The conditions that demand an action of somebody."""
+    pull_request: str = ""
+    """Number, address and state; empty where there is no pull request."""
+
+    def ends(self, *, until_asked: bool) -> bool:
+        """Return whether the wait ends."""
+        return self.code in (OK, NOT_SO) or (until_asked and self.code == ASKED)
 
 
 def status(
@@ -219,3 +255,30 @@ class _Told:
                 self._output.line(f"  pull request {found.pull_request}")
             for each in found.demands:
                 self._output.show(drawn(each, self._app, 2))
+
+
+def standing_of(body: Mapping[str, Any]) -> Standing:
+    """Return the standing of a live BlueGreenDeployment."""
+    status = body.get("status") or {}
+    phase = status.get("phase", "Unknown")
+    asked = tuple(demands(live_conditions(body)))
+    pull = Status.read(status).pull_request
+    return Standing(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
+
+
+def is_to_end(body: Mapping[str, Any]) -> bool:
+    """Return whether main has asked that a live app ends: it is leaving, or may once its folder has left."""
+    leaves = any(each.type == FOLDER_IN_MAIN and each.reason == LEAVING for each in live_conditions(body))
+    return leaves or (body.get("spec") or {}).get("deletionPolicy") not in (None, DeletionPolicy.KEEP)
+
+
+def _code(phase: str, status: Mapping[str, Any]) -> int:
+    if phase in (Phase.WAITING, Phase.AWAITING_PROMOTION) and _person_asked(status):
+        return ASKED
+    return _CODES.get(Phase(phase), NOT_YET) if phase in set(Phase) else NOT_YET
+
+
+def _person_asked(status: Mapping[str, Any]) -> bool:
+    """Return whether only a person can move the app on: by an approval, or by opening a gate."""
+    shut = {gate["kind"] for gate in status.get("gates") or [] if not gate["open"]}
+    return bool(shut) and shut <= ASKS_PEOPLE

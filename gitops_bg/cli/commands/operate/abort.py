@@ -14,15 +14,14 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
-from gitops_bg.cli.clone.user_git import who
-from gitops_bg.cli.commands.group.arguments import Group
-from gitops_bg.cli.commands.group.live import live_group
 from gitops_bg.cli.commands.operate.gate import Reason
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.options import completion
+from gitops_bg.cli.options.groups import Group, live_group
 from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.operator_requests import (
     Answered,
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
 
 
 _Planned = Aborting | AbortingGroup
-
-
 _AT_A_TIME = 8
 """How many are aborted in parallel."""
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.clone.user_git import who
-from gitops_bg.cli.commands.group.arguments import Group
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
+from gitops_bg.cli.options.groups import Group
 from gitops_bg.cli.options.options import AppOrGroup, AuthorOptions, LiveOptions, OutputOptions, PatienceOptions
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import Asked, asked_group, carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.session.session import Session

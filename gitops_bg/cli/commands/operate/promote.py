@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.clone.user_git import author, signing_key
-from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
 from gitops_bg.cli.errors import OK, CommandFailed, UsageError
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, CommitOptions, WaitOptions, version_option
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
+from gitops_bg.cli.repository.user_git import author, signing_key
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session

@@ -1,11 +1,19 @@
-"""`retry`: a new, numbered rollout of the target, as a commit. It also lifts a hold on the target."""
+"""Asks the agent to do something once more: `retry` a rollout of the target, with fresh checks, and `restart` the pods
+of the running versions, each by a commit; `reconcile` now, by an annotation.
+"""
 
-from gitops_bg.cli.clone.user_git import author
-from gitops_bg.cli.edits.commits import commit_to_apps
-from gitops_bg.cli.edits.proposals import next_retry
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.options.options import AppOptions, Apps, CommitOptions
+from gitops_bg.cli.options.durations import seconds, spoken
+from gitops_bg.cli.options.options import App, AppOptions, Apps, CommitOptions, LiveOptions
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.commits import commit_to_apps
+from gitops_bg.cli.repository.proposals import next_retry
+from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.model.actions import label
@@ -13,7 +21,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
-from gitops_bg.spec.yaml.edit import set_retry
+from gitops_bg.spec.yaml.edit import set_restart, set_retry
 
 
 def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
@@ -56,3 +64,48 @@ def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
 
 def _retrying(file: str, request: Retry) -> Edit:
     return lambda data: set_retry(data, request, file)
+
+
+def restart(
+    apps: Apps,
+    at: AppOptions,
+    commit: CommitOptions,
+    delay: Annotated[
+        float,
+        typer.Option("--in", parser=seconds, metavar="DURATION", show_default="now", help="Wait this long first."),
+    ] = 0.0,
+) -> None:
+    """Restart the pods of apps, a few at a time: by eviction, as maxUnavailable and PodDisruptionBudgets allow.
+
+    Example: gitops-bg restart shop/web --in 10m -m 'new certificates'
+    """
+    output = Output(at.out, dry_run=commit.person.dry_run)
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
+    when = f" in {spoken(delay)}" if delay else ""
+    by = author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
+        edits = {key: _restarting(session.app_file(key), moment) for key in session.apps_in_git(apps)}
+        made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
+    output.each(
+        (
+            {"app": str(key), "restartAt": moment.isoformat(), "commit": made[key]},
+            f"{key}: restarts its pods{when} by commit {made[key][:10]}",
+        )
+        for key in edits
+    )
+
+
+def _restarting(file: str, moment: datetime) -> Edit:
+    return lambda data: set_restart(data, moment, file)
+
+
+def reconcile(app: App, at: LiveOptions) -> None:
+    """Have the agent look at Git and at this app now, instead of at its next poll.
+
+    Example: gitops-bg reconcile shop/web
+    """
+    output = Output(at.out)
+    with Session(kube=at.kube, place=at.place) as session:
+        key, asked = session.app(app), session.now
+        session.cluster.reconcile(key, asked)
+    output.both({"app": str(key), "requestedAt": asked.isoformat()}, f"{key}: the agent was asked to look now")

@@ -1,10 +1,11 @@
-"""`rollback`: back to an earlier version.
+"""The ways back of live traffic: `rollback` to an earlier version, and `release` to the Deployment that an app was
+adopted from (docs/how-to/adopt.md).
 
-Through Git: commits an older primary.yaml. --offline: the cluster first, Git later.
-
-The core decides to which version (`destination`).
+Through Git: commits an older primary.yaml, or the release. `rollback --offline`: the cluster first, Git later. The core
+decides to which version (`destination`).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -12,32 +13,43 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.clone.user_git import author, who
-from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
-from gitops_bg.cli.edits.restore_version import version_in
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import (
+    App,
     AppOptions,
     AppOrGroup,
+    AuthorOptions,
     ClusterOptions,
     CommitOptions,
     PatienceOptions,
     version_option,
 )
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.commits import commit_to_apps
+from gitops_bg.cli.repository.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
+from gitops_bg.cli.repository.restore_version import version_in
+from gitops_bg.cli.repository.user_git import author, who
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.watch import wait_for_traffic
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS, SERVICES
+from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.core.checks.operator_requests import destination
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, SwitchKind
+from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.way_back import leads_back
 from gitops_bg.core.world import World
+from gitops_bg.repo.write.edits import Edit
+from gitops_bg.spec.yaml.edit import set_release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,3 +206,72 @@ def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: 
         f"{app}: live traffic goes to {shown}; the agent commits it to Git as soon as it can",
     )
     return 0
+
+
+def release(
+    app: App,
+    at: AppOptions,
+    person: AuthorOptions,
+    deployment: Annotated[
+        str,
+        typer.Option(
+            "--deployment",
+            metavar="NAME",
+            help="Whose pods are to serve. Default: what the app was adopted from. An app that was moved needs it.",
+        ),
+    ] = "",
+    reason: Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why.")] = "released by hand",
+) -> None:
+    """Give live traffic back to the Deployment that an app was adopted from, as a commit. `git revert` adopts it anew.
+
+    Example: gitops-bg release shop/orders
+    """
+    output = Output(at.out, dry_run=person.dry_run)
+    with Session(at.git, at.kube, at.place, author(person.author), about=apps_named(app), note=output.note) as session:
+        key = session.app_in_git(app)
+        spec = session.facts(key).spec
+        name = deployment or _adopted_from(key, spec)
+        is_asked = spec.release is not None and spec.release.deployment == name
+        reasons = () if is_asked else tuple(_in_the_way(session.client, key, name, spec.strategy.active_services))
+        if reasons:
+            raise InvalidInput(*reasons)
+        edits: dict[AppKey, Edit] = {key: _releasing(session.app_file(key), name)}
+        made = commit_to_apps(session, output, edits, "release", reason)[key]
+        session.nudge(key)
+    said = f"{key}: live traffic goes back to Deployment {name} by commit {made[:10]}; `gitops-bg explain {key}`"
+    sentence = said if made else f"{key}: it is being released to Deployment {name} already"
+    output.both({"app": str(key), "deployment": name, "commit": made, "changed": bool(made)}, sentence)
+
+
+def _adopted_from(app: AppKey, spec: AppSpec) -> str:
+    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from an app."""
+    if spec.adopt is None:
+        return app.name
+    if spec.adopt.app:
+        raise UsageError(
+            f"{app} has its Services from the app {spec.adopt.app}: to which Deployment? --deployment NAME"
+        )
+    return spec.adopt.deployment
+
+
+def _releasing(file: str, deployment: str) -> Edit:
+    return lambda data: set_release(data, deployment, file)
+
+
+def _in_the_way(client: Client, app: AppKey, deployment: str, services: tuple[str, ...]) -> Iterator[Problem]:
+    """Everything that would keep the agent from it, before anything is committed."""
+    live = client.get(DEPLOYMENTS, app.namespace, deployment)
+    if live is None:
+        what = DEPLOYMENTS.called(app.namespace, deployment)
+        yield Problem(what, "does not exist", remedy="apply it again, at 0 replicas, or name another: --deployment")
+    for name in services:
+        body = client.get(SERVICES, app.namespace, name)
+        selector = before_in((body or {}).get("metadata", {}).get("annotations") or {}).selector
+        if not selector:
+            said = "does not exist" if body is None else "was not taken over: nobody knows what it would select"
+            yield Problem(SERVICES.called(app.namespace, name), said)
+        elif live is not None:
+            labels = (live["spec"]["template"].get("metadata") or {}).get("labels") or {}
+            if not set(selector) <= labels.items():
+                said = f"did not select the pods of Deployment {deployment} before it was taken over"
+                yield Problem(SERVICES.called(app.namespace, name), said)

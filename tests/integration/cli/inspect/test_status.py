@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.views.exit_status import is_to_end, standing_of
+from gitops_bg.cli.commands.inspect.status import is_to_end, standing_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.names import API_VERSION
 from tests.integration.cli.conftest import Cli

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from gitops_bg.cli.clone.worktree import write_new_files
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.main import app
+from gitops_bg.cli.repository.worktree import write_new_files
 from tests.spec.importing.texts import CANARY, DEPLOYMENT, EXAMPLES, ROLLOUT, SERVICE
 from tests.support.printed import demand_documented
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.cli.adoption.authored import authored
+from gitops_bg.cli.commands.files.adopted_folder import authored
 from gitops_bg.core import names
 from tests.support import manifests
 from tests.support.auxiliary_objects import hpa

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.edits.proposals import content_of
 from gitops_bg.cli.main import app as command_line
+from gitops_bg.cli.repository.proposals import content_of
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.manifests.operator_requests import annotation_of, requests_of

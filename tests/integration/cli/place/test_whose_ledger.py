@@ -4,7 +4,7 @@ which commits of a ledger are the agent's own.
 
 from __future__ import annotations
 
-from gitops_bg.cli.clone.worktree import template_folder
+from gitops_bg.cli.repository.worktree import template_folder
 from tests.integration.cli.conftest import Cli
 from tests.support.groups import Store
 from tests.support.scenario import STATE_BRANCH, App, Scenario

@@ -114,7 +114,9 @@ def test_git_sees_nothing_of_the_machine_but_what_is_let_through(
 def test_the_users_own_git_means_the_current_directory(tmp_path: Path) -> None:
     remote = GitRemote(tmp_path / "git")
     other = GitRemote(tmp_path / "other")
-    code = "from gitops_bg.cli.clone.user_git import author, repository_url; print(repository_url(''), *author(''))"
+    code = (
+        "from gitops_bg.cli.repository.user_git import author, repository_url; print(repository_url(''), *author(''))"
+    )
     theirs = locked_down_env(tmp_path, GIT_CONFIG_GLOBAL=str(tmp_path / "theirs"))
     (tmp_path / "theirs").write_text("[user]\n\tname = Ada\n\temail = ada@example.com\n")
     named = {name: value for name, value in theirs.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))}

@@ -1,1 +1,0 @@
-"""The verbs of `gitops-bg group`: release groups."""
