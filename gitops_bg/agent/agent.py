@@ -43,16 +43,13 @@ from gitops_bg.agent.reconcile.urgency import (
     urgency_of,
     urgency_of_group,
 )
-from gitops_bg.agent.runtime.alarms import Alarms, AlarmScheduler
-from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces, log_missing
-from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.agent.runtime.awaited_namespaces import LOOK_SECONDS, AwaitedNamespaces, log_missing
 from gitops_bg.agent.runtime.boundaries import quietly
-from gitops_bg.agent.runtime.clocks import ClockWatch, SteadyClock, utc_now
 from gitops_bg.agent.runtime.failures import Failures
 from gitops_bg.agent.runtime.gc_tuning import collect_less_often
 from gitops_bg.agent.runtime.hanging_looks import HangingLooks
 from gitops_bg.agent.runtime.leadership import Leadership
-from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.schedule import COMPARE_SECONDS, ClockWatch, Recurring, SteadyClock, Timers, utc_now
 from gitops_bg.agent.runtime.workers import Workers
 from gitops_bg.agent.runtime.workqueue import WorkQueue
 from gitops_bg.agent.settings import AgentSettings
@@ -60,6 +57,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.ownership import Allegiance
+from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.git.main import Main
@@ -109,13 +107,10 @@ class Agent:
         self._crash: BaseException | None = None
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
-        self._scheduler = AlarmScheduler()
-        self._alarms = Alarms(self._scheduler)
-        self._timers = Timers(self._alarms, clock, self._wake_one)
-        self._clock_watch = ClockWatch(clock, self._steady, self._clock_was_set, self._crashed)
+        self._timers = Timers(clock, self._wake_one, self._crashed)
         self.cluster = self._watched_cluster()
         retries: Backoff[AppOrGroup] = Backoff(self._random.random, first=0.05, longest=300.0)
-        namespaces = AwaitedNamespaces(self._alarms, self.cluster.is_open, self.wake_all)
+        namespaces = AwaitedNamespaces(self.cluster.is_open, self.wake_all)
         self._failures = Failures(
             self.cluster,
             self.metrics,
@@ -125,6 +120,11 @@ class Agent:
             await_namespace=namespaces.wait_for,
             moves_traffic=self._is_to_move_traffic,
         )
+        self._recurring = Recurring()
+        clocks = ClockWatch(clock, self._steady, self._clock_was_set)
+        self._recurring.every(COMPARE_SECONDS, clocks.compare, "comparing the clocks")
+        self._recurring.every(LOOK_SECONDS, namespaces.look, "looking for namespaces")
+        self._recurring.every(settings.resync_seconds, self._resync, "a resync")
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
         self.catalog.board.wake = self.wake_all
@@ -249,9 +249,8 @@ class Agent:
         if not self.cluster.wait(self.settings.sync_timeout_seconds):
             raise _cannot_watch(self.cluster.troubles())
         log_missing(self.settings.namespaces, self.cluster.has_namespace)
-        self._scheduler.start()
-        self._clock_watch.start()
-        self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
+        self._recurring.start()
+        self._timers.start()
         self.git.start()
         self.forge.start()
         self._hanging.start()
@@ -280,17 +279,17 @@ class Agent:
         """Begin nothing new, finish the work under way, write to Git what waits: within ``timeout`` seconds."""
         until = self._steady() + timedelta(seconds=timeout)
         self._stopped.set()
-        if self._scheduler.running:
-            self._scheduler.pause()
+        if self._recurring.running:
+            self._recurring.pause()
         self.queue.stop()
         self.measurements.stop()
-        self._clock_watch.stop(self._left(until))
+        self._timers.stop(self._left(until))
         self._hanging.stop(self._left(until))
         self._workers.join(lambda: self._left(until))
         self.git.stop(self._left(until))
         self.forge.stop(self._left(until))
-        if self._scheduler.running:
-            self._scheduler.shutdown(wait=True)
+        if self._recurring.running:
+            self._recurring.shutdown()
         self.hooks.stop()
         self.leadership.stop()
         self.cluster.stop()
@@ -416,18 +415,13 @@ class Agent:
             self._resync()
         spread = 1 + POLL_JITTER * (2 * self._random.random() - 1)
         seconds = backoff_seconds if backoff_seconds is not None else self.settings.poll_seconds * spread
-        if not self._stopped.is_set():
-            self._alarms.after(seconds, self.git.poll_soon, "poll")
+        self.git.poll_later(seconds)
 
     def _clock_was_set(self, by: timedelta) -> None:
         """What waits for a moment in UTC, waits longer or less long than before: decide on everything anew."""
         how = "forward" if by > timedelta() else "back"
         LOGGER.warning("the machine's clock was set %s by %.1f s", how, abs(by).total_seconds())
         self._timers.clock_was_set(by)
-        self._resync()
-
-    def _resync_from_now_on(self) -> None:
-        self._alarms.after(self.settings.resync_seconds, self._resync_from_now_on, "resync")
         self._resync()
 
     def _groups(self) -> Iterable[GroupKey]:
@@ -508,8 +502,10 @@ class Agent:
             reasons.append("the Git thread ended")
         if not self.forge.alive:
             reasons.append("the forge's thread ended")
-        if not self._clock_watch.alive:
-            reasons.append("the thread that watches the clock ended")
+        if not self._timers.alive:
+            reasons.append("the thread of the timers ended")
+        if not self._recurring.running:
+            reasons.append("the scheduler ended")
         if not self._hanging.alive:
             reasons.append("the thread that looks for hanging looks ended")
         if not self.leadership.alive:

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.forge.plan import Kind
 from gitops_bg.forge.port import NotFound
@@ -93,8 +94,7 @@ class Failures:
         before = self._known.get(key)
         count = before.count + 1 if before else 1
         first = REFUSED_RETRY if isinstance(error, Refused) and not isinstance(error, NotFound) else FIRST_RETRY
-        seconds = min(LONGEST_RETRY, first * 2 ** min(count - 1, 20))
-        seconds = max(seconds, getattr(error, "retry_after", None) or 0.0)
+        seconds = max(delay(count, first, LONGEST_RETRY), getattr(error, "retry_after", None) or 0.0)
         self._known[key] = _Failure(error, count, now + timedelta(seconds=seconds))
         return before is None or before.error.reason != error.reason
 

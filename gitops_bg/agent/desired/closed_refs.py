@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, Refused
 
 SHOWN_AFTER = 3

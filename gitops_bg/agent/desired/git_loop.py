@@ -1,6 +1,6 @@
-"""The one thread that talks to Git: it polls on request, and writes what decisions ask for.
+"""The one thread that talks to Git: it polls when it is time or somebody asks, and writes what decisions ask for.
 
-Traffic never waits for it. It schedules nothing itself: it passes the time until the next poll to `polled`.
+Traffic never waits for it. Whoever hears that a poll has ended (`polled`) says when the next is.
 """
 
 import logging
@@ -14,9 +14,9 @@ from gitops_bg.agent.desired.git_writes import AnyGitAction, GitChange, GitWrite
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
-from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.agent.runtime.gathering import Gathering
+from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, WorldChanged, guarded
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.git.main import Doubt
@@ -79,7 +79,7 @@ class GitLoop(BackgroundThread):
         self._asked: dict[AppOrGroup, tuple[AnyGitAction, ...]] = {}
         self._gathering = Gathering()
         self._writing: Mapping[AppOrGroup, GitChange] = {}
-        self._poll_due = False
+        self._poll_at: datetime | None = None
         self._policies_due, self._policies_trouble = True, ""
         self._busy = False
         self._told_of_signatures: list[str] = []
@@ -99,7 +99,7 @@ class GitLoop(BackgroundThread):
         """Whether nothing waits to be read or written, except for branches that the remote refused lately."""
         with self._changed:
             ready = any(self._split(app, change)[0] for app, change in self._changes_waiting.items())
-            return not (ready or self._poll_due or self._busy)
+            return not (ready or self._is_poll_due() or self._busy)
 
     def trouble(self, app: AppOrGroup) -> InternalError | InvalidInput | None:
         """The bug, or the mistake in a file, that kept the last change of an app from being written; the write is
@@ -115,8 +115,13 @@ class GitLoop(BackgroundThread):
 
     def poll_soon(self) -> None:
         """Look at the remote as soon as the thread is free; many calls make one poll."""
+        self.poll_later(0.0)
+
+    def poll_later(self, seconds: float) -> None:
+        """Look at the remote after so many seconds, or before."""
+        moment = self._clock() + timedelta(seconds=seconds)
         with self._changed:
-            self._poll_due = True
+            self._poll_at = min(self._poll_at or moment, moment)
             self._changed.notify_all()
 
     def try_again(self) -> None:
@@ -177,7 +182,7 @@ class GitLoop(BackgroundThread):
     def _tidy(self) -> None:
         """Tidy the mirror where it is due; while something waits, only where it is long due."""
         with self._changed:
-            stopping, waits = self._stopping, self._poll_due or self._is_due()
+            stopping, waits = self._stopping, self._is_poll_due() or self._is_due()
         if not stopping:
             with quietly("tidying the mirror"):
                 self._repository.tidy(hurried=waits)
@@ -185,9 +190,10 @@ class GitLoop(BackgroundThread):
     def _next(self) -> tuple[bool, dict[AppOrGroup, GitChange], bool]:
         """Wait until there is something to do, and return it."""
         with self._changed:
-            while not (self._stopping or self._poll_due or self._is_due()):
+            while not (self._stopping or self._is_poll_due() or self._is_due()):
                 self._changed.wait(self._patience())
-            poll, self._poll_due = self._poll_due and not self._stopping, False
+            poll = self._is_poll_due() and not self._stopping
+            self._poll_at = None if poll else self._poll_at
             changes: dict[AppOrGroup, GitChange] = {}
             if self._stopping or self._is_due():
                 changes = self._take_open()
@@ -233,8 +239,15 @@ class GitLoop(BackgroundThread):
     def _is_due(self) -> bool:
         return bool(self._changes_waiting) and self._gathering.is_due(self._clock())
 
+    def _is_poll_due(self) -> bool:
+        return self._poll_at is not None and self._poll_at <= self._clock()
+
     def _patience(self) -> float | None:
-        return self._gathering.patience(self._clock()) if self._changes_waiting else None
+        """The seconds until there is something to do; None where nothing is known to come."""
+        now = self._clock()
+        batch = self._gathering.patience(now) if self._changes_waiting else None
+        poll = max(0.0, (self._poll_at - now).total_seconds()) if self._poll_at is not None else None
+        return min((each for each in (batch, poll) if each is not None), default=None)
 
     def _poll(self) -> None:
         started = self._clock()

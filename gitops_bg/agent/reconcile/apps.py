@@ -17,7 +17,7 @@ from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.kind import Results
 from gitops_bg.agent.reconcile.peer_facts import peer_after
 from gitops_bg.agent.reconcile.unsaved import Unsaved
-from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.conditions import SUSPENDED

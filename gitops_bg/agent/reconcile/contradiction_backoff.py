@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gitops_bg.core.backoff import delay
 from gitops_bg.core.model.version import AppOrGroup
 
 W = TypeVar("W", bound=Hashable)
@@ -42,8 +43,8 @@ class ContradictionBackoff(Generic[W]):
         if word is None or word.reported != what or shown:
             return True
         if word.stands:
-            pause = min(self._first * 2**word.taken_back, self._most)
-            word.stands, word.taken_back, word.at = False, word.taken_back + 1, now + pause
+            word.stands, word.taken_back = False, word.taken_back + 1
+            word.at = now + delay(word.taken_back, self._first, self._most)
         return now >= word.at
 
     def reported(self, who: AppOrGroup, what: W, now: float) -> None:

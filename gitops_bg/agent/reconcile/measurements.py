@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
-from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.analysis.bounded import BoundedConditions
 from gitops_bg.analysis.evaluator import MetricEvaluator
 from gitops_bg.analysis.pool import MeasurementPool

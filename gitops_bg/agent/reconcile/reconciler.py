@@ -24,7 +24,7 @@ from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.kind import AnyKind, D, F, Kind, Results
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
-from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.errors import LASTING, GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.change_set import ActionResult

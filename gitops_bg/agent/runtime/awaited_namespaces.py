@@ -9,7 +9,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from gitops_bg.agent.runtime.alarms import Alarms
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError, Refused
@@ -18,8 +17,7 @@ from gitops_bg.core.names import promotion_branch
 
 LOGGER = logging.getLogger(__name__)
 
-ALARM = "look-for-namespaces"
-SECONDS = 5.0
+LOOK_SECONDS = 5.0
 """Seconds between two looks."""
 
 
@@ -39,11 +37,9 @@ class AwaitedNamespaces:
 
     def __init__(
         self,
-        alarms: Alarms,
         exists: Callable[[str], bool],
         wake: Callable[[Iterable[AppOrGroup]], None],
     ) -> None:
-        self._alarms = alarms
         self._exists = exists
         self._wake = wake
         self._lock = threading.Lock()
@@ -52,20 +48,10 @@ class AwaitedNamespaces:
     def wait_for(self, app: AppOrGroup) -> None:
         """Wake an app once its namespace is there."""
         with self._lock:
-            is_first = not self._waiting
             self._waiting[app.namespace].add(app)
-        if is_first:
-            self._look_later()
 
     def look(self) -> None:
-        """Wake the apps whose namespaces are there now, and look again later for the others."""
-        try:
-            self._look_at_each()
-        finally:
-            if self._waiting:
-                self._look_later()
-
-    def _look_at_each(self) -> None:
+        """Wake the apps whose namespaces are there now."""
         for namespace in sorted(self._waiting):
             try:
                 if self._exists(namespace):
@@ -78,6 +64,3 @@ class AwaitedNamespaces:
     def _forget(self, namespace: str) -> list[AppOrGroup]:
         with self._lock:
             return sorted(self._waiting.pop(namespace, set()), key=promotion_branch)
-
-    def _look_later(self) -> None:
-        self._alarms.after(SECONDS, self.look, ALARM)

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.cluster.api.errors import NamespaceClosed, NamespaceMissing
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import (
     PASSING,
     GitopsBgError,

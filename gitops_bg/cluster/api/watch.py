@@ -17,6 +17,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Stream
 from gitops_bg.cluster.api.errors import Forbidden, Gone, Silent
 from gitops_bg.cluster.api.kinds import Kind, Object
+from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient
 
 _LOG = logging.getLogger(__name__)
@@ -62,8 +63,7 @@ class Pace:
         for.
         """
         asked = error.retry_after if isinstance(error, Transient) and error.retry_after else 0.0
-        grown = min(self.first_pause * 2 ** min(failures - 1, 16), self.longest_pause)
-        return float(max(asked, grown * (0.5 + self.random() / 2)))
+        return max(asked, delay(failures, self.first_pause, self.longest_pause, self.random()))
 
 
 class Sink(Protocol):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from gitops_bg.core.backoff import delay
+
 LONGEST_BACKOFF = 30
 """The longest wait between two tries, in seconds, as in Flagger (1 to 30 s)."""
 
@@ -210,7 +212,7 @@ def backoff(tries: int) -> timedelta:
     >>> [backoff(tries).seconds for tries in (1, 2, 3, 9)]
     [1, 2, 4, 30]
     """
-    return timedelta(seconds=min(LONGEST_BACKOFF, 2 ** (min(tries, LONGEST_BACKOFF) - 1)))
+    return timedelta(seconds=delay(tries, first=1.0, longest=LONGEST_BACKOFF))
 
 
 def is_retried(hook: Hook, status: int, tries: int) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.text.foreign_text import printable
@@ -127,8 +128,9 @@ class Api:
         now = self._now()
         wait = self.rate.wait(now)
         if wait is None:
-            wait = min(WAIT_WHEN_NOT_TOLD * 2**self._limited, LONGEST_WAIT)
-            self._limited = min(self._limited + 1, 10)
+            self._limited += 1
+            seconds = delay(self._limited, WAIT_WHEN_NOT_TOLD.total_seconds(), LONGEST_WAIT.total_seconds())
+            wait = timedelta(seconds=seconds)
         return RateLimited(self.place, now + wait, wait.total_seconds())
 
     def _good(self, answer: Answer, doing: str) -> Answer:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gitops_bg.core.backoff import delay
 from gitops_bg.repo.git.errors import PushRefused, RemoteMoved, RemoteTimedOut
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
@@ -73,7 +74,7 @@ class Attempts:
         """Yield the numbers of the attempts."""
         for attempt in range(self._most):
             if attempt:
-                self._sleep(self._random.uniform(0, min(5.0, 0.1 * 2**attempt)))
+                self._sleep(self._random.uniform(0, delay(attempt, first=0.2, longest=5.0)))
             yield attempt
 
     def judge(self, answer: Answer) -> None:

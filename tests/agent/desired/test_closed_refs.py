@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from gitops_bg.agent.desired.closed_refs import SHOWN_AFTER, ClosedRefs
-from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.core.backoff import Backoff
 from gitops_bg.repo.git.errors import PushRefused, RemoteTimedOut
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import Any
-
 import pytest
 
-from gitops_bg.agent.runtime.alarms import Alarms
-from gitops_bg.agent.runtime.awaited_namespaces import SECONDS, AwaitedNamespaces
+from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.version import AppKey
-from tests.agent.runtime.by_hand import ByHand
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 WEB, API, OTHER = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("bank", "web")
 
 
 class World:
-    """A scheduler whose one job runs when a test says so, and a cluster with some namespaces."""
+    """A cluster with some namespaces."""
 
     def __init__(self) -> None:
-        self.now = 0.0
-        self.timezone = ByHand(lambda: NOW + timedelta(seconds=self.now))
-        self.job: Callable[[], None] | None = None
-        self.at: datetime | None = None
         self.namespaces: set[str] = set()
         self.asked: list[str] = []
         self.error: Exception | None = None
         self.woken: list[AppKey] = []
-        self.subject = AwaitedNamespaces(Alarms(self), self.exists, self.woken.extend)
-
-    def add_job(self, func: Callable[..., None], **options: Any) -> object:
-        self.job, self.at = func, options["run_date"]
-        return None
+        self.subject = AwaitedNamespaces(self.exists, self.woken.extend)
 
     def exists(self, name: str) -> bool:
         self.asked.append(name)
@@ -44,9 +29,7 @@ class World:
         return name in self.namespaces
 
     def look(self) -> None:
-        job, self.job, self.now = self.job, None, self.now + SECONDS
-        assert job is not None
-        job()
+        self.subject.look()
 
 
 @pytest.fixture
@@ -55,19 +38,19 @@ def world() -> World:
 
 
 def test_nothing_is_asked_where_nothing_is_missing(world: World) -> None:
-    assert (world.job, world.asked) == (None, [])
+    world.look()
+    assert world.asked == []
 
 
 def test_all_apps_of_a_namespace_are_woken_by_one_question_once_it_exists(world: World) -> None:
     for app in (WEB, API, WEB):
         world.subject.wait_for(app)
-    assert world.at == NOW + timedelta(seconds=SECONDS)
     world.look()
     assert (world.asked, world.woken) == (["shop"], [])
     world.namespaces.add("shop")
     world.look()
+    world.look()
     assert (world.asked, world.woken) == (["shop", "shop"], [API, WEB])
-    assert world.job is None
 
 
 def test_it_goes_on_looking_for_the_others(world: World) -> None:
@@ -102,4 +85,5 @@ def test_without_the_right_to_look_nothing_is_asked_in_vain(world: World) -> Non
     world.subject.wait_for(WEB)
     world.error = Forbidden("no")
     world.look()
-    assert (world.job, world.woken) == (None, [])
+    world.look()
+    assert (world.asked, world.woken) == (["shop"], [])

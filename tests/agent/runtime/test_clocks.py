@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.agent.runtime.clocks import ClockWatch, SteadyClock
-from tests.support.waiting import eventually
+from gitops_bg.agent.runtime.schedule import ClockWatch, SteadyClock
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -21,13 +20,10 @@ class Machine:
         self.set_by = timedelta()
         self.seen: list[timedelta] = []
         self.steady = SteadyClock(self.clock, lambda: self.seconds)
-        self.watch = ClockWatch(self.clock, self.steady, self.seen.append, self.crashed)
+        self.watch = ClockWatch(self.clock, self.steady, self.seen.append)
 
     def clock(self) -> datetime:
         return NOON + timedelta(seconds=self.seconds) + self.set_by
-
-    def crashed(self, error: BaseException) -> None:
-        raise error
 
 
 @pytest.mark.parametrize(
@@ -48,7 +44,7 @@ def test_clock_that_was_set_is_noticed_once(sets: list[timedelta], seen: list[ti
         machine.seconds += 1
         machine.set_by += by
         for _ in range(3):
-            machine.watch.look()
+            machine.watch.compare()
     assert machine.seen == seen
 
 
@@ -56,12 +52,3 @@ def test_steady_clock_does_not_follow_the_machine_s() -> None:
     machine = Machine()
     machine.seconds, machine.set_by = 10.0, -HOUR
     assert machine.steady() == NOON + timedelta(seconds=10)
-
-
-def test_the_thread_looks_by_itself_and_ends() -> None:
-    machine = Machine()
-    machine.watch.start()
-    machine.set_by = HOUR
-    eventually(lambda: machine.seen == [HOUR], what="it has seen it")
-    machine.watch.stop(5.0)
-    assert not machine.watch.alive

@@ -1,43 +1,32 @@
-"""Timers and backoff, with clocks and dice in the test's hand: one alarm for the earliest moment of all apps."""
+"""Timers and backoff, with clocks and dice in the test's hand."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
-from gitops_bg.agent.runtime.alarms import Alarms
-from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.schedule import Timers, utc_now
+from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
-from tests.agent.runtime.by_hand import ByHand
+from tests.support.waiting import PATIENCE, eventually
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 
 
 class Night:
-    """A scheduler that keeps one job, time that passes by hand, and a clock that may be set."""
+    """Time that passes by hand, and a clock that may be set."""
 
     def __init__(self) -> None:
         self.now = NOON
         self.set_by = timedelta()
-        self.ring: Callable[[], None] = self.fail
-        self.due: datetime | None = None
-        self.jobs = 0
         self.woken: list[AppOrGroup] = []
-        self.timezone = ByHand(lambda: self.now)
-        self.timers = Timers(Alarms(self), self.clock, self.woken.append)
+        self.timers = Timers(self.clock, self.woken.append, self.crashed)
 
     def clock(self) -> datetime:
         return self.now + self.set_by
 
-    def fail(self) -> None:
-        raise AssertionError("nothing was scheduled")
-
-    def add_job(self, func: Callable[..., None], **options: Any) -> None:
-        assert options["replace_existing"]
-        self.ring, self.due, self.jobs = func, options["run_date"], self.jobs + 1
+    def crashed(self, error: BaseException) -> None:
+        raise error
 
     def set_clock(self, by: timedelta) -> None:
         """Somebody sets the clock, and the agent notices."""
@@ -45,12 +34,9 @@ class Night:
         self.timers.clock_was_set(by)
 
     def pass_until(self, seconds: float) -> None:
-        """Let time go by; the job runs at its moment."""
-        end = NOON + timedelta(seconds=seconds)
-        while self.due is not None and self.due <= end:
-            self.now, self.due = max(self.now, self.due.replace(tzinfo=UTC)), None
-            self.ring()
-        self.now = end
+        """Let time go by; the thread of the timers looks once."""
+        self.now = NOON + timedelta(seconds=seconds)
+        self.timers.fire()
 
 
 def at(seconds: float) -> datetime:
@@ -103,13 +89,6 @@ def test_purposes_of_one_app_do_not_disturb_each_other() -> None:
     assert night.woken == [WEB]
 
 
-def test_timer_set_to_the_moment_it_has_schedules_nothing() -> None:
-    night = Night()
-    night.timers.schedule(WEB, at(10), "wake")
-    night.timers.schedule(WEB, at(10), "wake")
-    assert night.jobs == 1
-
-
 @pytest.mark.parametrize("by", [timedelta(hours=1), -timedelta(hours=1)], ids=["forward", "back"])
 def test_timer_keeps_the_time_that_it_has_left_when_the_clock_is_set(by: timedelta) -> None:
     night = Night()
@@ -134,14 +113,43 @@ def test_moment_in_utc_that_is_set_again_counts_by_the_clock_as_it_is_now() -> N
     assert night.woken == [WEB]
 
 
-def test_ten_thousand_timers_are_one_job() -> None:
+def test_of_ten_thousand_timers_those_that_are_due_fire_in_their_order() -> None:
     night = Night()
-    night.timers.schedule(WEB, at(1), "wake")
-    for number in range(10_000):
-        night.timers.schedule(AppKey("shop", f"app-{number}"), at(100 + number), "wake")
-    assert night.jobs == 1
-    night.pass_until(99)
-    assert (night.woken, night.due) == ([WEB], at(100))
+    apps = [AppKey("shop", f"app-{number}") for number in range(10_000)]
+    for number, app in enumerate(apps):
+        night.timers.schedule(app, at(10_000 - number), "wake")
+    night.timers.schedule(apps[-1], at(2), "retry")
+    night.pass_until(3)
+    assert night.woken == [apps[9_999], apps[9_998], apps[9_997]], "each once"
+
+
+def test_a_bug_in_waking_one_keeps_no_other_from_being_woken() -> None:
+    woken = list[AppOrGroup]()
+
+    def wake(app: AppOrGroup) -> None:
+        if app == WEB:
+            raise ZeroDivisionError
+        woken.append(app)
+
+    timers = Timers(lambda: NOON, wake, lambda error: None)
+    for app in (WEB, API):
+        timers.schedule(app, NOON, "wake")
+    timers.fire()
+    assert woken == [API]
+
+
+@pytest.mark.parametrize("far", [timedelta(days=300_000), timedelta(days=2)])
+def test_the_thread_fires_what_comes_before_all_that_it_waits_for_and_ends(far: timedelta) -> None:
+    woken, crashed = list[AppOrGroup](), list[BaseException]()
+    timers = Timers(utc_now, woken.append, crashed.append)
+    timers.start()
+    timers.schedule(WEB, utc_now() + far, "wake")
+    timers.schedule(API, utc_now() + timedelta(milliseconds=50), "wake")
+    eventually(lambda: woken == [API], what="the earlier one is woken")
+    timers.schedule(WEB, utc_now(), "wake")
+    eventually(lambda: woken == [API, WEB], what="the other one, whose moment moved, is woken")
+    timers.stop(PATIENCE)
+    assert (timers.alive, crashed) == (False, [])
 
 
 @pytest.mark.parametrize(("dice", "waits"), [(0.0, [0.5, 1, 2, 4, 4]), (1.0, [1, 2, 4, 8, 8])])
