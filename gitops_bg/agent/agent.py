@@ -203,6 +203,7 @@ class Agent:
             recorder=recorder,
             beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
+            others_wait=self._others_wait,
         )
 
     def _commit_url(self, commit: str) -> str:
@@ -369,6 +370,10 @@ class Agent:
         if group is not None:
             self._wake_one(group)
 
+    def _others_wait(self, subject: AppOrGroup) -> bool:
+        """Whether others come before an app or a group that has just written; none does while its traffic moves."""
+        return len(self.queue) > 0 and self._urgency(subject) is not Urgency.TRAFFIC
+
     def wake_all(self, those: Iterable[AppOrGroup]) -> None:
         """Put apps and groups on the queue, the urgent ones first. What concerns all of main makes none of them
         urgent.
@@ -487,7 +492,9 @@ class Agent:
             self.queue.rest(subject)
             self._failures.failed(subject, error)
             return
-        if look is not Look.ON_ITS_WAY:
+        if look is Look.WROTE:
+            self.queue.add(subject, Urgency.AT_REST)
+        elif look is not Look.ON_ITS_WAY:
             self.queue.rest(subject)
         if look is Look.INTERRUPTED:
             self._wake_one(subject)
