@@ -8,10 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console, Group
 
-from gitops_bg.cli.views.explained import json_of_statements, statement_lines, telling
-from gitops_bg.cli.views.groups.explanation import Explanation, json_explanation
-from gitops_bg.cli.views.groups.planned_group import json_plan
-from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
+from gitops_bg.cli.views.subject import statement_lines
 from gitops_bg.core.groups.observed import LiveRoute, StableService
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
@@ -26,6 +23,9 @@ from gitops_bg.core.model.http_routes import (
     as_stored,
 )
 from gitops_bg.core.model.statements import Cause, Says, Statement
+from gitops_bg.views.differences import route_differences, service_differences
+from gitops_bg.views.explanation import Explanation, json_explanation, json_of_statements, telling
+from gitops_bg.views.plan import json_plan
 from tests.core.groups.simulation import STORE, store
 from tests.core.inspect.test_outlook import promoted
 from tests.support.group_plans import explain_text, plan_text, planned

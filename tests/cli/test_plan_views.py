@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitops_bg.cli.commands.inspect.plan_comment import LONGEST, markdown
-from gitops_bg.cli.planning.planned import Planned, PlannedSubject
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.views.plan import Planned, PlannedSubject
 
 WEB, API, QUIET = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "quiet")
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from typer.testing import CliRunner
 
 from gitops_bg.cli.lazy_commands import QuickOption, quick
-from gitops_bg.cli.options.durations import positive_seconds
+from gitops_bg.cli.options.values import positive_seconds
 
 
 class Way(StrEnum):

@@ -10,13 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from gitops_bg.cli.views.app_json import json_of
-from gitops_bg.cli.views.app_row import Row
-from gitops_bg.cli.views.app_view import AppView
-from gitops_bg.cli.views.pods import Pod
-from gitops_bg.cli.views.replica_sets import ReplicaSet
-from gitops_bg.cli.views.tree_rows import Branch, root_of, standing_of
-from gitops_bg.cli.views.tree_view import picture_of
+from gitops_bg.cli.views.subject import picture_of
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricRun
@@ -27,6 +21,9 @@ from gitops_bg.core.model.record import LastRead, Record, Routing
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
+from gitops_bg.views.app import AppView, Pod, ReplicaSet
+from gitops_bg.views.rows import Row
+from gitops_bg.views.tree import Branch, json_of, root_of, standing_of
 from tests.core.records import statements_of
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.options.names import Known, a_version_name, the_one
+from gitops_bg.cli.options.values import Known, a_version_name, the_one
 from gitops_bg.cli.repository.proposals import one_name
 
 IMAGE = "registry.example.com:5000/shop/web"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from rich.console import Console, RenderableType
 
-from gitops_bg.cli.planning.planned import Planned
-from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation
-from gitops_bg.cli.views.groups.planned_group import PlannedGroup, drawn_plan
+from gitops_bg.cli.commands.inspect.plan import drawn_plan
+from gitops_bg.cli.views.subject import drawn_explanation
 from gitops_bg.core.inspect.forecast import forecast
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.views.explanation import Explanation
+from gitops_bg.views.plan import Planned, PlannedGroup
 from tests.core.groups.simulation import STORE, World
 
 COMMIT = "d40227ea26" * 4

@@ -11,7 +11,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from gitops_bg.cli.printed.verbs import ERROR, NOTE, PRINTED, printed_schema
+from gitops_bg.cli.printed import ERROR, NOTE, PRINTED, printed_schema
 
 
 def demand_documented(arguments: Sequence[str], stdout: str, stderr: str) -> set[str]:
@@ -38,7 +38,7 @@ def verb_of(arguments: Sequence[str]) -> str:
 def mistakes(name: str, said: object) -> list[str]:
     """What the schema of a verb, ``error`` or ``note`` says against an object."""
     if name not in PRINTED:
-        return [f"{name} has no schema: gitops_bg/cli/printed/verbs.py"]
+        return [f"{name} has no schema: gitops_bg/cli/printed.py"]
     worst = (best_match([each]) for each in _validator(name).iter_errors(said))
     return [f"{each.json_path}: {each.message}" for each in worst if each]
 

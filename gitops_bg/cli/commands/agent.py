@@ -15,9 +15,8 @@ from gitops_bg.agent.observability import logs
 from gitops_bg.agent.runtime.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.agent.settings import AgentSettings, ForgeAccess
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
-from gitops_bg.cli.options.durations import positive_seconds
-from gitops_bg.cli.options.names import service_account_name
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOptions
+from gitops_bg.cli.options.values import positive_seconds, service_account_name
 from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings, verification_settings
 from gitops_bg.cluster.api.access import Access

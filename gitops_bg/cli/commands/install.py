@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
-from gitops_bg.cli.options.durations import positive_seconds, seconds, spoken
-from gitops_bg.cli.options.names import namespace_name, one_namespace_name, service_account_name
 from gitops_bg.cli.options.options import CLUSTER, ClusterOptions, GitOptions, OutputOptions, VerifyOptions
+from gitops_bg.cli.options.values import (
+    namespace_name,
+    one_namespace_name,
+    positive_seconds,
+    seconds,
+    service_account_name,
+)
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.repository.worktree import deploy_folder
@@ -50,9 +55,10 @@ from gitops_bg.cluster.installation.manifests import (
 from gitops_bg.cluster.installation.readiness import Missing
 from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.views.words import spoken
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import InstalledJson
+    from gitops_bg.views.shapes.files import InstalledJson
 
 
 _Namespace = Annotated[

@@ -6,7 +6,7 @@ import typer
 
 from gitops_bg.cli.errors import NameNotFound, UsageError
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.names import app_name
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
 from gitops_bg.core.model.version import GroupKey

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.durations import positive_seconds, seconds
-from gitops_bg.cli.options.names import a_version_name, an_app, namespace_name
+from gitops_bg.cli.options.values import a_version_name, an_app, namespace_name, positive_seconds, seconds
 
 GIT, CLUSTER, OUTPUT = "Git", "Cluster", "Output"
 

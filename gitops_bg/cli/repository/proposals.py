@@ -10,7 +10,7 @@ from typing import Any
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import OK, REFUSED, ObjectNotFound, UsageError
-from gitops_bg.cli.options.names import Known, named, number_of, the_one
+from gitops_bg.cli.options.values import Known, named, number_of, the_one
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import follow_push
 from gitops_bg.cli.repository.restore_version import side_of, version_in

@@ -11,7 +11,6 @@ from typing import Any
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.configuration_differences import Side
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model.actions import label
@@ -32,6 +31,7 @@ from gitops_bg.spec.yaml.documents import Piece, piece_of, with_document
 from gitops_bg.spec.yaml.edit import set_template
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import read_one
+from gitops_bg.views.differences import Side
 
 
 def target_file(repository: Repository, app: AppKey) -> str:

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from gitops_bg.cli.errors import NameNotFound, UsageError
-from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, PlaceOptions
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden

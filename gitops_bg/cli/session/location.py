@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cli.repository.user_git import asked, repository_url
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client

@@ -17,7 +17,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.errors import OK, CommandFailed, NameNotFound, code_of
-from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.groups import live_group
 from gitops_bg.cli.options.options import LiveOptions, PatienceOptions
 from gitops_bg.cli.output import Output, report
@@ -31,6 +30,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import OperatorState, Record
 from gitops_bg.core.model.version import AppKey, GroupKey, Subject
+from gitops_bg.views.words import spoken
 
 R = TypeVar("R", Record, GroupRecord)
 R_co = TypeVar("R_co", Record, GroupRecord, covariant=True)

@@ -17,8 +17,8 @@ from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, note_peers
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
-from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.connect import open_repository, with_users_git
 from gitops_bg.cli.session.live_session import LiveSession

@@ -11,7 +11,6 @@ from typing import Any
 
 from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import ClusterOptions
 from gitops_bg.cli.repository.user_git import has
 from gitops_bg.cli.session.live_session import LiveSession, access
@@ -28,6 +27,7 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model.conditions import GIT_REACHABLE
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.glance import conditions_of
+from gitops_bg.views.words import spoken
 
 _SYNC_SECONDS = 30.0
 

@@ -1,1 +1,3 @@
-"""What people see: rows, trees, differences, meanings; for terminals and as JSON."""
+"""How a terminal draws what `gitops_bg.views` shows: lists, one app or group, tables, and what changes while somebody
+watches.
+"""

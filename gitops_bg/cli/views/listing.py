@@ -45,18 +45,6 @@ class Line:
     below: str = "  "
 
 
-def without_what_was_told(sentence: str, told: Iterable[str]) -> str:
-    """Leave out the reason of a sentence, behind its first colon, where a line above has told it.
-
-    >>> without_what_was_told("on hold: aborted: 5xx", ["aborted: 5xx; `gitops-bg resume shop/web` lifts the hold"])
-    'on hold'
-    >>> without_what_was_told("on hold: aborted: 5xx", ["waiting for its 2 pods"])
-    'on hold: aborted: 5xx'
-    """
-    what, _, why = sentence.partition(": ")
-    return what if why and any(why in each for each in told) else sentence
-
-
 class Listing:
     """Lines below titles; for rich to print, or `laid_out` for a width."""
 

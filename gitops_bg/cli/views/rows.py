@@ -1,24 +1,25 @@
-"""Apps and release groups in one list: what `get` shows of all of them. Decides nothing.
-
-A member of a group stands below its group, which it names: it is an app like any other, and what it lacks is seen here.
+"""Draws the list of apps and release groups, and what somebody has to do about them: every line fits a terminal of 80
+columns. Decides nothing.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gitops_bg.cli.output import said
-from gitops_bg.cli.views.app_row import Row, row_of, style_of, tells_branches
-from gitops_bg.cli.views.condition_meanings import drawn_together
-from gitops_bg.cli.views.groups.group_row import GroupRow, group_row_of
-from gitops_bg.cli.views.listing import Column, Line, Listing
+from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
+from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.views.conditions import advice_lines
+from gitops_bg.views.rows import AnyRow, Row, tells_branches
+from gitops_bg.views.words import style_of
 
-AnyRow = Row | GroupRow
+if TYPE_CHECKING:
+    from gitops_bg.core.model.version import GroupKey
+
 
 _COLUMNS = (
     Column("NAMESPACE"),
@@ -36,31 +37,8 @@ _COLUMNS = (
     Column("AGE", 4),
     Column("PROMOTION"),
 )
-
-
-def rows_of(apps: Iterable[Mapping[str, Any]], groups: Iterable[Mapping[str, Any]] = ()) -> tuple[AnyRow, ...]:
-    """Return the rows of live BlueGreenDeployments and ReleaseGroups, by namespace and name; members below their
-    group.
-    """
-    of_groups = tuple(map(group_row_of, groups))
-    of = {AppKey(each.namespace, app): each.name for each in of_groups for app in each.members}
-    of_apps = (replace(row, group=of.get(row.key, "")) for row in map(row_of, apps))
-    return tuple(sorted((*of_apps, *of_groups), key=_place))
-
-
-def _place(row: AnyRow) -> tuple[str, str, bool, str]:
-    group = row.group if isinstance(row, Row) else ""
-    return row.namespace, group or row.name, bool(group), row.name
-
-
-def json_of_row(row: AnyRow) -> dict[str, Any]:
-    """Return a row for programs: what it is says its ``kind``."""
-    return row.json()
-
-
-def line_of(row: AnyRow) -> str:
-    """Return a row as a line of text."""
-    return row.line
+_MOST_NAMED = 3
+"""How many apps a line names; the rest are counted."""
 
 
 def list_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Group:
@@ -83,11 +61,57 @@ def table_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Li
 
 def _line(row: AnyRow, columns: Iterable[Column], now: datetime) -> Line:
     cells = {
-        "NAMESPACE": said(row.namespace),
-        "NAME": said(row.name, "bold"),
-        "KIND": said(row.called),
-        "BRANCH": said(row.branch),
-        "PHASE": said(row.phase, style_of(row.phase)),
+        "NAMESPACE": row.namespace,
+        "NAME": row.name,
+        "KIND": row.called,
+        "BRANCH": row.branch,
+        "PHASE": row.phase,
         **row.cells(now),
     }
-    return Line(tuple(cells.get(each.title) or Text("-") for each in columns))
+    return Line(tuple(_cell(row, each.title, cells.get(each.title, "")) for each in columns))
+
+
+def _cell(row: AnyRow, title: str, text: str) -> Text:
+    styles = {"NAME": "bold", "PHASE": style_of(row.phase), "COLOR": text if text in ("blue", "green") else ""}
+    return said(text, styles.get(title, "")) if text else Text("-")
+
+
+def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told: str = "") -> Group:
+    """Return a condition with its meaning, for people, so many columns from the margin; without its message where that
+    was ``told`` just before.
+    """
+    message = "" if condition.message == told else condition.message
+    return Group(paragraph(_headline(condition, message), indent), _rows(condition, (app,), indent + 2))
+
+
+def drawn_together(conditions: "Iterable[tuple[AppKey | GroupKey, tuple[Condition, ...]]]") -> Iterator[Group]:
+    """Yield what somebody has to do about many apps and groups: each kind of problem once, with the reason of each."""
+    found: dict[tuple[type, str, str], dict[str, list[tuple[AppKey | GroupKey, Condition]]]] = {}
+    for app, demands_of_app in conditions:
+        for one in demands_of_app:
+            found.setdefault((type(app), one.type, one.reason), {}).setdefault(one.message, []).append((app, one))
+    for reasons in found.values():
+        headlines = (_of_apps(message, troubled) for message, troubled in reasons.items())
+        apps = tuple(app for troubled in reasons.values() for app, _ in troubled)
+        _, first = next(iter(reasons.values()))[0]
+        yield Group(*headlines, _rows(first, apps, 2))
+
+
+def _of_apps(message: str, troubled: "list[tuple[AppKey | GroupKey, Condition]]") -> RenderableType:
+    where = said(f"{_named([app for app, _ in troubled])}: ", "bold")
+    return paragraph(Text.assemble(where, _headline(troubled[0][1], message)))
+
+
+def _named(apps: "list[AppKey | GroupKey]") -> str:
+    more = len(apps) - _MOST_NAMED
+    return ", ".join(map(str, apps[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def _headline(condition: Condition, message: str) -> Text:
+    status = "Unknown" if condition.status is None else condition.status
+    return said(f"{condition.type}={status}" + (f": {message}" if message else ""), "yellow")
+
+
+def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int) -> Listing:
+    lines = advice_lines(condition, apps)
+    return facts(((said(title, "dim"), said(text, style)) for title, text, style in lines), indent)

@@ -15,10 +15,8 @@ from rich.console import Console, RenderableType
 
 from gitops_bg.cli.commands.inspect import history
 from gitops_bg.cli.commands.inspect.policies import table_of as replay_table
-from gitops_bg.cli.views import app_row, rows
-from gitops_bg.cli.views.explained import ShownGate, gate_table
-from gitops_bg.cli.views.groups.group_row import group_row_of
-from gitops_bg.cli.views.tree_view import picture_of
+from gitops_bg.cli.views import rows
+from gitops_bg.cli.views.subject import gate_table, picture_of
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
@@ -26,6 +24,8 @@ from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.ledger.ledger import Committed
 from gitops_bg.repo.ledger.policy_log import PolicyChange
+from gitops_bg.views.explanation import ShownGate
+from gitops_bg.views.rows import Row, group_row_of
 from tests.cli.test_tree_view import SIGHT
 
 FOLDER = Path(__file__).parent
@@ -34,7 +34,7 @@ NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 CREATED = (NOW - timedelta(days=3, hours=4)).strftime("%Y-%m-%dT%H:%M:%SZ")
 DIGESTS = ("v1:3f9c2ab81e" + "0" * 54, "v1:77aa01c5d9" + "0" * 54)
 
-_WEB = app_row.Row(
+_WEB = Row(
     namespace="shop",
     name="web",
     phase="AwaitingPromotion",
@@ -49,7 +49,7 @@ _WEB = app_row.Row(
     pull_request="#12 https://git.example.com/shop/config/pulls/12 (open)",
     digest=DIGESTS[0],
 )
-_SEARCH = app_row.Row(
+_SEARCH = Row(
     "checkout-and-payments", "search-suggestions-api", "Healthy", 41, "green",
     "registry.example.com/search/suggestions@sha256:" + "9b" * 32, 0, "", "", "", CREATED, digest=DIGESTS[1],
 )  # fmt: skip

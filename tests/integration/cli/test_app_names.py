@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.names import app_name, namespace_name
+from gitops_bg.cli.options.values import app_name, namespace_name
 from gitops_bg.cli.registry import VERBS
 from tests.integration.cli.conftest import Cli
 

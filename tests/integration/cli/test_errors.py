@@ -8,11 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from gitops_bg.cli import errors, main
-from gitops_bg.cli.options.durations import seconds, spoken
+from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import clean
 from gitops_bg.cli.registry import VERBS
 from gitops_bg.cli.repository.user_git import author, repository_url
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
+from gitops_bg.views.words import spoken
 from tests.integration.cli.conftest import Cli
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from gitops_bg.cli.commands import install as command
 from gitops_bg.cli.lazy_commands import LazyCommand
 from gitops_bg.cli.main import app as command_line
-from gitops_bg.cli.printed.verbs import ERROR, NOTE, PRINTED, printed_schema
+from gitops_bg.cli.printed import ERROR, NOTE, PRINTED, printed_schema
 from tests.integration.cli.conftest import Cli
 from tests.support import manifests, printed
 from tests.support.cluster.clusters import ControlPlaneCluster

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
 from gitops_bg.core.model.digest import short
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from gitops_bg.spec.manifests.differences import differences
+from gitops_bg.views.differences import Side, configuration_differences, without_secrets_of
 
 
 def pod(**container: Any) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from gitops_bg.cli.commands.files.adopted_folder import folder_of as files_of_ap
 from gitops_bg.cli.commands.files.adopted_folder import origins_of
 from gitops_bg.cli.commands.files.adopted_objects import Chosen, Wanted, choose, problems_of
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import LiveOptions
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.worktree import files_of, write_new_folder
 from gitops_bg.cli.session.live_session import LiveSession

@@ -12,8 +12,8 @@ import typer
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.groups import Group, Version, a_version_or_none
-from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import OutputOptions, PlaceOptions
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.rendering import files_below
 from gitops_bg.cli.repository.worktree import files_of, write_new_folder

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.options.names import namespace_name
 from gitops_bg.cli.options.options import OUTPUT, OutputOptions
+from gitops_bg.cli.options.values import namespace_name
 from gitops_bg.cli.output import Output, problem_line
 from gitops_bg.cli.repository.worktree import files_of, write_new_files
 from gitops_bg.core.errors import InvalidInput
@@ -19,7 +19,7 @@ from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER
 from gitops_bg.spec.yaml.reader import MAX_BYTES
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import ImportedJson
+    from gitops_bg.views.shapes.files import ImportedJson
 
 
 STDIN = "-"

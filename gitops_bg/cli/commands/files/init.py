@@ -105,7 +105,7 @@ def schema(
 
 def _of(verb: str, *, alone: bool) -> dict[str, Any]:
     """The schema of what a verb prints. Raises `ObjectNotFound` for an unknown one, `UsageError` beside files."""
-    from gitops_bg.cli.printed.verbs import PRINTED, printed_schema  # all that verbs print: `init` does without
+    from gitops_bg.cli.printed import PRINTED, printed_schema  # all that verbs print: `init` does without
 
     if not alone:
         raise UsageError("--of is for what a verb prints, KIND and --dir for files: give one of them")

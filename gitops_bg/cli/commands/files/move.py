@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
-from gitops_bg.cli.options.names import app_name
 from gitops_bg.cli.options.options import OutputOptions
+from gitops_bg.cli.options.values import app_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.worktree import files_of
 from gitops_bg.cluster.lint import lint

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
-from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import NAME, OUTPUT, OutputOptions
+from gitops_bg.cli.options.values import an_app
 from gitops_bg.cli.output import Output, problem_line
 from gitops_bg.cli.repository.rendering import files_below, render_with, rendered_apps, target_file_of
 from gitops_bg.cli.repository.worktree import files_of
@@ -28,7 +28,7 @@ from gitops_bg.spec.rendering.rendered import (
 from gitops_bg.spec.yaml.reader import Document
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import RenderedAppJson
+    from gitops_bg.views.shapes.files import RenderedAppJson
 
 
 Content = bytes | Problem

@@ -18,8 +18,6 @@ from gitops_bg.cli.repository.proposals import number_named, with_template
 from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
-from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
-from gitops_bg.cli.views.groups.route_differences import route_differences, service_differences
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.inspect.forecast import Forecast, forecast
@@ -29,9 +27,16 @@ from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.manifests.differences import Difference, differences
+from gitops_bg.views.differences import (
+    Side,
+    configuration_differences,
+    route_differences,
+    service_differences,
+    without_secrets_of,
+)
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.apps import ComparedJson
+    from gitops_bg.views.shapes.apps import ComparedJson
 
 
 def diff(

@@ -19,12 +19,10 @@ from gitops_bg.cli.options.options import AppOptions, AppOrGroup
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.restore_version import changes_to, side_of
 from gitops_bg.cli.session.agent_knowledge import as_far_as_the_agent_reads, with_heard_gates, with_heard_gates_of_group
+from gitops_bg.cli.session.live_views import troubles_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
-from gitops_bg.cli.views.explained import Explained, ShownGate, drawn_explained, indented, json_explained, telling
-from gitops_bg.cli.views.groups.explanation import Explanation, drawn_explanation, json_explanation
-from gitops_bg.cli.views.not_live import NotLive, held_back, went_back
-from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
+from gitops_bg.cli.views.subject import drawn_explained, drawn_explanation, indented
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import Phase
@@ -36,9 +34,11 @@ from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+from gitops_bg.views.explanation import Explained, Explanation, ShownGate, json_explained, json_explanation, telling
+from gitops_bg.views.obstacles import NotLive, Trouble, held_back, went_back
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.apps import ExplanationJson
+    from gitops_bg.views.shapes.apps import ExplanationJson
 
 
 _UNREAD = (AuthenticationFailed, BranchMissing, RemoteUnreachable)

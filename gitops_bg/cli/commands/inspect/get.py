@@ -12,21 +12,22 @@ import typer
 
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, OptionalGroup, live_groups
-from gitops_bg.cli.options.names import an_app_or_none
 from gitops_bg.cli.options.options import AppOrGroup, LiveOptions, Watch, WatchTimeout
+from gitops_bg.cli.options.values import an_app_or_none
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession, access
-from gitops_bg.cli.views.rows import AnyRow, json_of_row, line_of, list_of, rows_of
+from gitops_bg.cli.views.rows import list_of
 from gitops_bg.cluster.api.errors import Forbidden, NamespaceMissing, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.views.rows import AnyRow, rows_of
 
 if TYPE_CHECKING:
     from gitops_bg.cli.session.watch import Wait
-    from gitops_bg.cli.views.groups.group_tree import GroupView
+    from gitops_bg.views.group_tree import GroupView
 
 Everywhere = Annotated[
     bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces; the default without -n.")
@@ -167,16 +168,19 @@ def _watch_list(
     rows: Callable[[], tuple[AnyRow, ...]], at: LiveOptions, output: Output, namespace: str, timeout: float
 ) -> None:
     """Keep showing the apps and groups of a namespace (empty: all), for ``timeout`` seconds."""
-    from gitops_bg.cli.views.watching.watch_view import follow, list_screen
+    from gitops_bg.cli.views.watch_view import follow, list_screen
 
-    with _changes(at, namespace) as wait, list_screen(output, list_of, json_of_row, line_of) as screen:
+    with (
+        _changes(at, namespace) as wait,
+        list_screen(output, list_of, lambda row: row.json(), lambda row: row.line) as screen,
+    ):
         follow(rows, screen, wait, timeout)
 
 
 def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
-    from gitops_bg.cli.views.app_json import json_of
-    from gitops_bg.cli.views.app_view import look
-    from gitops_bg.cli.views.tree_view import picture_of
+    from gitops_bg.cli.session.live_views import look
+    from gitops_bg.cli.views.subject import picture_of
+    from gitops_bg.views.tree import json_of
 
     app_view = look(session, app)
     if output.json:
@@ -185,11 +189,10 @@ def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
 
 
 def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKey, timeout: float) -> None:
-    from gitops_bg.cli.views.app_json import json_of
-    from gitops_bg.cli.views.app_view import look
-    from gitops_bg.cli.views.pods import pod_labels
-    from gitops_bg.cli.views.tree_view import picture_of
-    from gitops_bg.cli.views.watching.watch_view import follow, picture_screen
+    from gitops_bg.cli.session.live_views import look, pod_labels
+    from gitops_bg.cli.views.subject import picture_of
+    from gitops_bg.cli.views.watch_view import follow, picture_screen
+    from gitops_bg.views.tree import json_of
 
     with (
         _changes(at, app.namespace, pod_labels(app)) as wait,
@@ -199,7 +202,8 @@ def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKe
 
 
 def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:
-    from gitops_bg.cli.views.groups.group_tree import drawn_group, json_tree
+    from gitops_bg.cli.views.subject import drawn_group
+    from gitops_bg.views.group_tree import json_tree
 
     view = _group_view(session, namespace, group)
     if output.json:
@@ -208,8 +212,9 @@ def _show_group(output: Output, session: LiveSession, namespace: str, group: str
 
 
 def _watch_group(session: LiveSession, at: LiveOptions, output: Output, group: str, timeout: float) -> None:
-    from gitops_bg.cli.views.groups.group_tree import drawn_group, json_tree
-    from gitops_bg.cli.views.watching.watch_view import follow, picture_screen
+    from gitops_bg.cli.views.subject import drawn_group
+    from gitops_bg.cli.views.watch_view import follow, picture_screen
+    from gitops_bg.views.group_tree import json_tree
 
     def read() -> "GroupView":
         return _group_view(session, at.place.namespace, group)
@@ -222,7 +227,7 @@ def _watch_group(session: LiveSession, at: LiveOptions, output: Output, group: s
 
 
 def _group_view(session: LiveSession, namespace: str, group: str) -> "GroupView":
-    from gitops_bg.cli.views.groups.group_tree import read_group
+    from gitops_bg.cli.session.live_views import read_group
 
     (body,) = live_groups(session.client, namespace, group)
     return read_group(session, body)

@@ -12,8 +12,8 @@ from rich.text import Text
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import OptionalGroup
-from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AppOptions
+from gitops_bg.cli.options.values import an_app
 from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session.ledger import demanded, tell_doubts
 from gitops_bg.cli.session.location import ALL, About, apps_named, group_named

@@ -1,16 +1,17 @@
-"""`plan`: what the agent would do now, or after a push or a merge, from Git and the live cluster, or from a file.
-
-Writes nothing to either.
+"""`plan`: what the agent would do now, or after a push or a merge, from Git and the live cluster, or from a file; drawn
+for a terminal of 80 columns.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Group as Parts
+from rich.console import RenderableType
 
 from gitops_bg.cli.commands.inspect import plan_sources
 from gitops_bg.cli.commands.inspect.plan_comment import markdown, pull_comment
@@ -19,15 +20,19 @@ from gitops_bg.cli.commands.inspect.planning import Plan, PlanScope, plan_of
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, a_version_or_none
-from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
-from gitops_bg.cli.output import Output
-from gitops_bg.cli.planning.plan_views import drawn_planned, json_planned
-from gitops_bg.cli.planning.planned import counted
+from gitops_bg.cli.options.values import an_app
+from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session.location import About, apps_named, group_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cli.views.groups.planned_group import drawn_plan, json_plan
+from gitops_bg.cli.views.listing import Column, Line, Listing
+from gitops_bg.cli.views.subject import gate_table, indented
 from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND
+from gitops_bg.core.inspect.forecast import Changed
+from gitops_bg.views.explanation import ShownGate
+from gitops_bg.views.plan import PlannedGroup, PlannedSubject, counted, json_plan, json_planned
+from gitops_bg.views.words import style_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,3 +217,83 @@ def _show(output: Output, found: Plan, before: Plan | None) -> None:
         between = f"from {before.commit[:10]} to {found.commit[:10]}"
         said = f"{counted(found.outcomes)} would change {between}, {found.unchanged} would not"
     output.line(said, "dim")
+
+
+def drawn_planned(
+    found: PlannedSubject,
+    now: datetime,
+    ahead: Iterable[RenderableType] = (),
+    then: Iterable[RenderableType] = (),
+    *,
+    is_quiet: bool = True,
+) -> Iterator[RenderableType]:
+    """Yield it for people: what is wrong, what is ``ahead``, what is done at once, which gates are in the way of the
+    rest, and how it is ``then``. ``is_quiet``: nothing but this is to be done, now or later.
+    """
+    quiet = is_quiet and not (found.actions or found.problems or found.refused)
+    yield said(f"{found.key}: {found.phase}{', nothing to do' if quiet else ''}", f"bold {style_of(found.phase)}")
+    for problem in (*found.problems, *filter(None, [found.refused])):
+        yield indented(f"! {problem}", "red")
+    yield from ahead
+    for number, action in enumerate(found.actions, 1):
+        yield indented(f"{number}. {action}")
+    if found.shut:
+        yield indented("it waits for:")
+        yield gate_table((ShownGate(gate, gate.reason) for gate in found.shut), now, indent=2)
+    yield from then
+
+
+def drawn_plan(found: PlannedGroup) -> Parts:
+    """Return the plan for people, without its commit."""
+    ahead = found.forecast
+    is_quiet = not (ahead.ahead or ahead.answers or ahead.followers)
+    return Parts(*drawn_planned(found.shown, found.now, _ahead(found), _then(found), is_quiet=is_quiet))
+
+
+def _ahead(found: PlannedGroup) -> Iterator[RenderableType]:
+    if found.asked_for:
+        yield indented(f"as if group.yaml asked for {found.asked_for}; policies are asked once it does", "dim")
+    for rejection in found.rejections:
+        yield indented(f"rejected: {rejection.reason}: {rejection.message}", "red")
+    if found.forecast.ahead is not None:
+        yield indented(_move(found), "bold")
+
+
+def _then(found: PlannedGroup) -> Iterator[RenderableType]:
+    ahead = found.forecast
+    if ahead.stages:
+        yield _table(("VERSION", "NOW", "THEN"), map(_change, ahead.stages))
+    if ahead.answers:
+        rows = ((str(each.request), each.before, each.after) for each in ahead.answers)
+        yield _table(("REQUEST", "NOW", "THEN"), rows)
+    if ahead.answers or ahead.same_answers:
+        yield indented(f"{_answered_as_now(ahead.same_answers)} answered as now", "dim")
+    if ahead.followers:
+        yield _table(("SERVICE", "NOW", "THEN"), map(_change, ahead.followers))
+
+
+def _move(found: PlannedGroup) -> str:
+    ahead = found.forecast.ahead
+    assert ahead is not None
+    moving = found.decision.record.transition
+    how = f", at the step {moving.step}" if moving else ""
+    return f"{ahead.kind} from {ahead.source} to {ahead.target}{how}"
+
+
+def _answered_as_now(same: int) -> str:
+    return f"{same} {'request is' if same == 1 else 'requests are'}"
+
+
+def _change(each: Changed) -> tuple[str, str, str]:
+    return each.name, each.before or "-", each.after or "deleted"
+
+
+_STYLES = {NOT_FOUND: "yellow", DENIED: "yellow", "deleted": "red"}
+
+
+def _table(titles: Iterable[str], rows: Iterable[tuple[str, str, str]]) -> Listing:
+    lines = (
+        Line((said(name), said(before, _STYLES.get(before, "")), said(after, _STYLES.get(after, ""))))
+        for name, before, after in rows
+    )
+    return Listing([Column(title) for title in titles], lines, indent=2)

@@ -11,10 +11,10 @@ from pathlib import Path
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import CommentOptions
 from gitops_bg.cli.output import clean
-from gitops_bg.cli.planning.planned import Planned, PlannedSubject, counted, until
 from gitops_bg.cli.session.connect import credential_file
 from gitops_bg.forge.connect import ForgeSettings, connect
 from gitops_bg.forge.markdown import code
+from gitops_bg.views.plan import Planned, PlannedSubject, counted, until
 
 LONGEST = 60_000
 """The maximum number of characters: GitHub allows 65,536 for a comment."""

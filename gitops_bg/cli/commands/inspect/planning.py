@@ -17,10 +17,8 @@ from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
-from gitops_bg.cli.planning.planned import Planned, PlannedSubject
 from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.session import Session, asking_for, board_of_all, group_facts, group_in_git
-from gitops_bg.cli.views.groups.planned_group import PlannedGroup
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
@@ -32,6 +30,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.status.kstatus import READY
+from gitops_bg.views.plan import Planned, PlannedGroup, PlannedSubject
 
 _TO_BE_MADE = "planned"
 """The uid of an object that the first action creates."""

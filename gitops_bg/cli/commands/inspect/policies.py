@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, ObjectNotFound, UsageError
-from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import AppOptions, OutputOptions
+from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output, problem_line, said
 from gitops_bg.cli.session.ledger import past_promotions, tell_doubts
 from gitops_bg.cli.session.session import Session
@@ -27,7 +27,7 @@ from gitops_bg.spec.policies.load import load_people, load_policies
 from gitops_bg.spec.policies.people import Directory
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import CaseJson, ReplayedJson
+    from gitops_bg.views.shapes.decisions import CaseJson, ReplayedJson
 
 
 def run_tests(

@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from gitops_bg.cli.errors import ASKED, NOT_SEEN, NOT_SO, NOT_YET, OK, ObjectNotFound, UsageError
-from gitops_bg.cli.options.durations import positive_seconds, spoken
 from gitops_bg.cli.options.options import App, LiveOptions
+from gitops_bg.cli.options.values import positive_seconds
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import head_of_clone, is_in_clone, named_commit
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.watch import ASK_AGAIN, SEEN_WITHIN, SeenCommit, changes
-from gitops_bg.cli.views.condition_meanings import drawn, json_of, live_conditions
+from gitops_bg.cli.views.rows import drawn
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import ASKS_PEOPLE
@@ -28,6 +28,8 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.conditions import FOLDER_IN_MAIN, LEAVING
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.status import Status
+from gitops_bg.views.conditions import json_of, live_conditions
+from gitops_bg.views.words import spoken
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks for an app that is not there yet."""

@@ -18,8 +18,8 @@ from gitops_bg.cli.commands.operate.gate import Reason
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, live_group
-from gitops_bg.cli.options.names import an_app
 from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
+from gitops_bg.cli.options.values import an_app
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import LiveSession, access
@@ -46,7 +46,7 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Version
 from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import AbortedAppJson, AbortedGroupJson
+    from gitops_bg.views.shapes.decisions import AbortedAppJson, AbortedGroupJson
 
     _AbortedJson = AbortedAppJson | AbortedGroupJson
 

@@ -23,7 +23,7 @@ from gitops_bg.core.model.record import HookState
 from gitops_bg.spec.groups.live import manual_gates
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.changes import GateJson
+    from gitops_bg.views.shapes.decisions import GateJson
 
 
 Reason = Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")]

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.options.durations import seconds, spoken
 from gitops_bg.cli.options.options import App, AppOptions, Apps, CommitOptions, LiveOptions
+from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import commit_to_apps
 from gitops_bg.cli.repository.proposals import next_retry
@@ -22,6 +22,7 @@ from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.yaml.edit import set_restart, set_retry
+from gitops_bg.views.words import spoken
 
 
 def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:

@@ -15,7 +15,6 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed, UsageError
-from gitops_bg.cli.options.durations import seconds
 from gitops_bg.cli.options.options import (
     AppOptions,
     Apps,
@@ -25,6 +24,7 @@ from gitops_bg.cli.options.options import (
     GitOptions,
     OutputOptions,
 )
+from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import Change, commit_change, commit_to_apps
 from gitops_bg.cli.repository.proposals import next_retry

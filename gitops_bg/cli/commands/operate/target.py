@@ -9,8 +9,8 @@ import typer
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
-from gitops_bg.cli.options.names import a_version_name
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
+from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import Change, commit_change, demand_sound, in_app
 from gitops_bg.cli.repository.proposals import number_named, one_name, with_template

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from gitops_bg.cli.options.options import OutputOptions
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.views.watching.watch_view import follow, terminal
+from gitops_bg.cli.views.watch_view import follow, terminal
 from gitops_bg.core.errors import Refused, Transient
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import TestCluster

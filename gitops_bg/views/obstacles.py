@@ -1,6 +1,5 @@
-"""Why pods do not start, in the words of the scheduler or the kubelet, and what a person can do: for `explain`.
-
-It reads pods and, if those do not say why, their Events; what we may not read is left out.
+"""What keeps a target from being live, and what a person can do: it went back alone, a pin holds it back, or its pods
+do not start, in the words of the scheduler or the kubelet.
 """
 
 import re
@@ -8,14 +7,60 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from gitops_bg.cli.views.pods import Pod, pods_of
-from gitops_bg.cluster.api.kinds import EVENTS
-from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.git.main import why_not_back
 from gitops_bg.core.checks.pods.scheduling import remedy_for
-from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
 from gitops_bg.core.names import configuration_name
+from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.world import World
+from gitops_bg.spec.app.layout import APP_FILE
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.views.app import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class NotLive:
+    """A target that went back without live traffic, or that is not run."""
+
+    reason: str
+    advice: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def went_back(world: World) -> NotLive | None:
+    """Return why, if main's target went back to a version that served before the live one and traffic does not follow
+    it, and what makes it follow.
+
+    A target that stays where it was while live traffic went back has not gone back: its hold says what there is to say.
+    """
+    why, back, live = why_not_back(world), world.record.version(world.target_digest), world.active
+    if not why or back is None or live is None or not world.record.came_before(back.digest, live.digest):
+        return None
+    names = label(back.number, back.digest), label(live.number, live.digest)
+    reason = f"the target went back to {names[0]}, live traffic stays with {names[1]}: {why}"
+    if not leads_back(world.record, back, by_name=True):
+        again = f"if it is good all the same, to try it through every gate: gitops-bg retry {world.spec.app}"
+        return NotLive(reason, again)
+    brought = live.source.commit[:10]
+    later = f"; next time `git revert {brought}` goes back at once" if brought else ""
+    return NotLive(reason, f"to go back now: gitops-bg rollback {world.spec.app} --to {back.number}{later}")
+
+
+def held_back(config: AppConfig, record: Record) -> NotLive | None:
+    """Return what the pin holds back, and how it comes to run; None where the target is run."""
+    waiting, revision = config.held_back, config.spec.revision if config.spec else None
+    if waiting is None or revision is None:
+        return None
+    digest = waiting.snapshot.digest
+    known = record.version(digest)
+    target = label(known.number if known else None, digest)
+    reason = f"{config.target_file} says {target}, and spec.revision runs {revision} instead"
+    return NotLive(reason, f"to run what it says: remove revision from {config.folder}/{APP_FILE}")
+
 
 _MOUNTING = ("ContainerCreating", "PodInitializing")
 """The reason of a pod whose volumes are missing; only its Events name the cause."""
@@ -54,33 +99,21 @@ class _About:
     copies: Copies
 
 
-def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot, folder: str) -> tuple[Trouble, ...]:
-    """Return what keeps the pods of a version from starting; a pod that is merely starting has no trouble.
+def waits_for_volumes(pod: Pod) -> bool:
+    """Whether only the Events of a pod can say why it waits."""
+    return not pod.message and pod.phase in _MOUNTING
 
-    ``folder`` is the app's in Git, named in advice.
+
+def troubles_with(
+    app: AppKey, snapshot: Snapshot, folder: str, pods: Iterable[Pod], unmounted: Mapping[str, str]
+) -> tuple[Trouble, ...]:
+    """Return what keeps these pods of a version from starting; one that is merely starting has no trouble.
+
+    ``folder`` is the app's in Git, named in advice; ``unmounted`` has the volume that cannot be mounted, by pod.
     """
-    copies = {configuration_name(app, ref): ref for ref in snapshot.configuration}
-    pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(snapshot.digest) and not pod.is_ready]
-    found = sorted((*_said(cluster, app, pod), pod.name) for pod in pods)
-    about = _About(app, folder, copies)
+    about = _About(app, folder, {configuration_name(app, ref): ref for ref in snapshot.configuration})
+    found = sorted((pod.phase, unmounted.get(pod.name, pod.message), pod.name) for pod in pods)
     return tuple(_grouped(about, (each for each in found if each[1] or each[0] not in _ON_THE_WAY)))
-
-
-def _said(cluster: Cluster, app: AppKey, pod: Pod) -> tuple[str, str]:
-    if pod.message or pod.phase not in _MOUNTING:
-        return pod.phase, pod.message
-    return pod.phase, _unmounted(cluster, app, pod.name)
-
-
-def _unmounted(cluster: Cluster, app: AppKey, pod: str) -> str:
-    """Return the volume that cannot be mounted, from the newest Event about one."""
-    about = f"involvedObject.kind=Pod,involvedObject.name={pod},reason=FailedMount"
-    try:
-        answer = cluster.client.read(f"list events of {pod}", EVENTS.path(app.namespace), {"fieldSelector": about})
-    except Refused:
-        return ""
-    found = sorted(answer.get("items") or [], key=lambda each: each.get("lastTimestamp") or "")
-    return str(found[-1].get("message", "")) if found else ""
 
 
 def _grouped(about: _About, found: Iterable[tuple[str, str, str]]) -> Iterator[Trouble]:

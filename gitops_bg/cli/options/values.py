@@ -1,10 +1,13 @@
-"""How people name apps and versions on the command line. Asks no server."""
+"""How people write apps, versions and durations on the command line. Asks no server."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import typer
+
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.core.text.foreign_text import seconds_of
 from gitops_bg.spec.dns_labels import is_dns_label
 
 # --- an app: NAME or NAMESPACE/NAME, both names of Kubernetes ---
@@ -150,3 +153,25 @@ def _begins(digest: str, text: str, prefix: str) -> bool:
 
 def _listed(versions: Iterable[Known]) -> str:
     return ", ".join(map(str, versions))
+
+
+def seconds(text: str | float) -> float:
+    """Return the seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises `typer.BadParameter`.
+
+    >>> seconds("1h30m"), seconds("250ms"), seconds("10")
+    (5400.0, 0.25, 10.0)
+    """
+    if isinstance(text, int | float):
+        return float(text)
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def positive_seconds(text: str | float) -> float:
+    """Return the seconds of a duration that must be greater than zero. Raises `typer.BadParameter`."""
+    duration = seconds(text)
+    if duration <= 0:
+        raise typer.BadParameter(f"{text!r} is no time at all; write it as 30s, 5m or 1h30m")
+    return duration

@@ -1,45 +1,14 @@
-"""The shapes of what verbs that change something print: apps, policies, gates, and what is installed."""
+"""The shapes of what verbs that decide something report: promotions, suspensions, gates, policies, and errors."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from gitops_bg.cli.printed.apps import ChangeJson, ProblemJson
-from gitops_bg.cli.printed.shape import CLOSED
 from gitops_bg.core.checks.policies.replay import Outcome
-from gitops_bg.core.model.change_set import Change
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import Event
-
-
-@with_config(CLOSED)
-class FilesJson(TypedDict):
-    """What `init` and `schema --dir` print."""
-
-    directory: str
-    files: list[str]
-
-
-@with_config(CLOSED)
-class NewFileJson(TypedDict):
-    """A file, by its path in the repository."""
-
-    path: str
-    content: str
-
-
-@with_config(CLOSED)
-class ImportedJson(TypedDict):
-    """What `import` prints."""
-
-    apps: list[str]
-    """NAMESPACE/NAME of each."""
-    files: list[NewFileJson]
-    listed: list[ProblemJson]
-    """What has no equal, or is to be looked at: the place in what was imported, why, and what to do."""
-    written: bool
-    """false with --dry-run."""
+from gitops_bg.views.shapes.apps import CLOSED, ChangeJson, ProblemJson
 
 
 @with_config(CLOSED)
@@ -54,40 +23,6 @@ class DryRunJson(TypedDict):
 
 
 @with_config(CLOSED)
-class RenderedAppJson(TypedDict):
-    """What was rendered for one app."""
-
-    app: str
-    """NAMESPACE/NAME."""
-    changed: list[str]
-    """The files that changed, or would with --dry-run."""
-    listed: list[ProblemJson]
-    """What was rendered and has no place in the folder."""
-
-
-@with_config(CLOSED)
-class RenderedJson(TypedDict):
-    """What `render` prints."""
-
-    apps: list[RenderedAppJson]
-    written: bool
-    """false with --dry-run."""
-
-
-@with_config(CLOSED)
-class AdoptedJson(TypedDict):
-    """What `adopt` prints."""
-
-    app: str
-    written: bool
-    files: dict[str, str]
-    """The text of each file by its path."""
-    plan: list[str]
-    """What the agent does after the push, in order."""
-    notes: list[str]
-
-
-@with_config(CLOSED)
 class ReleasedJson(TypedDict):
     """What `release` prints."""
 
@@ -95,69 +30,6 @@ class ReleasedJson(TypedDict):
     deployment: str
     commit: str
     changed: bool
-
-
-@with_config(CLOSED)
-class MovedJson(TypedDict):
-    """What `move` prints."""
-
-    app: str
-    to: str
-    written: bool
-    """false with --dry-run."""
-    changed: list[str]
-    """The paths of the files that have the new name in them."""
-    plan: list[str]
-    """What the agent does after the push, in order."""
-    named: list[str]
-    """Other files that name the app, and are left as they are."""
-
-
-@with_config(CLOSED)
-class ObjectJson(TypedDict):
-    """One object of the cluster that was written to."""
-
-    kind: str
-    name: str
-    change: Change
-
-
-@with_config(CLOSED)
-class MissingJson(TypedDict):
-    """What keeps the agent from being ready."""
-
-    message: str
-    remedy: str
-
-
-@with_config(CLOSED)
-class InstalledJson(TypedDict):
-    """What `install` prints."""
-
-    namespace: str
-    image: str
-    objects: list[ObjectJson]
-    ready: bool | None
-    """null: nobody waited for it."""
-    missing: list[MissingJson]
-
-
-@with_config(CLOSED)
-class ExportJson(TypedDict):
-    """What `install --export` prints: what `kubectl apply` takes."""
-
-    apiVersion: Literal["v1"]
-    kind: Literal["List"]
-    items: list[dict[str, Any]]
-
-
-@with_config(CLOSED)
-class UninstalledJson(TypedDict):
-    """What `uninstall` prints."""
-
-    namespace: str
-    objects: list[ObjectJson]
-    appsLeft: list[str]
 
 
 @with_config(CLOSED)
@@ -455,3 +327,34 @@ class NoteJson(TypedDict):
     """What a verb prints on stderr where something is worth knowing."""
 
     note: str
+
+
+@with_config(CLOSED)
+class GroupGatesJson(TypedDict):
+    """What `gate status` prints of a group."""
+
+    group: str
+    gates: list[GateJson]
+
+
+@with_config(CLOSED)
+class SetGroupGateJson(GateJson, Done):
+    """What `gate open` and `gate close` print of a group."""
+
+    group: str
+    changed: bool
+
+
+@with_config(CLOSED)
+class GroupChangeJson(TypedDict):
+    """What `group promote`, `group rollback` and `group delete` print."""
+
+    group: str
+    version: str
+    commit: str
+    """Empty where main says so already."""
+    changed: bool
+    offeredOn: str | None
+    """The branch to merge, where main takes no commit."""
+    refused: str | None
+    """Why main takes none."""

@@ -1,24 +1,17 @@
-"""The shapes of what verbs about release groups print: one for each serialiser."""
+"""The shapes of what is shown of release groups, and of plans, which are of both: one for each serialiser."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from gitops_bg.cli.printed.apps import (
-    ExplainedJson,
-    PlannedJson,
-    RowJson,
-    TreeJson,
-)
-from gitops_bg.cli.printed.changes import Done, GateJson
-from gitops_bg.cli.printed.shape import CLOSED, Encoded
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import Transition
 from gitops_bg.core.inspect.answers import SampleRequest
 from gitops_bg.core.inspect.forecast import Ahead, Changed
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.views.shapes.apps import CLOSED, Encoded, ExplainedJson, PlannedAppJson, PlannedJson, RowJson, TreeJson
 
 
 class GroupRowJson(GroupStatus):
@@ -160,44 +153,13 @@ class PlannedGroupJson(PlannedJson):
     """What becomes of a live group whose folder left main."""
 
 
-@with_config(CLOSED)
-class NewGroupVersionJson(TypedDict):
-    """What `group new` prints."""
-
-    group: str
-    version: str
-    copyOf: str
-    """The version that it is a copy of."""
-    files: list[str]
-    """Their paths in the work tree."""
+_Before = TypedDict("_Before", {"from": str, "unchanged": int}, total=False)
 
 
 @with_config(CLOSED)
-class GroupGatesJson(TypedDict):
-    """What `gate status` prints of a group."""
+class PlanJson(_Before):
+    """What `plan` prints. ``from`` and ``unchanged`` are there if it is about what would come to main."""
 
-    group: str
-    gates: list[GateJson]
-
-
-@with_config(CLOSED)
-class SetGroupGateJson(GateJson, Done):
-    """What `gate open` and `gate close` print of a group."""
-
-    group: str
-    changed: bool
-
-
-@with_config(CLOSED)
-class GroupChangeJson(TypedDict):
-    """What `group promote`, `group rollback` and `group delete` print."""
-
-    group: str
-    version: str
     commit: str
-    """Empty where main says so already."""
-    changed: bool
-    offeredOn: str | None
-    """The branch to merge, where main takes no commit."""
-    refused: str | None
-    """Why main takes none."""
+    apps: list[PlannedAppJson]
+    groups: list[PlannedGroupJson]

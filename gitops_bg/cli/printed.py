@@ -6,65 +6,65 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, WithJsonSchema
 
 from gitops_bg.cli.commands.inspect.check_report import ReportJson
-from gitops_bg.cli.printed import apps, changes, groups, plans
 from gitops_bg.spec.json_schema import DRAFT, Schema, plain
+from gitops_bg.views.shapes import apps, decisions, files, groups
 
 AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]
 
 _VERBS: dict[str, Any] = {
-    "init": changes.FilesJson,
-    "import": changes.ImportedJson,
-    "render": changes.RenderedJson,
+    "init": files.FilesJson,
+    "import": files.ImportedJson,
+    "render": files.RenderedJson,
     "check": ReportJson,
-    "adopt": changes.AdoptedJson,
-    "schema": changes.FilesJson | AnySchema,
-    "install": changes.InstalledJson | changes.ExportJson,
-    "uninstall": changes.UninstalledJson,
+    "adopt": files.AdoptedJson,
+    "schema": files.FilesJson | AnySchema,
+    "install": files.InstalledJson | files.ExportJson,
+    "uninstall": files.UninstalledJson,
     "get": groups.ItemsJson | apps.TreesJson | apps.RowJson | apps.TreeJson,
     "tree": apps.TreesJson,
     "status": apps.StatusJson,
     "explain": apps.ExplanationJson,
-    "plan": plans.PlanJson,
+    "plan": groups.PlanJson,
     "diff": apps.DiffJson,
     "history": apps.HistoryJson | apps.OverridesJson,
-    "set-image": changes.ImagesJson,
-    "promote": changes.ProposalJson | changes.StaysLiveJson,
-    "rollback": changes.ProposalJson | changes.OfflineJson,
-    "undo": changes.UndoneJson,
-    "abort": changes.AbortedJson,
-    "retry": changes.RetriedJson,
-    "restart": changes.RestartedJson,
-    "resume": changes.ResumedJson,
-    "suspend": changes.SuspendedJson,
-    "pause": changes.SuspendedJson,
-    "release": changes.ReleasedJson,
-    "move": changes.MovedJson,
-    "freeze": changes.FreezeJson,
-    "unfreeze": changes.FreezeJson,
-    "accept-history": changes.AcceptedJson,
-    "reconcile": changes.ReconcileJson,
-    "policies test": changes.CasesJson,
-    "policies replay": changes.ReplayJson,
-    "gate open": changes.SetGateJson | groups.SetGroupGateJson,
-    "gate close": changes.SetGateJson | groups.SetGroupGateJson,
-    "gate status": changes.GatesJson | groups.GroupGatesJson,
+    "set-image": decisions.ImagesJson,
+    "promote": decisions.ProposalJson | decisions.StaysLiveJson,
+    "rollback": decisions.ProposalJson | decisions.OfflineJson,
+    "undo": decisions.UndoneJson,
+    "abort": decisions.AbortedJson,
+    "retry": decisions.RetriedJson,
+    "restart": decisions.RestartedJson,
+    "resume": decisions.ResumedJson,
+    "suspend": decisions.SuspendedJson,
+    "pause": decisions.SuspendedJson,
+    "release": decisions.ReleasedJson,
+    "move": files.MovedJson,
+    "freeze": decisions.FreezeJson,
+    "unfreeze": decisions.FreezeJson,
+    "accept-history": decisions.AcceptedJson,
+    "reconcile": decisions.ReconcileJson,
+    "policies test": decisions.CasesJson,
+    "policies replay": decisions.ReplayJson,
+    "gate open": decisions.SetGateJson | decisions.SetGroupGateJson,
+    "gate close": decisions.SetGateJson | decisions.SetGroupGateJson,
+    "gate status": decisions.GatesJson | decisions.GroupGatesJson,
     "group get": groups.GroupsJson | groups.GroupTreesJson | groups.GroupRowJson | groups.GroupTreeJson,
     "group tree": groups.GroupTreesJson,
     "group explain": groups.GroupExplanationJson,
-    "group plan": plans.PlanJson,
+    "group plan": groups.PlanJson,
     "group diff": apps.GroupDiffJson,
     "group history": apps.GroupHistoryJson | apps.OverridesJson,
-    "group new": groups.NewGroupVersionJson,
-    "group promote": groups.GroupChangeJson,
-    "group rollback": groups.GroupChangeJson,
-    "group delete": groups.GroupChangeJson,
-    "group abort": changes.AbortedJson,
-    "group retry": groups.GroupChangeJson,
-    "group suspend": groups.GroupChangeJson,
-    "group resume": groups.GroupChangeJson,
-    "group open-gate": groups.SetGroupGateJson,
-    "group close-gate": groups.SetGroupGateJson,
-    "group gates": groups.GroupGatesJson,
+    "group new": files.NewGroupVersionJson,
+    "group promote": decisions.GroupChangeJson,
+    "group rollback": decisions.GroupChangeJson,
+    "group delete": decisions.GroupChangeJson,
+    "group abort": decisions.AbortedJson,
+    "group retry": decisions.GroupChangeJson,
+    "group suspend": decisions.GroupChangeJson,
+    "group resume": decisions.GroupChangeJson,
+    "group open-gate": decisions.SetGroupGateJson,
+    "group close-gate": decisions.SetGroupGateJson,
+    "group gates": decisions.GroupGatesJson,
 }
 """Every object that a verb prints on stdout is of its shape; with ``-w`` each line is one."""
 DRY_RUNS = (
@@ -74,12 +74,12 @@ DRY_RUNS = (
     "group close-gate",
 )  # fmt: skip
 """The verbs that print one shape with ``--dry-run``; `abort`, `move` and `adopt` have shapes of their own."""
-_VERBS |= {verb: _VERBS[verb] | changes.DryRunJson for verb in DRY_RUNS}
+_VERBS |= {verb: _VERBS[verb] | decisions.DryRunJson for verb in DRY_RUNS}
 _VERBS |= {verb: said | _VERBS[f"group {verb}"] for verb, said in _VERBS.items() if f"group {verb}" in _VERBS}
 # A verb that is asked about a release group prints what the verb of groups prints.
 
 ERROR, NOTE = "error", "note"
-PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: changes.ErrorJson, NOTE: changes.NoteJson}
+PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: decisions.ErrorJson, NOTE: decisions.NoteJson}
 """The same, with what every verb prints on stderr."""
 
 

@@ -1,6 +1,5 @@
-"""A group as a tree: its versions, their services with what each app's tree has, its Services, routes and gates.
-
-`read_group` reads all of it at one moment from the live objects; the rest is pure.
+"""A release group as a tree: its versions, their services with what each app's tree has, its Services, routes and
+gates; and the same for programs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,30 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-
-from gitops_bg.cli.errors import ObjectNotFound
-from gitops_bg.cli.options.durations import spoken
-from gitops_bg.cli.output import said
-from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.views.app_json import json_of
-from gitops_bg.cli.views.app_row import age, style_of
-from gitops_bg.cli.views.app_view import AppView, look
-from gitops_bg.cli.views.groups.group_row import group_row_of
-from gitops_bg.cli.views.tree_rows import Branch, gate_branch, root_of
-from gitops_bg.cli.views.tree_view import drawn_tree
-from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage
 from gitops_bg.core.groups.observed import LiveRoute, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.inspect.outlook import serving_in
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.views.app import AppView
+from gitops_bg.views.rows import group_row_of
+from gitops_bg.views.tree import Branch, gate_branch, json_of, root_of
+from gitops_bg.views.words import age, spoken, style_of
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.printed.groups import GroupServiceTreeJson
+    from gitops_bg.views.shapes.groups import GroupServiceTreeJson
+
 
 _STAGES = {VersionStage.ACTIVE: "bold green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 _TAKEN = {True: "Accepted", False: "NotAccepted", None: "Unknown"}
@@ -43,7 +33,7 @@ class GroupView:
     """One group. ``apps`` is by name; a service without one there is None."""
 
     group: GroupKey
-    body: Object
+    body: Mapping[str, Any]
     record: GroupRecord
     observed: ObservedGroup
     apps: Mapping[str, AppView | None]
@@ -52,25 +42,6 @@ class GroupView:
     def status(self) -> GroupStatus:
         """What the agent wrote."""
         return GroupStatus.read(self.body.get("status"))
-
-
-def read_group(session: LiveSession, body: Object) -> GroupView:
-    """Read all that belongs to a live ReleaseGroup. Raises the cluster's errors, and `InvalidInput` for a damaged
-    record.
-    """
-    group = GroupKey(body["metadata"]["namespace"], body["metadata"]["name"])
-    groups = GroupCluster(session.cluster.client)
-    seen = groups.seen(group)
-    names = {member_name(each.service, each.initial_version) for each in seen.record.state.endpoints}
-    apps = {name: _app(session, AppKey(group.namespace, name)) for name in sorted(names)}
-    return GroupView(group, body, seen.record, groups.observe(group, seen, body.get("spec") or {}, {}), apps)
-
-
-def _app(session: LiveSession, app: AppKey) -> AppView | None:
-    try:
-        return look(session, app)
-    except ObjectNotFound:  # It is not made yet, or somebody deleted it: the tree says so.
-        return None
 
 
 def json_tree(view: GroupView) -> dict[str, Any]:
@@ -97,13 +68,6 @@ def _json_service(view: GroupView, place: Endpoint) -> "GroupServiceTreeJson":
     name = member_name(place.service, place.initial_version)
     app = view.apps[name]
     return {"service": place.service, "app": name, "tree": json_of(app) if app is not None else None}
-
-
-def drawn_group(view: GroupView, now: datetime) -> Group:
-    """Return the group for people; ages count from ``now``."""
-    status = view.status
-    headline = said(f"{view.group}: {status.phase or 'Unknown'}: {status.message or ''}", style_of(status.phase or ""))
-    return Group(headline, "", drawn_tree(group_root(view, now)))
 
 
 def group_root(view: GroupView, now: datetime) -> Branch:

@@ -1,0 +1,117 @@
+"""Reads from the live objects, at one moment, what is shown of an app or a release group: its record, Services,
+ReplicaSets and pods, and why pods do not start. What we may not list is left out. Decides nothing, draws nothing.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
+from gitops_bg.cli.session.live_session import LiveSession
+from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, EVENTS, PODS, REPLICA_SETS, Object
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.observation.reader import labels_of
+from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Version
+from gitops_bg.spec.app.load import app_config_from_live
+from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+from gitops_bg.views.app import AppView, Pod, ReplicaSet, daemon_set_of, pod_of, replica_set_of
+from gitops_bg.views.group_tree import GroupView
+from gitops_bg.views.obstacles import Trouble, troubles_with, waits_for_volumes
+from gitops_bg.views.rows import row_of
+
+
+def pod_labels(app: AppKey) -> str:
+    """Return the label selector of the pods of an app."""
+    return f"{names.APP}={names.app_label(app)}"
+
+
+def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
+    """Return the pods with the labels of the app, by name."""
+    try:
+        found = cluster.client.list(PODS, app.namespace, pod_labels(app))
+    except Refused:
+        return []
+    return sorted(map(pod_of, found), key=lambda pod: pod.name)
+
+
+def replica_sets_of(cluster: Cluster, app: AppKey, *, daemon_sets: bool = False) -> tuple[ReplicaSet, ...]:
+    """Return the ReplicaSets, and if asked for the DaemonSets, with the labels of the app, by name."""
+    found = list(map(replica_set_of, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+    if daemon_sets:
+        found += map(daemon_set_of, cluster.client.list(DAEMON_SETS, app.namespace, labels_of(app)))
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+def look(session: LiveSession, app: AppKey) -> AppView:
+    """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
+    body = session.client.get(APPS, app.namespace, app.name)
+    if body is None:
+        raise NameNotFound(f"the cluster runs no app {app}")
+    record, config = session.cluster.record(app), app_config_from_live(app, body)
+    observed = session.cluster.observe(app, config, record)
+    on_every_node = any(each.on_every_node for each in record.versions)
+    active = (observed.active_service, *observed.more_active_services)
+    roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
+    app_view = AppView(
+        row=row_of(body),
+        gates=tuple((body.get("status") or {}).get("gates") or ()),
+        record=record,
+        strategy=config.spec.strategy if config.spec else None,
+        services=tuple((role, view) for role, view in roles if view is not None),
+        replica_sets=replica_sets_of(session.cluster, app, daemon_sets=on_every_node),
+        pods=tuple(pods_of(session.cluster, app)),
+    )
+    return replace(app_view, changes=_changes(session.cluster, app, app_view.active, app_view.newest))
+
+
+def _changes(
+    cluster: Cluster, app: AppKey, live: Version | None, newest: Version | None
+) -> tuple[ConfigurationChange, ...]:
+    if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
+        return ()
+    from gitops_bg.cli.repository.restore_version import changes_to, live_side
+
+    return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))
+
+
+def read_group(session: LiveSession, body: Object) -> GroupView:
+    """Read all that belongs to a live ReleaseGroup. Raises the cluster's errors, and `InvalidInput` for a damaged
+    record.
+    """
+    group = GroupKey(body["metadata"]["namespace"], body["metadata"]["name"])
+    groups = GroupCluster(session.cluster.client)
+    seen = groups.seen(group)
+    names = {member_name(each.service, each.initial_version) for each in seen.record.state.endpoints}
+    apps = {name: _app_view(session, AppKey(group.namespace, name)) for name in sorted(names)}
+    return GroupView(group, body, seen.record, groups.observe(group, seen, body.get("spec") or {}, {}), apps)
+
+
+def _app_view(session: LiveSession, app: AppKey) -> AppView | None:
+    try:
+        return look(session, app)
+    except ObjectNotFound:  # It is not made yet, or somebody deleted it: the tree says so.
+        return None
+
+
+def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot, folder: str) -> tuple[Trouble, ...]:
+    """Return what keeps the pods of a version from starting; a pod that is merely starting has no trouble.
+
+    ``folder`` is the app's in Git, named in advice.
+    """
+    pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(snapshot.digest) and not pod.is_ready]
+    unmounted = {pod.name: _unmounted(cluster, app, pod.name) for pod in pods if waits_for_volumes(pod)}
+    return troubles_with(app, snapshot, folder, pods, unmounted)
+
+
+def _unmounted(cluster: Cluster, app: AppKey, pod: str) -> str:
+    """Return the volume that cannot be mounted, from the newest Event about one."""
+    about = f"involvedObject.kind=Pod,involvedObject.name={pod},reason=FailedMount"
+    try:
+        answer = cluster.client.read(f"list events of {pod}", EVENTS.path(app.namespace), {"fieldSelector": about})
+    except Refused:
+        return ""
+    found = sorted(answer.get("items") or [], key=lambda each: each.get("lastTimestamp") or "")
+    return str(found[-1].get("message", "")) if found else ""

@@ -1,0 +1,184 @@
+"""Draws one app or release group for people: as a header and a tree, and as the explanation of why it is as it is, for
+a terminal of 80 columns. Reads nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from gitops_bg.cli.output import said
+from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
+from gitops_bg.cli.views.rows import drawn
+from gitops_bg.core.groups.model import GroupVersion, VersionStage
+from gitops_bg.core.groups.observed import Member
+from gitops_bg.core.groups.world import member_name
+from gitops_bg.core.inspect.outlook import Outlook, serving_in
+from gitops_bg.core.model.statements import Statements
+from gitops_bg.core.status.meanings import troubles
+from gitops_bg.views.app import AppView
+from gitops_bg.views.conditions import table_of
+from gitops_bg.views.explanation import Explained, Explanation, ShownGate, pull_sentence, statement_sentence
+from gitops_bg.views.group_tree import GroupView, group_root
+from gitops_bg.views.tree import Branch, header_of, root_of
+from gitops_bg.views.words import spoken, style_of, without_what_was_told
+
+
+def picture_of(app_view: AppView, now: datetime) -> Group:
+    """Return the app as it was read; ages and countdowns count from ``now``."""
+    demands = (drawn(each, app_view.row.key, told=app_view.row.message) for each in app_view.row.demands)
+    return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now)))
+
+
+def drawn_group(view: GroupView, now: datetime) -> Group:
+    """Return the group for people; ages count from ``now``."""
+    status = view.status
+    headline = said(f"{view.group}: {status.phase or 'Unknown'}: {status.message or ''}", style_of(status.phase or ""))
+    return Group(headline, "", drawn_tree(group_root(view, now)))
+
+
+def _header(app_view: AppView) -> Listing:
+    lines = (Line((said(title), said(text, style))) for title, text, style in header_of(app_view))
+    return Listing((Column(""), Column("")), lines, titles=False)
+
+
+_COLUMNS = (Column("NAME"), Column("KIND", 2), Column("STATUS"), Column("AGE", 1), Column("INFO"))
+
+
+def drawn_tree(root: Branch) -> Listing:
+    """Return a tree, one line for each branch; where there is no room for them, sentences hang below."""
+    return Listing(_COLUMNS, (_line(each) for each in _lines(root, "", "")))
+
+
+def _line(shown: tuple[str, str, Branch]) -> Line:
+    first, others, branch = shown
+    cells = (first + branch.name, branch.kind, branch.status, branch.age, branch.info)
+    return Line(tuple(said(cell, branch.style) for cell in cells), f"{others}{'│' if branch.children else ' '}  ")
+
+
+def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, str, Branch]]:
+    """Yield each branch with the beginnings of its own line, ``first``, and of the lines below, ``others``."""
+    yield first, others, branch
+    for child in branch.children:
+        last = child is branch.children[-1]
+        yield from _lines(child, others + ("└─ " if last else "├─ "), others + ("   " if last else "│  "))
+
+
+def drawn_explanation(found: Explanation) -> Group:
+    """Return all of it for people."""
+    versions = (_versions(found),) if found.decision.record.state.versions else ()
+    return drawn_explained(found.explained, versions, outlook=facts(_outlook(found.outlook), 2))
+
+
+def gate_table(gates: Iterable[ShownGate], now: datetime, *, indent: int = 0) -> Listing:
+    """Return one line for each gate; ``now`` is UTC."""
+    columns = (Column(""), Column(""), Column(""))
+    return Listing(columns, (_gate_line(each, now) for each in gates), titles=False, indent=indent)
+
+
+def _gate_line(each: ShownGate, now: datetime) -> Line:
+    gate = each.gate
+    left = f", for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
+    advice = f"\n{each.advice}" if each.advice else ""
+    return Line(
+        (
+            said("open" if gate.open else "shut", "green" if gate.open else "red"),
+            said(gate.kind, "bold"),
+            said(f"{' '.join(filter(None, (each.reason, each.counts)))}{left}{advice}"),
+        )
+    )
+
+
+def statement_lines(statements: Statements, name: Callable[[str], str], indent: int) -> Iterator[Listing]:
+    """Return them for people: a sentence each."""
+    return (paragraph(said(statement_sentence(each, name(each.digest)), "dim"), indent) for each in statements)
+
+
+def drawn_explained(
+    found: Explained,
+    versions: Iterable[RenderableType] = (),
+    of_gates: Iterable[RenderableType] = (),
+    outlook: RenderableType | None = None,
+) -> Group:
+    """Return it for people; ``versions`` stand before the gates, ``of_gates`` after them. Where an ``outlook`` says
+    what to do, no gate does.
+    """
+    return Group(*_parts(found, versions, of_gates, outlook))
+
+
+def _parts(
+    found: Explained,
+    versions: Iterable[RenderableType],
+    of_gates: Iterable[RenderableType],
+    outlook: RenderableType | None,
+) -> Iterator[RenderableType]:
+    yield said(f"{found.subject}: {found.phase}", f"bold {style_of(found.phase)}")
+    yield from map(indented, found.serves)
+    if found.pull is not None:
+        yield indented(pull_sentence(found.pull))
+    told = tuple(troubles(found.conditions, table_of(found.subject)))
+    for condition in told:
+        yield drawn(condition, found.subject, 2)
+    yield from statement_lines(found.told, found.name, 2)
+    yield from versions
+    if found.gates:
+        yield indented(found.before_gates)
+        messages = [condition.message for condition in told]
+        yield gate_table((_shown(each, messages, outlook is None) for each in found.gates), found.now, indent=2)
+    yield from of_gates
+    for action in found.actions:
+        yield indented(f"about to be done: {action}")
+    if outlook is not None:
+        yield outlook
+    if found.wake_at:
+        left = spoken((found.wake_at - found.now).total_seconds())
+        yield indented(f"looked at again in {left} at the latest", "dim")
+
+
+def _shown(each: ShownGate, told: Sequence[str], with_advice: bool) -> ShownGate:
+    return replace(each, reason=without_what_was_told(each.reason, told), advice=each.advice if with_advice else "")
+
+
+def indented(text: str, style: str = "", indent: int = 2) -> Listing:
+    """Return a sentence, so many columns from the margin."""
+    return paragraph(said(text, style), indent)
+
+
+_STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
+_VERSION_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Column("STATE"))
+
+
+def _versions(found: Explanation) -> Listing:
+    """The services of the active and the wanted version each have a line, those of other versions are named."""
+    versions = found.decision.record.state.versions
+    lines = (Line(cells) for version in versions for cells in _version_lines(found, version))
+    return Listing(_VERSION_COLUMNS, lines, indent=2)
+
+
+def _version_lines(found: Explanation, version: GroupVersion) -> Iterator[tuple[Text, ...]]:
+    first = (said(version.name, "bold"), said(version.stage, _STAGES.get(version.stage, "dim")))
+    places = serving_in(found.decision.record, version.name)
+    if version.name not in (found.active, found.wanted, found.next) or not places:
+        names = ", ".join(member_name(each.service, each.initial_version) for each in places)
+        yield (*first, said(names or "-"), said(""))
+        return
+    for place in places:
+        member, name = found.member(place), member_name(place.service, place.initial_version)
+        yield (*first, said(name), said(*_state(member)))
+        first = (said(""), said(""))
+
+
+def _state(member: Member) -> tuple[str, str]:
+    if member.healthy:
+        return "healthy", "green"
+    return member.reason or "is not healthy", "yellow" if member.available else "red"
+
+
+def _outlook(outlook: Outlook) -> Iterator[tuple[Text, Text]]:
+    yield said("next", "dim"), said(outlook.next)
+    for each in outlook.advice:
+        yield said("to do", "dim"), said(each.what)
+        if each.command:
+            yield said(""), said(each.command, "cyan")

@@ -1,1 +1,0 @@
-"""Shows again what changes, and waits for it."""

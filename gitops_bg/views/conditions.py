@@ -1,0 +1,66 @@
+"""What conditions mean, for people and for programs: where traffic goes, who must do what, the command. Decides
+nothing: the words are those of ``core.status.meanings``.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_of
+from gitops_bg.spec.glance import conditions_of
+
+if TYPE_CHECKING:
+    from gitops_bg.core.model.version import GroupKey
+    from gitops_bg.core.status.meanings import Meanings
+
+_MOST_COMMANDS = 3
+"""How many commands of the same kind are shown; the rest are counted."""
+
+
+def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """Return the conditions in the status of a live BlueGreenDeployment."""
+    return conditions_of(body.get("status"))
+
+
+def json_of(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
+    """Return a condition with its meaning, if that is known and says something about traffic."""
+    from gitops_bg.spec.codec import to_json
+
+    meaning = _meaning(condition, app)
+    return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
+
+
+def demanded(of: "AppKey | GroupKey", conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Yield the conditions of an app or a group that somebody must act on."""
+    return demands(conditions, table_of(of))
+
+
+def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
+    return meaning_of(condition.type, condition.reason, table_of(app))
+
+
+def table_of(of: "AppKey | GroupKey") -> "Meanings":
+    """What the conditions of an app, or of a group, mean."""
+    if isinstance(of, AppKey):
+        return MEANINGS
+    from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
+
+    return GROUP_MEANINGS
+
+
+def advice_lines(condition: Condition, of: "Sequence[AppKey | GroupKey]") -> Iterator[tuple[str, str, str]]:
+    """Yield where traffic goes, who must do what, and the commands for each app or group ``of`` which it is: a title,
+    the text and its style; nothing where the meaning is not known, or says nothing of traffic.
+    """
+    meaning = _meaning(condition, of[0])
+    if meaning is None or not meaning.traffic:
+        return
+    yield "traffic", meaning.traffic, ""
+    yield "to do", f"{meaning.who}: {meaning.what}", ""
+    commands = dict.fromkeys(meaning.of(each).command for each in of if meaning.command)
+    for number, command in enumerate(commands):
+        if number == _MOST_COMMANDS:
+            yield "", f"… and the same for {len(commands) - number} more", ""
+            return
+        yield "" if number else "by", command, "cyan"
