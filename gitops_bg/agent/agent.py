@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -203,7 +204,6 @@ class Agent:
             recorder=recorder,
             beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
-            others_wait=self._others_wait,
         )
 
     def _commit_url(self, commit: str) -> str:
@@ -487,7 +487,7 @@ class Agent:
         turn.
         """
         try:
-            look = self._reconciler.reconcile(subject)
+            look = self._reconciler.reconcile(subject, partial(self._others_wait, subject))
         except GitopsBgError as error:
             self.queue.rest(subject)
             self._failures.failed(subject, error)

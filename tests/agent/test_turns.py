@@ -14,7 +14,7 @@ WEB = AppKey("shop", "web")
 WROTE, RESTS = True, False
 
 
-def reconciler(*, others_wait: bool) -> Reconciler:
+def reconciler() -> Reconciler:
     """One of whose parts only passes are asked for, which a test makes up."""
     parts: Any = SimpleNamespace(metrics=None, ended=lambda subject, failed: None)
     return Reconciler(
@@ -25,7 +25,6 @@ def reconciler(*, others_wait: bool) -> Reconciler:
         recorder=parts,
         beside=parts,
         clock=lambda: datetime(2026, 1, 2, tzinfo=UTC),
-        others_wait=lambda _: others_wait,
     )
 
 
@@ -44,5 +43,5 @@ def test_what_only_may_follow_from_a_write_waits_for_others(
 ) -> None:
     answers: Iterator[bool] = iter(passes)
     monkeypatch.setattr(Reconciler, "_pass", lambda *_: next(answers))
-    assert reconciler(others_wait=others_wait).reconcile(WEB) is ends
+    assert reconciler().reconcile(WEB, lambda: others_wait) is ends
     assert len(list(answers)) == len(passes) - took

@@ -50,7 +50,7 @@ class Look(Enum):
     AT_REST = "nothing is left to do before people, Git or time ask for something"
     ON_ITS_WAY = "it goes on by itself, as soon as what it waits for is there"
     INTERRUPTED = "more can be done at once; others get their turn first"
-    WROTE = "it wrote, and another pass may find more to do; others, of which something is known to have changed, come first"
+    WROTE = "more may follow from what it wrote; others that have changed come first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,7 @@ class _Decided:
 
 
 class Reconciler:
-    """Brings one app or group at a time closer to what Git says. ``clock`` gives UTC.
-
-    ``others_wait``: whether a pass that only looks for what follows from a write is to wait for others. In a crowd it
-    finds nothing by itself nine times in ten, and what the cluster or Git answers meanwhile needs a pass anyway.
-    """
+    """Brings one app or group at a time closer to what Git says. ``clock`` gives UTC."""
 
     def __init__(
         self,
@@ -90,7 +86,6 @@ class Reconciler:
         recorder: EventRecorder,
         beside: Background,
         clock: Callable[[], datetime],
-        others_wait: Callable[[AppOrGroup], bool],
     ) -> None:
         self._catalog = catalog
         self._kinds = kinds
@@ -99,17 +94,18 @@ class Reconciler:
         self._recorder, self._metrics = recorder, recorder.metrics
         self._beside = beside
         self._clock = clock
-        self._others_wait = others_wait
         self._contradictions: ContradictionBackoff[Hashable] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._contests = Contests()
         self._refused: dict[AppOrGroup, str] = {}
         self._bugs: dict[AppOrGroup, InternalError] = {}
         self._on_its_way: set[AppOrGroup] = set()
 
-    def reconcile(self, subject: AppOrGroup) -> Look:
+    def reconcile(self, subject: AppOrGroup, others_wait: Callable[[], bool] = lambda: False) -> Look:
         """Look at an app or a group and act until nothing is left to do at once, or for as many passes as are its turn.
 
-        Raises the errors of ``core.errors``; the next look begins with what was written before.
+        After a pass that wrote, the next waits where ``others_wait``: in a crowd it finds nothing mostly, and
+        what the cluster or Git answers meanwhile needs a pass anyway. Raises the errors of ``core.errors``; the next
+        look begins with what was written before.
         """
         kind, has_failed = self._kinds[subject.kind], True
         passes, is_done, yields = 0, False, False
@@ -117,7 +113,7 @@ class Reconciler:
             with guarded(f"a look at {subject}"):
                 while not (is_done or yields) and passes < MOST_PASSES:
                     is_done, passes = not self._pass(kind, subject), passes + 1
-                    yields = not is_done and self._others_wait(subject)
+                    yields = not is_done and others_wait()
             has_failed = False
         except LASTING as error:
             self._catalog.board.failed(subject)
