@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gitops_bg.cli.commands.inspect.history import Row, with_policies
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.ledger.ledger import Committed
 from gitops_bg.repo.ledger.policy_log import PolicyChange
+from gitops_bg.views.history import HistoryRow, with_policies
 from tests.integration.repo.conftest import NOON
 
 
-def entry(event: Event, at: datetime) -> Row:
-    return Row(Committed("", "", LedgerEntry(1, at, event)))
+def entry(event: Event, at: datetime) -> HistoryRow:
+    return HistoryRow(Committed("", "", LedgerEntry(1, at, event)))
 
 
 DEPLOYED = NOON + timedelta(milliseconds=400)

@@ -56,7 +56,7 @@ def commit_change(session: Session, output: Output, change: Change) -> str:
 
     Raises `PushRefused` with a remedy.
 
-    The user's clone follows (`local_clone`).
+    The user's clone follows (`follow_push`).
     """
     edited = _committed(session, output, change)
     return edited.commit if edited.changed else ""

@@ -1,4 +1,4 @@
-"""One run of a command that asks the cluster alone. What Git needs is in `session`, which imports far more.
+"""One run of a command that asks the cluster alone. What Git needs is in `session.py`, which imports far more.
 
 Only what every such command needs is imported here; the rest when it is asked for (docs/reference/cli.md, "How fast").
 """

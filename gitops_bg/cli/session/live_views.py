@@ -23,28 +23,6 @@ from gitops_bg.views.obstacles import Trouble, troubles_with, waits_for_volumes
 from gitops_bg.views.rows import row_of
 
 
-def pod_labels(app: AppKey) -> str:
-    """Return the label selector of the pods of an app."""
-    return f"{names.APP}={names.app_label(app)}"
-
-
-def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
-    """Return the pods with the labels of the app, by name."""
-    try:
-        found = cluster.client.list(PODS, app.namespace, pod_labels(app))
-    except Refused:
-        return []
-    return sorted(map(pod_of, found), key=lambda pod: pod.name)
-
-
-def replica_sets_of(cluster: Cluster, app: AppKey, *, daemon_sets: bool = False) -> tuple[ReplicaSet, ...]:
-    """Return the ReplicaSets, and if asked for the DaemonSets, with the labels of the app, by name."""
-    found = list(map(replica_set_of, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app))))
-    if daemon_sets:
-        found += map(daemon_set_of, cluster.client.list(DAEMON_SETS, app.namespace, labels_of(app)))
-    return tuple(sorted(found, key=lambda each: each.name))
-
-
 def look(session: LiveSession, app: AppKey) -> AppView:
     """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
     body = session.client.get(APPS, app.namespace, app.name)
@@ -67,16 +45,6 @@ def look(session: LiveSession, app: AppKey) -> AppView:
     return replace(app_view, changes=_changes(session.cluster, app, app_view.active, app_view.newest))
 
 
-def _changes(
-    cluster: Cluster, app: AppKey, live: Version | None, newest: Version | None
-) -> tuple[ConfigurationChange, ...]:
-    if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
-        return ()
-    from gitops_bg.cli.repository.restore_version import changes_to, live_side
-
-    return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))
-
-
 def read_group(session: LiveSession, body: Object) -> GroupView:
     """Read all that belongs to a live ReleaseGroup. Raises the cluster's errors, and `InvalidInput` for a damaged
     record.
@@ -94,6 +62,38 @@ def _app_view(session: LiveSession, app: AppKey) -> AppView | None:
         return look(session, app)
     except ObjectNotFound:  # It is not made yet, or somebody deleted it: the tree says so.
         return None
+
+
+def pod_labels(app: AppKey) -> str:
+    """Return the label selector of the pods of an app."""
+    return f"{names.APP}={names.app_label(app)}"
+
+
+def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
+    """Return the pods with the labels of the app, by name."""
+    try:
+        found = cluster.client.list(PODS, app.namespace, pod_labels(app))
+    except Refused:
+        return []
+    return sorted(map(pod_of, found), key=lambda pod: pod.name)
+
+
+def replica_sets_of(cluster: Cluster, app: AppKey, *, daemon_sets: bool = False) -> tuple[ReplicaSet, ...]:
+    """Return the ReplicaSets, and if asked for the DaemonSets, with the labels of the app, by name."""
+    found = list(map(replica_set_of, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+    if daemon_sets:
+        found += map(daemon_set_of, cluster.client.list(DAEMON_SETS, app.namespace, labels_of(app)))
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+def _changes(
+    cluster: Cluster, app: AppKey, live: Version | None, newest: Version | None
+) -> tuple[ConfigurationChange, ...]:
+    if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
+        return ()
+    from gitops_bg.cli.repository.restore_version import changes_to, live_side
+
+    return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))
 
 
 def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot, folder: str) -> tuple[Trouble, ...]:

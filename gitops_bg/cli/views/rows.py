@@ -59,23 +59,6 @@ def table_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Li
     return Listing(columns, (_line(row, columns, now) for row in shown), wide=wide)
 
 
-def _line(row: AnyRow, columns: Iterable[Column], now: datetime) -> Line:
-    cells = {
-        "NAMESPACE": row.namespace,
-        "NAME": row.name,
-        "KIND": row.called,
-        "BRANCH": row.branch,
-        "PHASE": row.phase,
-        **row.cells(now),
-    }
-    return Line(tuple(_cell(row, each.title, cells.get(each.title, "")) for each in columns))
-
-
-def _cell(row: AnyRow, title: str, text: str) -> Text:
-    styles = {"NAME": "bold", "PHASE": style_of(row.phase), "COLOR": text if text in ("blue", "green") else ""}
-    return said(text, styles.get(title, "")) if text else Text("-")
-
-
 def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told: str = "") -> Group:
     """Return a condition with its meaning, for people, so many columns from the margin; without its message where that
     was ``told`` just before.
@@ -95,6 +78,23 @@ def drawn_together(conditions: "Iterable[tuple[AppKey | GroupKey, tuple[Conditio
         apps = tuple(app for troubled in reasons.values() for app, _ in troubled)
         _, first = next(iter(reasons.values()))[0]
         yield Group(*headlines, _rows(first, apps, 2))
+
+
+def _line(row: AnyRow, columns: Iterable[Column], now: datetime) -> Line:
+    cells = {
+        "NAMESPACE": row.namespace,
+        "NAME": row.name,
+        "KIND": row.called,
+        "BRANCH": row.branch,
+        "PHASE": row.phase,
+        **row.cells(now),
+    }
+    return Line(tuple(_cell(row, each.title, cells.get(each.title, "")) for each in columns))
+
+
+def _cell(row: AnyRow, title: str, text: str) -> Text:
+    styles = {"NAME": "bold", "PHASE": style_of(row.phase), "COLOR": text if text in ("blue", "green") else ""}
+    return said(text, styles.get(title, "")) if text else Text("-")
 
 
 def _of_apps(message: str, troubled: "list[tuple[AppKey | GroupKey, Condition]]") -> RenderableType:

@@ -25,6 +25,10 @@ from gitops_bg.views.group_tree import GroupView, group_root
 from gitops_bg.views.tree import Branch, header_of, root_of
 from gitops_bg.views.words import spoken, style_of, without_what_was_told
 
+_COLUMNS = (Column("NAME"), Column("KIND", 2), Column("STATUS"), Column("AGE", 1), Column("INFO"))
+_VERSION_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Column("STATE"))
+_STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
+
 
 def picture_of(app_view: AppView, now: datetime) -> Group:
     """Return the app as it was read; ages and countdowns count from ``now``."""
@@ -39,17 +43,14 @@ def drawn_group(view: GroupView, now: datetime) -> Group:
     return Group(headline, "", drawn_tree(group_root(view, now)))
 
 
-def _header(app_view: AppView) -> Listing:
-    lines = (Line((said(title), said(text, style))) for title, text, style in header_of(app_view))
-    return Listing((Column(""), Column("")), lines, titles=False)
-
-
-_COLUMNS = (Column("NAME"), Column("KIND", 2), Column("STATUS"), Column("AGE", 1), Column("INFO"))
-
-
 def drawn_tree(root: Branch) -> Listing:
     """Return a tree, one line for each branch; where there is no room for them, sentences hang below."""
     return Listing(_COLUMNS, (_line(each) for each in _lines(root, "", "")))
+
+
+def _header(app_view: AppView) -> Listing:
+    lines = (Line((said(title), said(text, style))) for title, text, style in header_of(app_view))
+    return Listing((Column(""), Column("")), lines, titles=False)
 
 
 def _line(shown: tuple[str, str, Branch]) -> Line:
@@ -66,6 +67,18 @@ def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, str, 
         yield from _lines(child, others + ("└─ " if last else "├─ "), others + ("   " if last else "│  "))
 
 
+def drawn_explained(
+    found: Explained,
+    versions: Iterable[RenderableType] = (),
+    of_gates: Iterable[RenderableType] = (),
+    outlook: RenderableType | None = None,
+) -> Group:
+    """Return it for people; ``versions`` stand before the gates, ``of_gates`` after them. Where an ``outlook`` says
+    what to do, no gate does.
+    """
+    return Group(*_parts(found, versions, of_gates, outlook))
+
+
 def drawn_explanation(found: Explanation) -> Group:
     """Return all of it for people."""
     versions = (_versions(found),) if found.decision.record.state.versions else ()
@@ -78,34 +91,14 @@ def gate_table(gates: Iterable[ShownGate], now: datetime, *, indent: int = 0) ->
     return Listing(columns, (_gate_line(each, now) for each in gates), titles=False, indent=indent)
 
 
-def _gate_line(each: ShownGate, now: datetime) -> Line:
-    gate = each.gate
-    left = f", for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
-    advice = f"\n{each.advice}" if each.advice else ""
-    return Line(
-        (
-            said("open" if gate.open else "shut", "green" if gate.open else "red"),
-            said(gate.kind, "bold"),
-            said(f"{' '.join(filter(None, (each.reason, each.counts)))}{left}{advice}"),
-        )
-    )
-
-
 def statement_lines(statements: Statements, name: Callable[[str], str], indent: int) -> Iterator[Listing]:
     """Return them for people: a sentence each."""
     return (paragraph(said(statement_sentence(each, name(each.digest)), "dim"), indent) for each in statements)
 
 
-def drawn_explained(
-    found: Explained,
-    versions: Iterable[RenderableType] = (),
-    of_gates: Iterable[RenderableType] = (),
-    outlook: RenderableType | None = None,
-) -> Group:
-    """Return it for people; ``versions`` stand before the gates, ``of_gates`` after them. Where an ``outlook`` says
-    what to do, no gate does.
-    """
-    return Group(*_parts(found, versions, of_gates, outlook))
+def indented(text: str, style: str = "", indent: int = 2) -> Listing:
+    """Return a sentence, so many columns from the margin."""
+    return paragraph(said(text, style), indent)
 
 
 def _parts(
@@ -141,13 +134,17 @@ def _shown(each: ShownGate, told: Sequence[str], with_advice: bool) -> ShownGate
     return replace(each, reason=without_what_was_told(each.reason, told), advice=each.advice if with_advice else "")
 
 
-def indented(text: str, style: str = "", indent: int = 2) -> Listing:
-    """Return a sentence, so many columns from the margin."""
-    return paragraph(said(text, style), indent)
-
-
-_STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
-_VERSION_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Column("STATE"))
+def _gate_line(each: ShownGate, now: datetime) -> Line:
+    gate = each.gate
+    left = f", for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
+    advice = f"\n{each.advice}" if each.advice else ""
+    return Line(
+        (
+            said("open" if gate.open else "shut", "green" if gate.open else "red"),
+            said(gate.kind, "bold"),
+            said(f"{' '.join(filter(None, (each.reason, each.counts)))}{left}{advice}"),
+        )
+    )
 
 
 def _versions(found: Explanation) -> Listing:

@@ -25,6 +25,7 @@ from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.ledger.ledger import Committed
 from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.views.explanation import ShownGate
+from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.rows import Row, group_row_of
 from tests.cli.test_tree_view import SIGHT
 
@@ -81,13 +82,13 @@ _POLICY = PolicyChange(at=NOW, commit="c" * 40, by="Grace Hopper <grace@example.
 def _history() -> RenderableType:
     app = AppKey("shop", "web")
     said = (Committed("c1", "e1", _ROLLED_BACK), Committed("c0", "e1", _ENTRY), _POLICY)
-    return history.table_of([history.Row(each, app) for each in said])
+    return history.table_of([HistoryRow(each, app) for each in said])
 
 
 def _group_history() -> RenderableType:
     failed = "post-promotion analysis failed: smoke measured 7, and no more than 5 is good"
     entry = LedgerEntry(1, NOW, Event.ROLLED_BACK, from_version=2, to_version=1, reason=failed)
-    return history.table_of([history.Row(Committed("c0", "e1", entry), GroupKey("shop", "store"))])
+    return history.table_of([HistoryRow(Committed("c0", "e1", entry), GroupKey("shop", "store"))])
 
 
 def _with_groups(*, wide: bool) -> RenderableType:

@@ -1,1 +1,1 @@
-"""Commands that only read."""
+"""Verbs that only read, and how they explain, plan and report."""

@@ -1,10 +1,9 @@
 """`history`: all past events of an app or a release group, from the ledger. Reads the state branch; asks no cluster."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from dataclasses import replace
 from types import UnionType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -20,34 +19,11 @@ from gitops_bg.cli.session.location import ALL, About, apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_meant
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.events import MOVES, goal_of, origin_of
-from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
-from gitops_bg.repo.ledger.ledger import Committed
-from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.manifests.configuration import Configuration
-from gitops_bg.spec.manifests.configuration_changes import (
-    ConfigurationChange,
-    configuration_changes,
-    primary_with_configuration,
-)
+from gitops_bg.views.history import HistoryRow, contents_of, with_policies
 
-_STYLES = {
-    Event.PROMOTED: "green",
-    Event.DEPLOYED: "green",
-    Event.ROLLED_BACK: "magenta",
-    Event.FAILED: "red",
-    Event.INVALID: "red",
-    Event.DIVERGED: "yellow",
-    Event.OVERRIDDEN: "red",
-    Event.POLICY_CHANGED: "yellow",
-}
-
-Held = Mapping[str, Sequence[Configuration]]
-"""The contents of versions, by digest."""
 Overrides = Annotated[
     bool, typer.Option("--overrides", help="Show only promotions that overrode a policy, of the one named, or of all.")
 ]
@@ -121,8 +97,8 @@ def _show(output: Output, repository: Repository, about: AppOrGroup, limit: int,
     if overrides:
         _show_overridden(output, repository, [about], limit)
         return
-    held = _held(repository.primaries(about), about) if isinstance(about, AppKey) else {}
-    told = with_policies([Row(each, about, held) for each in entries], repository.policy_log.changes())[:limit]
+    held = contents_of(repository.primaries(about), about) if isinstance(about, AppKey) else {}
+    told = with_policies([HistoryRow(each, about, held) for each in entries], repository.policy_log.changes())[:limit]
     if output.json:
         branch = repository.settings.state_branch
         output.data({about.kind: str(about), "ledger": branch, "entries": [each.json for each in told]})
@@ -142,7 +118,7 @@ def _show_overrides(
 
 def _show_overridden(output: Output, repository: Repository, about: Iterable[AppOrGroup], limit: int) -> None:
     """Show the promotions of these in spite of a policy, newest first."""
-    found = (Row(each, one) for one in about for each in repository.history.of(one))
+    found = (HistoryRow(each, one) for one in about for each in repository.history.of(one))
     rows = sorted((each for each in found if each.event is Event.OVERRIDDEN), key=lambda row: row.at, reverse=True)
     if output.json:
         entries = [each.named | each.json for each in rows[:limit]]
@@ -151,87 +127,6 @@ def _show_overridden(output: Output, repository: Repository, about: Iterable[App
         output.show(table_of(rows[:limit], with_name=True))
     else:
         output.line(f"no policy was overridden, says {repository.settings.state_branch}")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One shown entry of the ledger, or one shown change of policies."""
-
-    said: Committed | PolicyChange
-    about: AppOrGroup | None = None
-    held: Held = field(default_factory=dict)
-
-    @property
-    def event(self) -> Event:
-        """The event."""
-        return Event.POLICY_CHANGED if isinstance(self.said, PolicyChange) else self.said.entry.event
-
-    @property
-    def at(self) -> datetime:
-        """When it happened; a commit without a date counts as older than all others."""
-        at = self.said.at if isinstance(self.said, PolicyChange) else self.said.entry.at
-        return at or datetime.min.replace(tzinfo=UTC)
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Whose entry it is, as JSON: by its kind."""
-        return {self.about.kind: str(self.about)} if self.about is not None else {}
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The entry as JSON."""
-        if isinstance(self.said, PolicyChange):
-            said = to_json(self.said)
-            return {"event": self.event, "at": said.get("at"), **said}
-        return _json(self.said, self.held)
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The entry as cells of the table."""
-        if isinstance(self.said, PolicyChange):
-            change = self.said
-            origin, to = (short(each) or "-" for each in (change.before, change.after))
-            return origin, to, change.by or "-", change.commit[:10], ", ".join(change.changed) or "-"
-        entry = self.said.entry
-        return (
-            origin_of(entry) or "-",
-            goal_of(entry) or "-",
-            entry.by or "-",
-            entry.commit[:10] or "-",
-            "\n".join([entry.reason or "-", *map(str, _changes(entry, self.held))]),
-        )
-
-
-def with_policies(rows: list[Row], changes: Iterable[PolicyChange]) -> list[Row]:
-    """Insert the changes of policies since the second of the oldest entry of the ledger between its entries, all
-    newest first. Git dates commits in whole seconds, so a commit of that second may be the later one.
-    """
-    oldest = min(row.at for row in rows).replace(microsecond=0)
-    left = [row for row in map(Row, changes) if row.at >= oldest]
-    merged: list[Row] = []
-    for row in rows:
-        merged += [each for each in left if each.at > row.at]
-        left = [each for each in left if each.at <= row.at]
-        merged.append(row)
-    return [*merged, *left]
-
-
-def _held(primaries: Iterable[bytes], app: AppKey) -> Held:
-    """Return the content of each version with configuration, from former primary.yaml files of main."""
-    found = (primary_with_configuration(content, app) for content in primaries)
-    return {primary.snapshot.digest: primary.configuration for primary in found if primary}
-
-
-def _changes(entry: LedgerEntry, held: Held) -> tuple[ConfigurationChange, ...]:
-    """Return what traffic got with another version besides another pod template."""
-    if entry.event not in MOVES:
-        return ()
-    return configuration_changes(held.get(entry.from_digest, ()), held.get(entry.to_digest, ()))
-
-
-def _json(each: Committed, held: Held) -> dict[str, Any]:
-    changes = [to_json(change) for change in _changes(each.entry, held)]
-    return {**to_json(each.entry), "configuration": changes, "epoch": each.epoch, "ledgerCommit": each.commit}
 
 
 _COLUMNS = (
@@ -246,12 +141,12 @@ _COLUMNS = (
 )
 
 
-def table_of(rows: list[Row], *, with_name: bool = False) -> Listing:
+def table_of(rows: list[HistoryRow], *, with_name: bool = False) -> Listing:
     """Return the entries as a table."""
     columns = [each for each in _COLUMNS if with_name or each.title != "NAME"]
     return Listing(columns, (Line(_cells(row, with_name)) for row in rows))
 
 
-def _cells(row: Row, with_name: bool) -> tuple[Text, ...]:
+def _cells(row: HistoryRow, with_name: bool) -> tuple[Text, ...]:
     when, name = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.about)] if with_name else []
-    return (when, *name, said(row.event, _STYLES.get(row.event, "")), *map(said, row.cells))
+    return (when, *name, said(row.event, row.style), *map(said, row.cells))

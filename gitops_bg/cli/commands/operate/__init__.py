@@ -1,1 +1,1 @@
-"""Commands that change something, in Git or in the cluster."""
+"""Verbs that decide something, in Git or in the cluster."""
