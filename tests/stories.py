@@ -302,17 +302,20 @@ STORIES: Mapping[tuple[str, str], str] = {
     ("`git revert --no-commit A B`", "one message with a line for each, or `This reverts commits A and B`"): (
         "tests/integration/agent/desired/test_provenance.py::test_a_target_takes_back"
     ),
-    ("GitHub's Revert button, merged", "the commit on the branch says it"): (
+    ("GitHub's Revert button, merged", "the same, in the commit of the branch"): (
         "tests/integration/agent/desired/test_provenance.py::test_a_target_takes_back"
     ),
-    ("… squash-merged", '`Reverts org/repo#12`, or only the title `Revert "web 1.1.0 (#12)" (#13)`'): (
+    (
+        "GitHub's Revert button, squash-merged",
+        '`Reverts org/repo#12`, or only the title `Revert "web 1.1.0 (#12)" (#13)`',
+    ): (
         "tests/integration/agent/desired/test_reverts_as_people_make_them.py"
         "::test_squashed_revert_of_a_request_with_an_old_date_goes_back_at_once"
     ),
-    ("GitLab's", "`This reverts merge request !12` or `This reverts commit …`"): (
+    ("GitLab's button", "`This reverts merge request !12` or `This reverts commit …`"): (
         "tests/integration/agent/desired/test_provenance.py::test_a_target_takes_back"
     ),
-    ("Gitea's", "`revert 9be1…` as subject, in full"): (
+    ("Gitea's button", "`revert 9be1…` as subject, in full"): (
         "tests/integration/agent/desired/test_provenance.py::test_a_target_takes_back"
     ),
     (

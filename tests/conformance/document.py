@@ -7,33 +7,29 @@ from pathlib import Path
 
 from tests.conformance import fields
 from tests.conformance.examples import examples
-from tests.conformance.fields import Field, Theirs, ours
+from tests.conformance.fields import Theirs, ours
 from tests.conformance.reference import SECTIONS, Scenario, Section
-from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
+from tests.conformance.survey import Proof, is_proven, proofs_of
 from tests.conformance.words import ENDINGS, PHASES
 
 _DOCS = Path(__file__).parents[2] / "docs"
 COMMAND = "python -m tests.conformance --write-docs"
 
-MOST_FILES = 4
-"""How many files a field names; the first tell enough, and the page does not change with every new test."""
-
 _HEAD = f"""\
 # Conformance
 
-Written by `{COMMAND}` from the tests themselves; `tests/conformance/test_documented.py` fails where it is stale.
-A test in `tests/conformance/` runs on a real control plane where there is one, else on the sandbox.
-Counts in parentheses are (desired, current, updated, ready, available), as Argo Rollouts counts: replicas
-that the target asks for, pods of all versions, pods of the target's version, ready and available pods of the live one.
+Written by `{COMMAND}` from the tests themselves; `tests/conformance/test_documented.py` fails if it is stale.
+A test in `tests/conformance/` runs on a real control plane if there is one, else on the sandbox.
+Counts in parentheses are (desired, current, updated, ready, available), as in Argo Rollouts: replicas
+of the target, pods of all versions, pods of the target's version, ready and available pods of the live one.
 """
 
 
 _HEAD_OF_FIELDS = f"""\
 # Every field
 
-Written by `{COMMAND}` from the models that `gitops-bg check` checks with. `[]` is each item of a list. A field
-without an example has fields of its own. The same texts are in the cluster:
-`kubectl explain bgd.spec.strategy.blueGreen`.
+Written by `{COMMAND}` from the models of `gitops-bg check`. `[]` is each item of a list. A field
+without an example has fields of its own. `kubectl explain bgd.spec.strategy.blueGreen` shows the same texts.
 """
 
 
@@ -97,11 +93,8 @@ def _words() -> str:
 def _own_fields() -> str:
     """Ours, all of them."""
     shown = examples("app")
-    rows = (
-        (f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning, _where(each))
-        for each in ours().values()
-    )
-    return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Example", "Meaning", "Tests"), rows)
+    rows = ((f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning) for each in ours().values())
+    return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Example", "Meaning"), rows)
 
 
 def _fields_of_shared() -> Iterator[str]:
@@ -123,11 +116,6 @@ def _fields_of_shared() -> Iterator[str]:
 def _code(example: str) -> str:
     """An example; a field that has fields of its own is shown by theirs."""
     return f"`{example}`" if example else ""
-
-
-def _where(field: Field) -> str:
-    files = mentions(field.telling_name)[:MOST_FILES]
-    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../../{file})" for file in files)
 
 
 def _their_fields(title: str, theirs: tuple[Theirs, ...]) -> str:

@@ -14,21 +14,20 @@ COMMAND = "python -m tests.documentation --write-docs"
 _HEAD = f"""\
 # What `check` finds
 
-Written by `{COMMAND}` (`make docs`) from the rules of `gitops-bg check` and from the table of
-its tests. How to run it in an editor, before a commit and in CI: [CI](../how-to/ci.md).
+Written by `{COMMAND}` (`make docs`) from the rules of `gitops-bg check` and from the table of its tests. To run it in
+an editor, before a commit and in CI: [CI](../how-to/ci.md).
 
-An **error** is what the agent or Kubernetes refuses, or what can never work: exit code 1. A **note** is valid, and
-true, and probably not what its author meant: exit code 0, unless `--strict` is given; `--ignore RULE` leaves those of a
-rule out. Each finding names file, line, column and field, what is wrong and what would be right. The name of its rule
-never changes; it is in every format but text.
+An **error** is a mistake that the agent or Kubernetes refuses, or that can never work: exit code 1. A **note** is
+about something valid that its author probably did not mean: exit code 0, except with `--strict`; `--ignore RULE`
+leaves out the notes of one rule. Each finding names file, line, column and field, what is wrong and what would be
+right. The name of its rule never changes; every format except text has it.
 
-Only errors of the rule `problem` keep the agent from using a file: its last good state keeps serving. The others the
-agent does not look for: Kubernetes would say them later, or nobody
-([decision 47](../decisions/0047-check.md)).
-An app with an error has no notes, because they could be wrong.
+Only errors of the rule `problem` keep the agent from using a file: its last good state keeps serving. The agent does
+not check the other rules: Kubernetes would refuse the object later, or nobody would ([decision
+47](../decisions/0047-check.md)). An app with an error has no notes, because they could be wrong.
 
-Good manners that have nothing to do with two versions (requests and limits, budgets, volumes that nobody mounts) are
-for a linter of Kubernetes, such as [kube-linter](https://docs.kubelinter.io/), beside `check` in CI.
+For rules that have nothing to do with two versions (requests and limits, budgets, unused volumes), run a linter such
+as [kube-linter](https://docs.kubelinter.io/), too.
 
 """
 _EXAMPLES = {rule: said for rule, _, _, said in reversed(ROWS)} | {

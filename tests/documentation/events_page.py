@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from gitops_bg.core.model.events import APPS, BOTH, EVENTS, GROUPS, NOTICES, EventRow, Notice, NoticeRow
@@ -12,16 +13,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 COMMAND = "python -m tests.documentation --write-docs"
 
 _HEAD = f"""\
-# Events: what is said of an app or a release group, where, and how grave it is
+# Events of apps and release groups, with their severity
 
-Written by `{COMMAND}` (`make docs`) from [the one table](../../gitops_bg/core/model/events.py) of the code. Each
-event is one entry of the ledger (the trailer `Bg-Event` of its commit, `gitops-bg history`), one Kubernetes Event of
-the app or the group (`kubectl describe bgd`, `rg`), one count of `gitops_bg_events_total`, and one message to everybody
-whose [alerts](../features/alerts.md) are that grave. What
-[only Kubernetes is told](#what-only-kubernetes-is-told) has no entry: what an action did, and how rollouts, moves and
-analyses go. `policy-changed` is of the repository: the ledger has it once for each commit of main that changed
-promotion policies (`policies.json` of the state branch), and `history` shows it between the entries of every app and
-group; no object, alert or metric does.
+Written by `{COMMAND}` (`make docs`) from [the table](../../gitops_bg/core/model/events.py) in the code. Each event is
+one entry of the ledger (the trailer `Bg-Event` of its commit, `gitops-bg history`), one Kubernetes Event of the app
+or the group (`kubectl describe bgd`, `rg`), one count of `gitops_bg_events_total`, and one message to every
+[alert](../features/alerts.md) of that severity. [Further Kubernetes Events](#further-kubernetes-events) report single
+actions, and the progress of rollouts, moves and analyses; they have no entry. `policy-changed` belongs to the
+repository: the ledger has one for each commit of `main` that changed promotion policies (`policies.json` of the state
+branch), and `history` shows it between the entries of every app and group; no object, alert or metric does.
 
 ## Entries of the ledger
 
@@ -38,7 +38,7 @@ _HEADS = (
 )
 
 _NOTICES = """
-## What only Kubernetes is told
+## Further Kubernetes Events
 
 """
 _NOTICE_HEADS = ("Kubernetes Event", "Of", "When", "Argo Rollouts")
@@ -60,8 +60,7 @@ def _notice(notice: Notice, row: NoticeRow) -> tuple[str, ...]:
 
 
 def _argo(name: str) -> str:
-    word, _, note = name.partition(" ")
-    return f"`{word}` {note}".rstrip() if word else ""
+    return re.sub(r"\b[A-Z]\w+", lambda word: f"`{word[0]}`", name)
 
 
 def _cells(event: Event, row: EventRow) -> tuple[str, ...]:

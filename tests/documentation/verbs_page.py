@@ -27,9 +27,8 @@ Key = tuple[str, str, str]
 _HEAD = f"""\
 # Commands
 
-Written by `{COMMAND}` (`make docs`) from the command line itself; `gitops-bg VERB --help` says
-the same. What the verbs have in common, such as names of versions, output for programs and exit codes:
-[The command line](cli.md).
+Written by `{COMMAND}` (`make docs`) from the command line itself; `gitops-bg VERB --help` shows the same. For rules
+of all verbs, such as names of versions, output for programs and exit codes: [The command line](cli.md).
 
 An option with an environment variable takes its value from there if it is not given.
 """

@@ -314,91 +314,89 @@ class NoticeRow:
 
 
 NOTICES: Mapping[Notice, NoticeRow] = {
-    Notice.ROLLOUT_STARTED: NoticeRow(when="a rollout begins that `Candidate` does not tell: a version is tried again"),
-    Notice.ROLLOUT_PAUSED: NoticeRow(when="it waits for somebody to go on", argo="RolloutPaused"),
+    Notice.ROLLOUT_STARTED: NoticeRow(when="a retry of a version begins; other rollouts begin with `Candidate`"),
+    Notice.ROLLOUT_PAUSED: NoticeRow(when="a rollout waits for somebody", argo="RolloutPaused"),
     Notice.ROLLOUT_RESUMED: NoticeRow(
-        when="it goes on, but not yet to live traffic: then `Promoted` says so", argo="RolloutResumed"
+        when="a rollout continues, but not yet to live traffic: that is `Promoted`", argo="RolloutResumed"
     ),
     Notice.ROLLOUT_COMPLETED: NoticeRow(
-        when="it is promoted and judged, and the endpoints have followed", argo="RolloutCompleted"
+        when="a version is promoted and judged, and the endpoints have followed", argo="RolloutCompleted"
     ),
     Notice.ROLLOUT_NOT_COMPLETED: NoticeRow(
-        when="it ended otherwise, but not by a way back that `RolledBack` tells; the message says how",
+        when="a rollout ended otherwise, except by a rollback, which is `RolledBack`; the message says how",
         argo="RolloutAborted",
     ),
     Notice.ANALYSIS_RUNNING: NoticeRow(kinds=BOTH, when="an analysis begins", argo="AnalysisRunRunning"),
     Notice.ANALYSIS_SUCCESSFUL: NoticeRow(kinds=BOTH, when="an analysis passed", argo="AnalysisRunSuccessful"),
     Notice.ANALYSIS_INCONCLUSIVE: NoticeRow(
-        kinds=BOTH, when="an analysis could not tell", severity=WARN, argo="AnalysisRunInconclusive"
+        kinds=BOTH, when="an analysis was inconclusive", severity=WARN, argo="AnalysisRunInconclusive"
     ),
     Notice.ANALYSIS_ERROR: NoticeRow(
-        kinds=BOTH, when="an analysis could not measure", severity=WARN, argo="AnalysisRunError"
+        kinds=BOTH, when="an analysis had too many errors", severity=WARN, argo="AnalysisRunError"
     ),
     Notice.ANALYSIS_FAILED: NoticeRow(kinds=BOTH, when="an analysis failed", severity=WARN, argo="AnalysisRunFailed"),
     Notice.METRIC_SUCCESSFUL: NoticeRow(kinds=BOTH, when="a metric passed", argo="MetricSuccessful"),
     Notice.METRIC_INCONCLUSIVE: NoticeRow(
         kinds=BOTH,
-        when="a metric could not tell; Normal where it is a dry run",
+        when="a metric was inconclusive; Normal in a dry run",
         severity=WARN,
         argo="MetricInconclusive",
     ),
     Notice.METRIC_ERROR: NoticeRow(
         kinds=BOTH,
-        when="a metric could not be measured; Normal where it is a dry run",
+        when="a metric had too many errors; Normal in a dry run",
         severity=WARN,
         argo="MetricError",
     ),
     Notice.METRIC_FAILED: NoticeRow(
-        kinds=BOTH, when="a metric failed; Normal where it is a dry run", severity=WARN, argo="MetricFailed"
+        kinds=BOTH, when="a metric failed; Normal in a dry run", severity=WARN, argo="MetricFailed"
     ),
     Notice.PREVIEW_SWITCHED: NoticeRow(when="the preview Service moved", argo="SwitchService"),
-    Notice.SERVICE_TAKEN_OVER: NoticeRow(
-        when="an app with `spec.adopt` took a Service over: it was somebody else's, and its pods were the Deployment's"
-    ),
+    Notice.SERVICE_TAKEN_OVER: NoticeRow(when="an app with `spec.adopt` took over a Service of the Deployment"),
     Notice.DEPLOYMENT_SCALED: NoticeRow(
-        when="the Deployment that an app was adopted from lost pods, after traffic had left them; or gets them back"
+        when="the agent scales the Deployment that an app was adopted from: down after traffic has left it, or up again"
     ),
-    Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over got back what it had before (`release`)"),
-    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or what somebody changed of it was repaired"),
+    Notice.SERVICE_HANDED_BACK: NoticeRow(when="a Service that was taken over was restored (`release`)"),
+    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was created, or a change by somebody else was reverted"),
     Notice.REPLICA_SET_CREATED: NoticeRow(
-        when="a version that served before gets a ReplicaSet again; of a new one `Candidate` says it",
+        when="a version that served before gets a ReplicaSet again; for a new version that is `Candidate`",
         argo="NewReplicaSetCreated",
     ),
     Notice.REPLICA_SET_SCALED: NoticeRow(
-        when="a version gets more pods or fewer; of the first pods, with which its rollout begins, `Candidate` tells",
+        when="a version gets more or fewer pods; for its first pods that is `Candidate`",
         argo="ScalingReplicaSet",
     ),
     Notice.REPLICA_SET_REPAIRED: NoticeRow(when="somebody deleted or changed a ReplicaSet"),
-    Notice.REPLICA_SET_DELETED: NoticeRow(when="a version is beyond revisionHistoryLimit"),
-    Notice.POD_METADATA_CHANGED: NoticeRow(when="the pods of a version carry other activeMetadata or previewMetadata"),
+    Notice.REPLICA_SET_DELETED: NoticeRow(when="a version exceeds revisionHistoryLimit"),
+    Notice.POD_METADATA_CHANGED: NoticeRow(when="the pods of a version get other activeMetadata or previewMetadata"),
     Notice.POD_EVICTED: NoticeRow(when="a restart replaces a pod"),
     Notice.CONFIGURATION_COPIED: NoticeRow(when="a version gets a copy of a ConfigMap or Secret"),
     Notice.CONFIGURATION_REPAIRED: NoticeRow(when="somebody deleted or changed a copy"),
     Notice.CONFIGURATION_DELETED: NoticeRow(when="no version needs a copy any more"),
     Notice.AUXILIARY_OBJECT_APPLIED: NoticeRow(
-        when="an autoscaler, a budget or untracked configuration was made or repaired"
+        when="an autoscaler, a budget or untracked configuration was created or repaired"
     ),
-    Notice.AUXILIARY_OBJECT_DELETED: NoticeRow(when="Git names one no longer"),
+    Notice.AUXILIARY_OBJECT_DELETED: NoticeRow(when="Git no longer has one"),
     Notice.CREATE_REFUSED: NoticeRow(
         when="the API server refuses a ReplicaSet", severity=WARN, argo="ReplicaSetCreateError"
     ),
     Notice.WRITE_REFUSED: NoticeRow(kinds=BOTH, when="the API server refuses any other write", severity=WARN),
     Notice.LEDGER_AHEAD: NoticeRow(
-        kinds=BOTH, when="the ledger has entries that this record never gave out", severity=WARN
+        kinds=BOTH, when="the ledger has entries that the record does not know", severity=WARN
     ),
-    Notice.CONFLICT: NoticeRow(when="somebody else's object has the name of the app", severity=WARN),
+    Notice.CONFLICT: NoticeRow(when="an object of somebody else has a name that the app needs", severity=WARN),
     Notice.CONTESTED: NoticeRow(
         kinds=BOTH,
-        when="somebody else changes an object again and again, every ten minutes; no repair of it has an Event",
+        when="somebody else keeps changing an object; every ten minutes. The repairs of it have no Event",
         severity=WARN,
     ),
     Notice.RECORD_MADE_ANEW: NoticeRow(
-        when="somebody edited the record in the status: it was made anew from Git, the ledger and the cluster",
+        when="somebody edited the record in the status: the agent rebuilt it from Git, the ledger and the cluster",
         severity=WARN,
     ),
     Notice.PROMOTION_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move to a candidate"),
     Notice.ROLLBACK_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move back"),
-    Notice.REPAIRED: NoticeRow(kinds=GROUPS, when="what somebody else changed of a live object was put back"),
+    Notice.REPAIRED: NoticeRow(kinds=GROUPS, when="a change of a live object by somebody else was reverted"),
 }
 """Every notice, in the order of the names; docs/reference/events.md has the same table."""
 
