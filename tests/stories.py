@@ -320,8 +320,7 @@ STORIES: Mapping[tuple[str, str], str] = {
     ),
     (
         "a message of your own",
-        "any of these at the start of a line; or the trailer `Bg-Rollback-To:` with the commit that brought the bad "
-        "version",
+        "any of these at the start of a line; or the trailer `Bg-Rollback-To:` with the commit of the bad version",
     ): ("tests/integration/agent/desired/test_provenance.py::test_a_target_takes_back"),
 }
 """By the first and the second column of the row (the first of the row above, where it is empty): a test's node id."""
