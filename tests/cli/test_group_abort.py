@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gitops_bg.cli.commands.operate.abort import told_of_group
+from gitops_bg.cli.commands.operate.abort import abort_result
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import OutputOptions, PatienceOptions
 from gitops_bg.cli.output import Output
@@ -32,21 +32,21 @@ def aborted(world: World, meanwhile: str = "") -> tuple[Aborting, GroupRecord]:
     ("made", "live"), [(waiting, "live traffic stays with v1"), (judged, "live traffic went back to v1")]
 )
 def test_what_was_stopped_is_named_with_what_serves(made: Callable[[], World], live: str) -> None:
-    found, said = told_of_group(STORE, *aborted(made()))
+    found, said = abort_result(STORE, *aborted(made()))
     assert (found["stopped"], said) == (["v2"], f"{STORE}: aborted v2; {live}")
 
 
 def test_what_main_has_taken_back_before_is_not_said_to_be_aborted() -> None:
     planned, after = aborted(waiting(), meanwhile="v1")
     with pytest.raises(CommandFailed, match="too late to abort v2; live traffic is with v1; see"):
-        told_of_group(STORE, planned, after)
+        abort_result(STORE, planned, after)
 
 
 def test_where_there_is_nothing_good_to_go_back_to_the_reason_is_said() -> None:
     """Nobody can see in the cluster whether somebody has mended its folder since."""
     planned, after = aborted(failed_before())
     with pytest.raises(CommandFailed, match=r"v2 failed before \(post-promotion analysis failed.*with v3; see"):
-        told_of_group(STORE, planned, after)
+        abort_result(STORE, planned, after)
 
 
 def test_it_is_not_done_as_long_as_requests_have_not_gone_back() -> None:

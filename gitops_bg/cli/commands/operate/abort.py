@@ -260,7 +260,7 @@ def abort_group(
             output.note(said)
         request = new_request(OperatorCommand.ABORT, by, reason, about=planned.stops, live=planned.live)
         after = carry_out(asked, request, patience, output).after
-    return told_of_group(key, planned, after)
+    return abort_result(key, planned, after)
 
 
 def planned_of_group(seen: SeenGroup) -> AbortingGroup:
@@ -285,7 +285,7 @@ def _unstopped_group(key: GroupKey, planned: AbortingGroup) -> "AbortedGroupJson
     }
 
 
-def told_of_group(key: GroupKey, planned: AbortingGroup, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
+def abort_result(key: GroupKey, planned: AbortingGroup, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
     """The result in both formats. Raises `CommandFailed` where nothing was stopped."""
     held = [each.digest for each in after.holds if version_in(each.digest) in planned.stops]
     live = after.state.only(VersionStage.ACTIVE)
