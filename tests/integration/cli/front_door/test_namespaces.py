@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.runtime import awaited_namespaces, failures
+from gitops_bg.agent import agent as wiring
+from gitops_bg.agent.runtime import failures
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
@@ -70,7 +71,7 @@ def test_its_apps_go_on_as_soon_as_it_appears(
 ) -> None:
     """The agent says at its start that it is missing; no retry after a refusal comes within this test."""
     monkeypatch.setattr(failures, "_SLOW", 3600.0)
-    monkeypatch.setattr(awaited_namespaces, "SECONDS", 0.05)
+    monkeypatch.setattr(wiring, "LOOK_SECONDS", 0.05)
     world = homeless.scenario
     agent = world.start()
     assert f"namespace {world.namespace} does not exist: kubectl create namespace" in caplog.text
