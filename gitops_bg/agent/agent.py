@@ -35,7 +35,7 @@ from gitops_bg.agent.reconcile.apps import AppKind
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
-from gitops_bg.agent.reconcile.reconciler import Look, Reconciler
+from gitops_bg.agent.reconcile.reconciler import Reconciler, ReconcileResult
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
 from gitops_bg.agent.reconcile.urgency import (
     Urgency,
@@ -48,7 +48,7 @@ from gitops_bg.agent.runtime.awaited_namespaces import LOOK_SECONDS, AwaitedName
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.agent.runtime.failures import Failures
 from gitops_bg.agent.runtime.gc_tuning import collect_less_often
-from gitops_bg.agent.runtime.hanging_looks import HangingLooks
+from gitops_bg.agent.runtime.hanging_looks import HangingPasses
 from gitops_bg.agent.runtime.leadership import Leadership
 from gitops_bg.agent.runtime.schedule import COMPARE_SECONDS, ClockWatch, Recurring, SteadyClock, Timers, utc_now
 from gitops_bg.agent.runtime.workers import Workers
@@ -57,7 +57,7 @@ from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.observation.ownership import Allegiance
+from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.record import MemberState
@@ -124,7 +124,7 @@ class Agent:
         self._recurring = Recurring()
         clocks = ClockWatch(clock, self._steady, self._clock_was_set)
         self._recurring.every(COMPARE_SECONDS, clocks.compare, "comparing the clocks")
-        self._recurring.every(LOOK_SECONDS, namespaces.look, "looking for namespaces")
+        self._recurring.every(LOOK_SECONDS, namespaces.check, "looking for namespaces")
         self._recurring.every(settings.resync_seconds, self._resync, "a resync")
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
@@ -155,7 +155,7 @@ class Agent:
         self._reconciler = self._wired_reconciler(recorder)
         waits = self.cluster.client.is_asking
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed, waits=waits)
-        self._hanging = HangingLooks(self._workers, self._failures.failed, self._crashed)
+        self._hanging = HangingPasses(self._workers, self._failures.failed, self._crashed)
         self.metrics.ask_at_each_scrape(self.readiness_problems, self.queue)
 
     def _watched_cluster(self) -> Cluster:
@@ -267,7 +267,7 @@ class Agent:
         """
         self._workers.begin()
         self.git.poll_soon()
-        self.forge.look_soon()
+        self.forge.poll_soon()
         self._resync()
 
     def stand_by(self) -> None:
@@ -353,18 +353,18 @@ class Agent:
         LOGGER.debug("woken: %s", reason)
         self.git.poll_soon()
 
-    def look_at_forge(self, reason: str) -> None:
+    def poll_forge(self, reason: str) -> None:
         """Look at the forge now, because of a webhook."""
         LOGGER.debug("looking at the forge: %s", reason)
-        self.forge.look_soon()
+        self.forge.poll_soon()
 
     def _on_change(self, app: AppKey) -> None:
         """Queue an app that changed in the cluster; where somebody asked for a look (`reconcile`), read Git as well."""
         state = self.cluster.bgd(app)
         asked = state.reconcile if state else ""
-        if self.catalog.asked_looks.note(app, asked):
+        if self.catalog.asked_looks.add(app, asked):
             self.git.try_again()
-            self.forge.look_soon()
+            self.forge.poll_soon()
         self._wake_one(app)
         group = self.members.group_of(app)
         if group is not None:
@@ -478,11 +478,11 @@ class Agent:
     def _work_on(self, subject: AppOrGroup) -> None:
         waits = isinstance(subject, AppKey) and self.members.state(subject) is MemberState.PENDING
         if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable) and not waits:
-            self._look_at(subject)
+            self._reconcile(subject)
         else:
             self.queue.rest(subject)
 
-    def _look_at(self, subject: AppOrGroup) -> None:
+    def _reconcile(self, subject: AppOrGroup) -> None:
         """Look at an app or a group. It keeps its place in the queue only while it goes on by itself and within its
         turn.
         """
@@ -492,11 +492,11 @@ class Agent:
             self.queue.rest(subject)
             self._failures.failed(subject, error)
             return
-        if look is Look.WROTE:
+        if look is ReconcileResult.WROTE:
             self.queue.add(subject, Urgency.AT_REST)
-        elif look is not Look.ON_ITS_WAY:
+        elif look is not ReconcileResult.ON_ITS_WAY:
             self.queue.rest(subject)
-        if look is Look.INTERRUPTED:
+        if look is ReconcileResult.INTERRUPTED:
             self._wake_one(subject)
         self._failures.succeeded(subject)
 
@@ -564,10 +564,10 @@ def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
     return Lease(Client(access, count=metrics.kubernetes_request), wanted, identity())
 
 
-def allegiance_of(settings: AgentSettings) -> Allegiance:
+def allegiance_of(settings: AgentSettings) -> Ownership:
     """The repository, cluster and branch that the agent follows, as live objects name them."""
     repository = settings.repository
-    return Allegiance(repository_name(repository.url), repository.cluster, repository.branch)
+    return Ownership(repository_name(repository.url), repository.cluster, repository.branch)
 
 
 def _secret(file: Path | None) -> bytes | None:

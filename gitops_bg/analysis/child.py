@@ -14,12 +14,12 @@ def main() -> None:
     memory = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _say("ready")
+    _print_line("ready")
     for line in sys.stdin:
-        _say(json.dumps(_answer(line)))
+        _print_line(json.dumps(_answer(line)))
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

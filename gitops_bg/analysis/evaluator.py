@@ -115,7 +115,7 @@ class MetricEvaluator:
             value = _text(reading)
             phase, message = evaluate(measure.metric, reading, partial(self._is_true, subject))
         except MeasuringFailed as error:
-            phase, message = AnalysisPhase.ERROR, error.told(secrets.clean)
+            phase, message = AnalysisPhase.ERROR, error.shown(secrets.clean)
         except (NoSuchKey, GitopsBgError) as error:
             phase, message = AnalysisPhase.ERROR, str(error)
         except Exception as error:

@@ -85,7 +85,7 @@ class MeasurementPool:
             found = [task.measured for task in self._tasks.get(subject, {}).values()]
         return tuple(measured for measured in found if measured)
 
-    def take(self, subject: Subject, measures: Sequence[MeasurementRequest]) -> datetime | None:
+    def update(self, subject: Subject, measures: Sequence[MeasurementRequest]) -> datetime | None:
         """Measure what the saved record asks for; end all other measurements of the subject.
 
         Starts what is not under way, and gives up what takes too long. Returns the latest time to call again, where
@@ -112,7 +112,7 @@ class MeasurementPool:
 
     def forget(self, subject: Subject) -> None:
         """End all measurements of the subject."""
-        self.take(subject, ())
+        self.update(subject, ())
 
     def stop(self) -> None:
         """Begin no further measurement, and wake no subject; running ones end with the process."""

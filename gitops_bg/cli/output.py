@@ -43,7 +43,7 @@ def _as_yaml(text: str) -> str:
     return to_yaml(reread_json(text))
 
 
-def said(text: object, style: str = "") -> Text:
+def literal(text: object, style: str = "") -> Text:
     """Return ``text`` to be printed literally, never read as markup."""
     return Text(clean(str(text)), style=style)
 
@@ -139,7 +139,7 @@ class Output:
 
     def line(self, text: object, style: str = "") -> None:
         """Print one line for people; nothing with --output json."""
-        self.show(said(text, style))
+        self.show(literal(text, style))
 
     def differences(self, found: "Sequence[Difference]", title: str, facts: Mapping[str, Any]) -> None:
         """Print differences below a title; with --output json ``facts`` and the differences."""
@@ -153,19 +153,19 @@ class Output:
         if not found:
             self.line("  no difference", "green")
 
-    def note(self, text: object) -> None:
+    def notice(self, text: object) -> None:
         """Print one line beside the result, on stderr; for programs an object ``note``."""
         held = _HELD.get()
         if held is None:
-            self._note(text)
+            self._notice(text)
         else:
-            held.append(partial(self._note, text))
+            held.append(partial(self._notice, text))
 
-    def _note(self, text: object) -> None:
+    def _notice(self, text: object) -> None:
         if self.json:
             sys.stderr.write(json.dumps({"note": clean(str(text))}, ensure_ascii=False) + "\n")
             return
-        console_for(self.options, stderr=True).print(said(text), soft_wrap=True)
+        console_for(self.options, stderr=True).print(literal(text), soft_wrap=True)
 
     def each(self, results: Iterable[tuple[Any, str]]) -> None:
         """Print the results of several apps in the chosen format: an object ``apps``, or one line each."""
@@ -223,7 +223,7 @@ def report(error: GitopsBgError, *, for_programs: bool = False) -> None:
         report_object(error.reason, str(error), code_of(error), problems)
         return
     for line in [problem_line(each) for each in problems] or [str(error)]:
-        console_for(OutputOptions(), stderr=True).print(said(f"error: {line}", "red"), soft_wrap=True)
+        console_for(OutputOptions(), stderr=True).print(literal(f"error: {line}", "red"), soft_wrap=True)
 
 
 def report_object(reason: str, message: str, exit_code: int, problems: Iterable[Problem] = (), **more: str) -> None:

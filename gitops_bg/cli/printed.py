@@ -79,7 +79,7 @@ _VERBS |= {verb: said | _VERBS[f"group {verb}"] for verb, said in _VERBS.items()
 # A verb that is asked about a release group prints what the verb of groups prints.
 
 ERROR, NOTE = "error", "note"
-PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: decisions.ErrorJson, NOTE: decisions.NoteJson}
+PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: decisions.ErrorJson, NOTE: decisions.WarningJson}
 """The same, with what every verb prints on stderr."""
 
 

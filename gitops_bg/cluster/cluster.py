@@ -29,12 +29,12 @@ from gitops_bg.cluster.manifests.services import service_names
 from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.informers import Informers
 from gitops_bg.cluster.observation.last_status import LastStatus
-from gitops_bg.cluster.observation.observe import Sources, gather, observe
+from gitops_bg.cluster.observation.observe import ObservationSources, gather, observe
 from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
 from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
 from gitops_bg.cluster.observation.on_demand.left_manifests import left_manifests
 from gitops_bg.cluster.observation.on_demand.pods import Pods
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
 from gitops_bg.cluster.observation.states import AppState
@@ -90,12 +90,12 @@ class Cluster:
     def __init__(
         self,
         client: Client,
-        sources: Sources,
+        sources: ObservationSources,
         writer: Writer,
         executor: Executor,
         settled: AppliedStates,
         jobs: Jobs | None = None,
-        us: Allegiance = NOBODYS,
+        us: Ownership = UNOWNED,
     ) -> None:
         self.client = client
         self.skew: Skew | None = None
@@ -125,7 +125,7 @@ class Cluster:
         on_crash: Callable[[BaseException], None] | None = None,
         *,
         clock: Callable[[], datetime] | None = None,
-        us: Allegiance = NOBODYS,
+        us: Ownership = UNOWNED,
         may_write: Callable[[], None] = lambda: None,
         count: Count = lambda *_: None,
         on_group: Callable[[GroupKey], None] | None = None,
@@ -160,14 +160,14 @@ class Cluster:
         return cls.over(Client(access), namespaces)
 
     @classmethod
-    def over(cls, client: Client, namespaces: Sequence[str] = (), us: Allegiance = NOBODYS) -> "Cluster":
+    def over(cls, client: Client, namespaces: Sequence[str] = (), us: Ownership = UNOWNED) -> "Cluster":
         """As `live`, over a client that there is already, as who follows ``us`` sees it; `stop` closes it."""
         reader = LiveReader(client, EndpointSliceVersion(client), tuple(namespaces))
         return cls._of(client, reader, reader, us=us)
 
     @classmethod
     def _of(
-        cls, client: Client, reader: Reader, memory: WriteThrough, jobs: Jobs | None = None, us: Allegiance = NOBODYS
+        cls, client: Client, reader: Reader, memory: WriteThrough, jobs: Jobs | None = None, us: Ownership = UNOWNED
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
         guards, pods = Guards(reader, memory, writer, us), Pods(client)
@@ -178,7 +178,7 @@ class Cluster:
         executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside, deployments), us)
         adopted = partial(deployment_view, client)
         others = ForeignServices(client)
-        sources = Sources(reader, router, workloads, pods, beside, writer.anchors, adopted, others)
+        sources = ObservationSources(reader, router, workloads, pods, beside, writer.anchors, adopted, others)
         return cls(client, sources, writer, executor, settled, jobs, us)
 
     def start(self) -> None:
@@ -254,7 +254,7 @@ class Cluster:
     def known_groups(self) -> list[GroupKey]:
         """The live release groups that follow what this agent follows, as far as they are watched."""
         found = self._caches.groups() if self._caches is not None else ()
-        ours = (each.meta for each in found if Allegiance(each.repository, each.cluster) == self._us)
+        ours = (each.meta for each in found if Ownership(each.repository, each.cluster) == self._us)
         return [GroupKey(each.namespace, each.name) for each in ours]
 
     def uid_of(self, subject: AppOrGroup) -> str:
@@ -420,7 +420,7 @@ class Cluster:
         state = self._reader.app(app)
         if state is None or not self._us.repository or not state.repository:
             return False
-        if Allegiance(state.repository, state.cluster) == self._us or state.claimed_by == str(self._us):
+        if Ownership(state.repository, state.cluster) == self._us or state.claimed_by == str(self._us):
             return False
         self._annotate(app, names.CLAIMED_BY, str(self._us))
         return True
@@ -434,7 +434,7 @@ class Cluster:
     ) -> None:
         """Start Jobs for the measurements of the provider ``job``, and end others, see `Jobs.take`."""
         if self._jobs is not None and (uid := self.uid_of(subject)):
-            self._jobs.take(subject, uid, record, measures, now)
+            self._jobs.update(subject, uid, record, measures, now)
 
     @property
     def jobs_started(self) -> bool:
@@ -449,7 +449,7 @@ class Cluster:
             self._events.put(KubernetesEvent(subject, uid, reason, message, warning, now))
 
     @property
-    def events_told(self) -> bool:
+    def events_written(self) -> bool:
         """Whether every Event so far was written, or dropped."""
         return self._events.idle
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Kind
 from gitops_bg.cluster.manifests.own_pods import Labels
-from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.look import AppContext
 from gitops_bg.cluster.observation.states import State
 from gitops_bg.core.model.actions import (
     ApplyService,
@@ -41,7 +41,7 @@ traffic goes to them (I2).
 class Routes(Protocol):
     """Where traffic goes at one moment. Pure."""
 
-    def view(self, look: Look, name: str) -> ServiceView | None:
+    def view(self, look: AppContext, name: str) -> ServiceView | None:
         """The route of this name, compared with Git; None where there is none."""
 
 
@@ -104,7 +104,7 @@ class TrafficRouter(Protocol):
 class SeenWorkloads(Protocol):
     """The workloads of an app at one moment. Pure."""
 
-    def views(self, look: Look) -> tuple[ReplicaSetView, ...]:
+    def views(self, look: AppContext) -> tuple[ReplicaSetView, ...]:
         """The view of each workload, compared with its version in the record."""
 
     def snapshots(self) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from gitops_bg.core.checks.contests import APP, may_repair
+from gitops_bg.core.checks.contests import APP, repair_is_due
 from gitops_bg.core.checks.event_text import alert_of
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.phase import is_to_go
@@ -18,7 +18,7 @@ from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners, round_of
 from gitops_bg.core.checks.versions import accepted
 from gitops_bg.core.delivery import analyses, hooks, operators, outbox
-from gitops_bg.core.delivery.ledger import note_standing
+from gitops_bg.core.delivery.ledger import record_state_changes
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
     Action,
@@ -51,21 +51,21 @@ from gitops_bg.core.plan.services import (
 from gitops_bg.core.plan.workloads import by_priority, evictions, grow, shrink, sync_pod_metadata
 from gitops_bg.core.status.conditions import conditions_of, counts_of
 from gitops_bg.core.status.deadlines import waits_of, wake_at
-from gitops_bg.core.transitions.git.decisions import note_divergence
-from gitops_bg.core.transitions.git.journal import answer_main, follow_main, learn
-from gitops_bg.core.transitions.git.looks import resume_emergency
-from gitops_bg.core.transitions.git.pulls import hear_merges, hear_pull_request, note_beside, note_offer
+from gitops_bg.core.transitions.git.decisions import record_divergence
+from gitops_bg.core.transitions.git.journal import answer_main, follow_main, record_main
+from gitops_bg.core.transitions.git.looks import resume_rollback
+from gitops_bg.core.transitions.git.pulls import record_offer, sync_merge_metadata, sync_pull_request, track_extra_files
 from gitops_bg.core.transitions.notifications.notifications import enqueue
-from gitops_bg.core.transitions.record.last_read import note_departure, remember_last_read
+from gitops_bg.core.transitions.record.last_read import record_departure, remember_last_read
 from gitops_bg.core.transitions.record.restore import restore_record
-from gitops_bg.core.transitions.record.rollouts import note_rollouts
+from gitops_bg.core.transitions.record.rollouts import update_rollouts
 from gitops_bg.core.transitions.traffic.adoption import settle_adoption
-from gitops_bg.core.transitions.traffic.services import choose_preview, note_ports
+from gitops_bg.core.transitions.traffic.services import choose_preview, record_ports
 from gitops_bg.core.transitions.traffic.switching import decide_switch, recover_traffic, settle_traffic
 from gitops_bg.core.transitions.verdicts.subject import step_of_app
 from gitops_bg.core.transitions.verdicts.triggers import follow_triggers
 from gitops_bg.core.transitions.versions.availability import watch_versions
-from gitops_bg.core.transitions.versions.restart import note_restart
+from gitops_bg.core.transitions.versions.restart import advance_restart
 from gitops_bg.core.transitions.versions.retention import archive
 from gitops_bg.core.transitions.versions.versions import choose_candidate, forget
 from gitops_bg.core.world import World
@@ -76,7 +76,7 @@ SETTLE: Steps = (
     restore_record,  # what Git has of it, and where it is new, what the ledger and the cluster still know
     recover_traffic,  # of a new record: where it still is
     remember_last_read,  # for the time when the folder cannot be read; and what left Git, until it is gone
-    resume_emergency,  # continue a rollback that main has not followed
+    resume_rollback,  # continue a rollback that main has not followed
     settle_traffic,  # what the Services show: a switch came true, or is over; endpoints have followed
     settle_adoption,  # of Services that were taken over, given back, or went to another app
 )
@@ -86,9 +86,9 @@ READ: Steps = (
     follow_main,  # what main said up to the last change of primary.yaml, and what that names
     step_of_app(operators.answer_requests),  # abort, rollback --offline
     answer_main,  # what main said since: retries, reverts of pushes
-    hear_pull_request,  # somebody closed the pull request, or reopened it
-    hear_merges,  # who merged the version that serves, and who approved it
-    step_of_app(analyses.take_results),  # what hooks and measurements say, and what follows
+    sync_pull_request,  # somebody closed the pull request, or reopened it
+    sync_merge_metadata,  # who merged the version that serves, and who approved it
+    step_of_app(analyses.process_results),  # what hooks and measurements say, and what follows
     choose_candidate,  # what the target names: register, supersede, cancel, retire
 )
 """What people, hooks and measurements say, in the order in which it counts."""
@@ -108,19 +108,19 @@ AGE: Steps = (
 
 MOVE: Steps = (
     decide_switch,  # every gate is open: write the switch down
-    note_restart,  # restartAt
+    advance_restart,  # restartAt
     choose_preview,  # the target of the preview Service
-    note_ports,  # the ports that each version is served with
+    record_ports,  # the ports that each version is served with
 )
 """Where traffic is to go."""
 
 TELL: Steps = (
-    note_divergence,  # main refuses the commit of an emergency
-    note_beside,  # what people add to the promotion branch
-    note_offer,  # the version that the agent itself puts on the promotion branch
-    note_standing,  # suspended, invalid, adopted, rewritten
-    note_departure,  # its folder left main
-    note_rollouts,  # when each rollout began, how long it waited, how it ended
+    record_divergence,  # main refuses the commit of an emergency
+    track_extra_files,  # what people add to the promotion branch
+    record_offer,  # the version that the agent itself puts on the promotion branch
+    record_state_changes,  # suspended, invalid, adopted, rewritten
+    record_departure,  # its folder left main
+    update_rollouts,  # when each rollout began, how long it waited, how it ended
     enqueue,  # notify the hooks that listen of what these steps did
 )
 """What happened, for the ledger and for people."""
@@ -139,7 +139,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
     world = accepted(world)
     for step in STEPS:
         world = step(world)
-    world = learn(world, record)
+    world = record_main(world, record)
     actions = _actions(world)
     check(world, actions)
     return replace(_answer(world, actions), silent=desired.main.is_silent(changed=world.record != record))
@@ -182,7 +182,7 @@ def _needs_no_owner(world: World, action: Action) -> bool:
 
 
 def _all_actions(world: World) -> tuple[Action, ...]:
-    is_due = world.observed.app_drifted and may_repair(world, APP, world.spec.app.name)
+    is_due = world.observed.app_drifted and repair_is_due(world, APP, world.spec.app.name)
     repair: tuple[Action, ...] = (ApplyApp(),) if is_due else ()
     needed, served, new = by_priority(world)
     prepared = ensure_copies(world, new)

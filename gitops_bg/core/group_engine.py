@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery import analyses, hooks, operators, policies
-from gitops_bg.core.delivery.ledger import acknowledge_ledger, acknowledged, begun, note_standing, noted, recalled
+from gitops_bg.core.delivery.ledger import (
+    acknowledge_ledger,
+    acknowledged,
+    begun,
+    recalled,
+    record_state_changes,
+    with_entry,
+)
 from gitops_bg.core.groups.decision import (
     ApplyGroup,
     DeleteGroup,
@@ -25,15 +32,15 @@ from gitops_bg.core.groups.decision import (
 )
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.holds import go_back_still, note_refused_commit
+from gitops_bg.core.groups.holds import go_back_still, record_refused_commit
 from gitops_bg.core.groups.lost_record import why_unknown
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import actions_of, contest_moments, due_now, write_to_git
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.registering import follow_main, reject_late
+from gitops_bg.core.groups.registering import register_from_main, reject_late
 from gitops_bg.core.groups.routes.attaching import attach, attaching_moments
-from gitops_bg.core.groups.routes.rivals import tell_of_requests, to_take_over
+from gitops_bg.core.groups.routes.rivals import claimable_routes, record_claimed_routes
 from gitops_bg.core.groups.subject import latest_start, round_of, step_of_group
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
 from gitops_bg.core.groups.transition import (
@@ -71,11 +78,11 @@ SETTLE: Steps = (
 """What has become of what was decided before; that the Gateway has taken a step is asked where versions move."""
 
 READ: Steps = (
-    follow_main,  # what main names, and asks for once more; folders that are new, or have left
+    register_from_main,  # what main names, and asks for once more; folders that are new, or have left
     reject_late,  # what has passed, or serves, gets nothing new without a promotion
     go_back_still,  # a way back whose record was lost
     step_of_group(operators.answer_requests),  # abort, and manual gates
-    step_of_group(analyses.take_results),  # what hooks and measurements say: it may open the way, or lead back
+    step_of_group(analyses.process_results),  # what hooks and measurements say: it may open the way, or lead back
 )
 """What people, hooks and measurements say, in the order in which it counts."""
 
@@ -98,9 +105,9 @@ MOVE: Steps = (
 """Where requests are to go."""
 
 TELL: Steps = (
-    tell_of_requests,  # who left main had them
-    note_standing,  # suspended, invalid, back in main, rewritten
-    note_refused_commit,  # main refuses the commit of a way back
+    record_claimed_routes,  # who left main had them
+    record_state_changes,  # suspended, invalid, back in main, rewritten
+    record_refused_commit,  # main refuses the commit of a way back
 )
 """What happened, for the ledger and for people; messages follow (`notified`)."""
 
@@ -178,7 +185,7 @@ def _decided(
     return GroupDecision(
         actions=(
             *due_now(world, actions_of(world)),
-            *(DeleteRoute(each.name, each.owner) for each in to_take_over(world)),
+            *(DeleteRoute(each.name, each.owner) for each in claimable_routes(world)),
         ),
         record=world.record,
         phase=standing_of(world).phase,
@@ -275,7 +282,7 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     the folder may come back.
     """
     phase = Phase.PROGRESSING if left.ends else Phase.DEGRADED
-    told = _told(left, record, now)
+    told = _with_departure(left, record, now)
     said = f"the folder of the group left main; {_what_becomes(left, told)}"
     # First the ledger has what is told of it, as of an app: what waits in the record goes with the ReleaseGroup.
     actions = tuple(_deletions(left)) if left.ends and not told.ledger else ()
@@ -284,7 +291,7 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     return GroupDecision(actions, told, phase, tuple(kstatus_of(phase, said)), git=git)
 
 
-def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
+def _with_departure(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
     """The record with the entry that its folder left main; where it is to end, once nothing speaks against that, and
     where it is another group, once that one takes over, as of an app.
     """
@@ -303,7 +310,7 @@ def _told(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
     elif not left.ends:
         reason = "the group's folder has left main without deletionPolicy: delete; it keeps serving"
         entry = replace(entry, event=Event.ORPHANED, from_version=None, to_version=active, reason=reason)
-    return noted(replace(record, orphaned=True), entry)
+    return with_entry(replace(record, orphaned=True), entry)
 
 
 def _deletions(left: LeftGroup) -> Iterator[GroupAction]:

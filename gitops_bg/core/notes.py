@@ -11,7 +11,7 @@ from gitops_bg.core.model.record import Record, Rollout, SeenInGit
 from gitops_bg.core.model.version import Version
 
 
-def has_only_notes(saved: Record, record: Record) -> bool:
+def is_deferrable(saved: Record, record: Record) -> bool:
     """Whether all that is new in ``record`` since it was ``saved`` are notes."""
     return record == saved or _without_notes(saved, record) == saved
 

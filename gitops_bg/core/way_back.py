@@ -26,7 +26,7 @@ OPEN = WayBack()
 NEVER_SERVED = WayBack("never carried live traffic")
 
 
-def may_return_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
+def can_roll_back_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
     """Whether traffic may go to ``version`` at once.
 
     ``by_name``: a person names this very version. Then it is enough that somebody cleared its digest, by `resume`, by
@@ -48,11 +48,11 @@ def speaks_against(record: Delivery, digest: str, *, by_name: bool = False) -> W
     )
 
 
-def leads_back(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
+def can_roll_back_to(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
     """Whether traffic may go to a version that Git names; it must also have been promoted before the one that serves
     now.
     """
-    way = may_return_without_gates(record, version, by_name=by_name)
+    way = can_roll_back_without_gates(record, version, by_name=by_name)
     if way and not record.came_before(version.digest, record.routing.traffic):
         return WayBack(f"came forward after {short(record.routing.traffic)}, which serves now")
     return way

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from gitops_bg.core.delivery.ledger import noted
+from gitops_bg.core.delivery.ledger import with_entry
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
@@ -20,7 +20,7 @@ from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part,
 from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
 from gitops_bg.core.model.version import Snapshot, Source, Stage, SubjectKind, Version
 from gitops_bg.core.text.images import tags_between
-from gitops_bg.core.way_back import leads_back, may_return_without_gates
+from gitops_bg.core.way_back import can_roll_back_to, can_roll_back_without_gates
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:
@@ -133,7 +133,7 @@ class World:
         active, coming = self.active, self.incoming
         if active is None:
             return SwitchKind.FIRST
-        if coming and (self.record.override or leads_back(self.record, coming)):
+        if coming and (self.record.override or can_roll_back_to(self.record, coming)):
             return SwitchKind.ROLLBACK
         return SwitchKind.PROMOTION
 
@@ -170,7 +170,7 @@ class World:
         served = [
             version
             for version in record.versions
-            if version.digest != record.routing.traffic and may_return_without_gates(record, version)
+            if version.digest != record.routing.traffic and can_roll_back_without_gates(record, version)
         ]
         served.sort(key=lambda version: (version.arrived, order.get(version.digest, -1)), reverse=True)
         return tuple(version for version in served if self.snapshot(version).text)
@@ -384,9 +384,11 @@ class World:
         """The same world with that in its record."""
         return self.with_part(replace(self.record.git, lost=lost, history=told))
 
-    def noting_of(self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = "") -> "World":
+    def with_ledger_entry_of(
+        self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
+    ) -> "World":
         """The same world with one more ledger entry, about a version that may be forgotten, or about none."""
-        return self.noting(event, to=self.record.version(digest), reason=reason, by=by, commit=commit)
+        return self.with_ledger_entry(event, to=self.record.version(digest), reason=reason, by=by, commit=commit)
 
     # --- answers --------------------------------------------------------------------------------------------
 
@@ -409,7 +411,7 @@ class World:
         """Return the same world with one version of the record replaced or added."""
         return self.with_record(self.record.with_version(version))
 
-    def noting(
+    def with_ledger_entry(
         self,
         event: Event,
         *,
@@ -437,4 +439,4 @@ class World:
             approved_by=approved_by,
         )
         from_tag, to_tag = self.tags_between(origin, to)
-        return self.with_record(noted(self.record, replace(entry, from_tag=from_tag, to_tag=to_tag)))
+        return self.with_record(with_entry(self.record, replace(entry, from_tag=from_tag, to_tag=to_tag)))

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.known import Known
+from gitops_bg.forge.known import ForgeKnowledge
 from gitops_bg.forge.port import Pull, PullState, Review
 
 
@@ -49,7 +49,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ForgeAnswer:
     """The forge's last answers about one app."""
 
     kind: str
@@ -65,11 +65,11 @@ class Heard:
     ours: frozenset[str] = frozenset()
     """The ids of the accounts with which this process opened pull requests: the agent's own."""
 
-    def says_the_same(self, other: "Heard | None") -> bool:
+    def says_the_same(self, other: "ForgeAnswer | None") -> bool:
         """Return whether both have the same answers about people, whenever given, whatever the pull request's text."""
-        return other is not None and self._said() == other._said()
+        return other is not None and self._content() == other._content()
 
-    def _said(self) -> tuple[object, ...]:
+    def _content(self) -> tuple[object, ...]:
         pull = (self.pull.number, self.pull.head, self.pull.author) if self.pull else None
         return pull, self.reviews, self.merged, self.ours
 
@@ -140,7 +140,7 @@ class Answers:
     a resolution of a second, so a changed one is read again after each list until `SETTLES_AFTER` has passed.
     """
 
-    def __init__(self, kind: str, known: Known) -> None:
+    def __init__(self, kind: str, known: ForgeKnowledge) -> None:
         self._kind = kind
         self._known = known
         self._asks: dict[AppOrGroup, Asks] = {}
@@ -148,7 +148,7 @@ class Answers:
         self._merged: dict[str, _Answered] = {}
         self._ours: frozenset[str] = frozenset()
         self._look = self._forced = 0
-        self.heard: Mapping[AppOrGroup, Heard] = {}
+        self.heard: Mapping[AppOrGroup, ForgeAnswer] = {}
         """By app; replaced as a whole, so that any thread may read it."""
 
     def set_asks(self, app: AppOrGroup, asks: Asks) -> None:
@@ -168,10 +168,10 @@ class Answers:
         self._look += 1
         wanted = {commit for asks in self._asks.values() for commit in asks.commits}
         self._merged = {commit: answered for commit, answered in self._merged.items() if commit in wanted}
-        before, self.heard = self.heard, {app: self._said(app, now) for app in self._asks}
+        before, self.heard = self.heard, {app: self._answer_of(app, now) for app in self._asks}
         return [app for app, heard in self.heard.items() if not heard.says_the_same(before.get(app))]
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Note a possible change: where the list does not show it, read reviews after the next list."""
         if self._kind == "gitlab":
             self._forced = self._look + 1
@@ -249,7 +249,7 @@ class Answers:
             before = self._reads.get(app)
             since = before.since if before is not None and before.shows(pull) else now
             self._reads[app] = _Read(pull, reviews, now, self._look, since)
-        return self._say(app, now)
+        return self._publish(app, now)
 
     def merged(self, question: Question, pull: Pull | None, now: datetime) -> bool:
         """Keep the pull request that merged a commit into main, or that there is none; return whether that is news.
@@ -261,23 +261,25 @@ class Answers:
         asked_before = question.commit in self._merged
         answered = _Answered(Merged(pull), now, final=pull is not None or asked_before)
         self._merged[question.commit] = answered
-        return self._say(question.app, now)
+        return self._publish(question.app, now)
 
     def _is_answered(self, commit: str) -> bool:
         answered = self._merged.get(commit)
         return answered is not None and answered.final
 
-    def _say(self, app: AppOrGroup, now: datetime) -> bool:
+    def _publish(self, app: AppOrGroup, now: datetime) -> bool:
         """Publish what is known of an app; return whether it is news."""
-        before, heard = self.heard.get(app), self._said(app, now)
+        before, heard = self.heard.get(app), self._answer_of(app, now)
         self.heard = {**self.heard, app: heard}
         return not heard.says_the_same(before)
 
-    def _said(self, app: AppOrGroup, now: datetime) -> Heard:
+    def _answer_of(self, app: AppOrGroup, now: datetime) -> ForgeAnswer:
         read, asks = self._reads.get(app), self._asks[app]
-        merged = {commit: self._merged[commit].merged for commit in asks.commits if self._is_said(commit, asks)}
+        merged = {
+            commit: self._merged[commit].merged for commit in asks.commits if self._commit_is_answered(commit, asks)
+        }
         reviews = read.reviews if read else self._nobody_s(app)
-        return Heard(self._kind, now, read.pull if read else None, reviews, merged, self._ours)
+        return ForgeAnswer(self._kind, now, read.pull if read else None, reviews, merged, self._ours)
 
     def _nobody_s(self, app: AppOrGroup) -> tuple[Review, ...] | None:
         """Return no reviews if there is no pull request; None while that is unknown."""
@@ -285,7 +287,7 @@ class Answers:
         is_known = self._known.listed_once and (not promotion or self._is_answered(promotion))
         return () if is_known and self._pull(app) is None else None
 
-    def _is_said(self, commit: str, asks: Asks) -> bool:
+    def _commit_is_answered(self, commit: str, asks: Asks) -> bool:
         """Return whether all questions about a commit were answered."""
         if not self._is_answered(commit):
             return False

@@ -13,8 +13,8 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters import gitea, github, gitlab
 from gitops_bg.forge.adapters.api import Api, Credential, Now
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.detect import Kind, NoForge, Place, Remote, at, known, probed, remote_of, told
-from gitops_bg.outbound.http import Answer, MeasuringFailed, Request, Trust, ask
+from gitops_bg.forge.detect import ForgeKind, NoForge, Place, Remote, at, known, place_from_settings, probed, remote_of
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request, Trust, ask
 from gitops_bg.outbound.rest import RestClient, RestSettings
 
 # --- credentials ---
@@ -120,13 +120,13 @@ def _read(path: Path, what: str) -> str:
 
 # --- from settings ---
 
-_ADAPTERS: dict[Kind, type[RestForge]] = {
-    Kind.GITHUB: github.GitHub,
-    Kind.GITLAB: gitlab.GitLab,
-    Kind.GITEA: gitea.Gitea,
+_ADAPTERS: dict[ForgeKind, type[RestForge]] = {
+    ForgeKind.GITHUB: github.GitHub,
+    ForgeKind.GITLAB: gitlab.GitLab,
+    ForgeKind.GITEA: gitea.Gitea,
 }
-_HEADERS = {Kind.GITHUB: github.HEADERS, Kind.GITLAB: gitlab.HEADERS, Kind.GITEA: gitea.HEADERS}
-_SCHEMES = {Kind.GITHUB: "Bearer", Kind.GITLAB: "Bearer", Kind.GITEA: "token"}
+_HEADERS = {ForgeKind.GITHUB: github.HEADERS, ForgeKind.GITLAB: gitlab.HEADERS, ForgeKind.GITEA: gitea.HEADERS}
+_SCHEMES = {ForgeKind.GITHUB: "Bearer", ForgeKind.GITLAB: "Bearer", ForgeKind.GITEA: "token"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ def place_of(settings: ForgeSettings) -> Place:
     there = at(settings.url, remote)
     _require_may_be_asked(there, remote, settings.host)
     if settings.kind:
-        return told(settings.kind, settings.url, remote)
+        return place_from_settings(settings.kind, settings.url, remote)
     return known(there) or probed(there, lambda url: _ask(url, settings))
 
 
@@ -196,7 +196,7 @@ def trust_of(ca_file: Path | None) -> Trust:
 
 def _credential(settings: ForgeSettings, place: Place, rest: RestSettings, now: Now) -> Credential:
     if settings.app is not None:
-        if place.kind is not Kind.GITHUB:
+        if place.kind is not ForgeKind.GITHUB:
             raise CredentialUnusable(f"{place.api} is no GitHub and takes no GitHub App: give it a token file")
         return GitHubApp(settings.app, rest, place.owner, place.name, now)
     if settings.token_file is None:
@@ -204,7 +204,7 @@ def _credential(settings: ForgeSettings, place: Place, rest: RestSettings, now: 
     return TokenFile(settings.token_file, _SCHEMES[place.kind])
 
 
-def _ask(url: str, settings: ForgeSettings) -> Answer | None:
+def _ask(url: str, settings: ForgeSettings) -> HttpAnswer | None:
     request = Request(url, timeout=settings.timeout_seconds, trust=trust_of(settings.ca_file))
     try:
         return ask(replace(request, headers={"Accept": "application/json"}))

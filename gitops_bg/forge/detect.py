@@ -12,13 +12,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.text.foreign_json import NotJson, read_json
-from gitops_bg.outbound.http import Answer
+from gitops_bg.outbound.http import HttpAnswer
 
-Ask = Callable[[str], Answer | None]
+Ask = Callable[[str], HttpAnswer | None]
 """Sends a GET of this URL without credentials; None where no server answers."""
 
 
-class Kind(StrEnum):
+class ForgeKind(StrEnum):
     """The API of a forge."""
 
     GITHUB = "github"
@@ -40,7 +40,7 @@ class Remote:
 class Place:
     """One repository on one forge. ``owner`` of a GitLab project may be nested: ``group/subgroup``."""
 
-    kind: Kind
+    kind: ForgeKind
     api: str
     owner: str
     name: str
@@ -54,14 +54,14 @@ class NoForge(Refused):
 
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?([^/:@]+|\[[^\]]+\]):(?!//)(.+)")
 _KNOWN = {
-    "github.com": Kind.GITHUB,
-    "gitlab.com": Kind.GITLAB,
-    "codeberg.org": Kind.GITEA,
-    "gitea.com": Kind.GITEA,
+    "github.com": ForgeKind.GITHUB,
+    "gitlab.com": ForgeKind.GITLAB,
+    "codeberg.org": ForgeKind.GITEA,
+    "gitea.com": ForgeKind.GITEA,
 }
 _OTHER_NAMES = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "www.github.com": "github.com"}
-_API_PATHS = {Kind.GITHUB: "/api/v3", Kind.GITLAB: "/api/v4", Kind.GITEA: "/api/v1"}
-_COMMIT_PAGES = {Kind.GITHUB: "commit", Kind.GITEA: "commit", Kind.GITLAB: "-/commit"}
+_API_PATHS = {ForgeKind.GITHUB: "/api/v3", ForgeKind.GITLAB: "/api/v4", ForgeKind.GITEA: "/api/v1"}
+_COMMIT_PAGES = {ForgeKind.GITHUB: "commit", ForgeKind.GITEA: "commit", ForgeKind.GITLAB: "-/commit"}
 _DATA_RESIDENCY = ".ghe.com"
 
 
@@ -104,22 +104,22 @@ def known(remote: Remote) -> Place | None:
     'group/sub'
     """
     if remote.host.endswith(_DATA_RESIDENCY):
-        return _place(Kind.GITHUB, remote.root, remote.path)
+        return _place(ForgeKind.GITHUB, remote.root, remote.path)
     kind = _KNOWN.get(remote.host)
     return None if kind is None else _place(kind, f"https://{remote.host}", remote.path)
 
 
-def told(kind: str, url: str, remote: Remote) -> Place:
+def place_from_settings(kind: str, url: str, remote: Remote) -> Place:
     """Return the place if settings name the forge.
 
     ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
 
-    >>> told("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
+    >>> place_from_settings("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
     Place(kind=<Kind.GITEA: 'gitea'>, api='https://git.example.com/code/api/v1', owner='shop', name='config')
-    >>> told("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
+    >>> place_from_settings("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
     'https://git.example.com/api/v1'
     """
-    names = {**{str(each): each for each in Kind}, "forgejo": Kind.GITEA}
+    names = {**{str(each): each for each in ForgeKind}, "forgejo": ForgeKind.GITEA}
     if kind not in names:
         raise NoForge(f"forge.type {kind!r} is not known; it is one of {', '.join(names)}")
     there = at(url, remote)
@@ -180,13 +180,13 @@ def commit_url(url: str, commit: str, *, kind: str = "", address: str = "") -> s
     return f"{there.root}/{quote(there.path)}/{_COMMIT_PAGES[forge]}/{quote(commit)}"
 
 
-def _on_its_forge(url: str, kind: str, address: str) -> tuple[Kind, Remote] | None:
+def _on_its_forge(url: str, kind: str, address: str) -> tuple[ForgeKind, Remote] | None:
     """The forge, and the repository on it. Raises ``NoForge``."""
     remote = remote_of(url)
     if remote is None:
         return None
     there = at(address, remote)
-    place = told(kind, address, remote) if kind else known(there)
+    place = place_from_settings(kind, address, remote) if kind else known(there)
     return None if place is None else (place.kind, there)
 
 
@@ -208,7 +208,7 @@ def probed(remote: Remote, ask: Ask) -> Place:
     )
 
 
-def _object(answer: Answer) -> dict[str, Any]:
+def _object(answer: HttpAnswer) -> dict[str, Any]:
     try:
         found = read_json(answer.body)
     except NotJson:
@@ -216,20 +216,20 @@ def _object(answer: Answer) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-_PROBES: tuple[tuple[Kind, str, Callable[[int, dict[str, Any]], bool]], ...] = (
-    (Kind.GITEA, "/version", lambda status, found: status == 200 and "version" in found),
+_PROBES: tuple[tuple[ForgeKind, str, Callable[[int, dict[str, Any]], bool]], ...] = (
+    (ForgeKind.GITEA, "/version", lambda status, found: status == 200 and "version" in found),
     (
-        Kind.GITLAB,
+        ForgeKind.GITLAB,
         "/version",
         lambda status, found: status in (200, 401) and bool({"version", "message"} & found.keys()),
     ),
-    (Kind.GITHUB, "/meta", lambda status, found: status == 200 and "installed_version" in found),
+    (ForgeKind.GITHUB, "/meta", lambda status, found: status == 200 and "installed_version" in found),
 )
 
 
-def _place(kind: Kind, root: str, path: str) -> Place:
+def _place(kind: ForgeKind, root: str, path: str) -> Place:
     owner, _, name = path.rpartition("/")
-    nested = kind is Kind.GITLAB
+    nested = kind is ForgeKind.GITLAB
     if not owner or not name or (not nested and "/" in owner):
         raise NoForge(
             f"{path!r} is no repository of {root}: it should be OWNER/NAME. Where the forge lives in a folder of its "
@@ -238,8 +238,8 @@ def _place(kind: Kind, root: str, path: str) -> Place:
     return Place(kind, _api(kind, root), owner, name)
 
 
-def _api(kind: Kind, root: str) -> str:
+def _api(kind: ForgeKind, root: str) -> str:
     scheme, _, host = root.partition("://")
-    if kind is Kind.GITHUB and (host == "github.com" or host.endswith(_DATA_RESIDENCY)):
+    if kind is ForgeKind.GITHUB and (host == "github.com" or host.endswith(_DATA_RESIDENCY)):
         return f"{scheme}://api.{host}"
     return root + _API_PATHS[kind]

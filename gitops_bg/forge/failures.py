@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError, Refused
-from gitops_bg.forge.plan import Kind
+from gitops_bg.forge.plan import StepKind
 from gitops_bg.forge.port import NotFound
 
 # --- the rate of writes, by the published limits and what the forge itself says ---
@@ -51,7 +51,7 @@ class Budget:
         """Note that the forge asked for no requests before this moment."""
         self._told = max(moment, self._told or moment)
 
-    def told_to_wait(self, now: datetime) -> datetime | None:
+    def asked_to_wait(self, now: datetime) -> datetime | None:
         """Return until when the forge asked for no requests at all."""
         return self._told if self._told and self._told > now else None
 
@@ -111,7 +111,7 @@ class Failures:
     def troubles(self) -> dict[str, str]:
         """Return what users are told: by branch, and under the empty name for the whole forge."""
         told = {key: str(each.error) for key, each in self._known.items() if _is_worth_telling(each)}
-        of_all = told.get("") or next((said for key, said in told.items() if key in Kind.__members__), "")
+        of_all = told.get("") or next((said for key, said in told.items() if key in StepKind.__members__), "")
         found = {"": of_all} if of_all else {}
         for key, said in told.items():
             _, space, branch = key.partition(" ")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.port import CheckStatus, Pull, PullState
 
@@ -17,7 +17,7 @@ class Ended:
     """A pull request that is no longer open, and the last look at main that had begun when that was seen."""
 
     pull: Pull
-    seen_at: Awaited
+    seen_at: AwaitsPoll
 
     @property
     def offer(self) -> str:
@@ -27,7 +27,7 @@ class Ended:
 
 
 @dataclass(slots=True)
-class Known:
+class ForgeKnowledge:
     """By branch, unless noted otherwise."""
 
     cluster: str = ""
@@ -77,7 +77,7 @@ class Known:
         known = self.ended.get(pull.branch)
         return known is not None and known.pull.number == pull.number and known.pull.updated_at > pull.updated_at
 
-    def found(self, pull: Pull, seen_at: Awaited) -> None:
+    def found(self, pull: Pull, seen_at: AwaitsPoll) -> None:
         """Note one that was read by its number, or is the last ended one of its branch."""
         self.asked.add(pull.branch)
         if pull.state is PullState.OPEN:
@@ -111,7 +111,7 @@ class Known:
 
     def forget(self) -> None:
         """Forget everything: another agent may write from now on."""
-        fresh = Known()
+        fresh = ForgeKnowledge()
         for name in ("listed_once", "open", "ended", "asked", "inherited", "statuses", "written", "comments"):
             setattr(self, name, getattr(fresh, name))
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gitops_bg.core.inspect.proposal import Proposal
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.git.journal import NO_LOOKS, Looks
+from gitops_bg.core.model.git.journal import NO_LOOKS, PollCount
 from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks
 
@@ -130,7 +130,7 @@ class DesiredPull:
     """None: no pull request is wanted."""
     declined: bool = False
     """Somebody closed it, and the version is on hold for that: its pull request stays as it is."""
-    looks: Looks = NO_LOOKS
+    looks: PollCount = NO_LOOKS
     """The look at main that it comes from."""
     asks: Asks = NO_ASKS
     """What it asks about people."""

@@ -11,10 +11,10 @@ from enum import IntEnum
 
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.known import Known
+from gitops_bg.forge.known import ForgeKnowledge
 from gitops_bg.forge.marker import Marker, marker_in
 from gitops_bg.forge.offer import AnyOffer, Content, DesiredPull, Offer, PullSettings
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState
+from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, Pull, PullRequestDraft, PullState
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
 BETWEEN_EDITS = timedelta(seconds=30)
@@ -24,7 +24,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Render = Callable[[AppOrGroup, AnyOffer], Wanted]
 
 
-class Kind(IntEnum):
+class StepKind(IntEnum):
     """The kinds of writes, in order of importance."""
 
     CREATE = 0
@@ -39,14 +39,14 @@ class Kind(IntEnum):
 class Step:
     """One write."""
 
-    kind: Kind
+    kind: StepKind
     app: AppOrGroup
     branch: str
     since: datetime
     """The age of its offer."""
     due: datetime
     """Not before this time."""
-    draft: Draft | None = None
+    draft: PullRequestDraft | None = None
     pull: Pull | None = None
     status: CheckStatus | None = None
     comment: str = ""
@@ -54,18 +54,18 @@ class Step:
     @property
     def requests(self) -> int:
         """The maximum number of its requests."""
-        if self.draft is None or self.kind is not Kind.CREATE:
+        if self.draft is None or self.kind is not StepKind.CREATE:
             return 1
         return 1 + bool(self.draft.labels or self.draft.assignees) + bool(self.draft.reviewers)
 
     @property
     def creating(self) -> int:
         """How many of them create something."""
-        return self.requests if self.kind in (Kind.CREATE, Kind.STATUS, Kind.COMMENT) else 0
+        return self.requests if self.kind in (StepKind.CREATE, StepKind.STATUS, StepKind.COMMENT) else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForgePlan:
     """What to write, in order; what to read first; who waits for others."""
 
     steps: tuple[Step, ...] = ()
@@ -77,27 +77,27 @@ class Plan:
 
 def plan(
     all_desired: Mapping[AppOrGroup, DesiredPull],
-    known: Known,
+    known: ForgeKnowledge,
     settings: PullSettings,
-    limits: Limits,
+    limits: ForgeLimits,
     render: Render,
     now: datetime,
-) -> Plan:
+) -> ForgePlan:
     """Return what to do now; nothing before the first list of open ones."""
     if not known.listed_once:
-        return Plan()
+        return ForgePlan()
     planner = _Planner(known, limits, render, now)
     for app, desired in all_desired.items():
-        planner.look_at(app, desired)
+        planner.plan(app, desired)
     planner.steps += planner.creations(settings.max_open)
     steps = sorted(planner.steps, key=lambda step: (step.kind, step.since, step.branch))
-    return Plan(tuple(steps), planner.missing, planner.queued)
+    return ForgePlan(tuple(steps), planner.missing, planner.queued)
 
 
 class _Planner:
     """One run of `plan`."""
 
-    def __init__(self, known: Known, limits: Limits, render: Render, now: datetime) -> None:
+    def __init__(self, known: ForgeKnowledge, limits: ForgeLimits, render: Render, now: datetime) -> None:
         self._known = known
         self._limits = limits
         self._render = render
@@ -107,7 +107,7 @@ class _Planner:
         self.missing: dict[str, datetime] = {}
         self.queued: dict[AppOrGroup, int] = {}
 
-    def look_at(self, app: AppOrGroup, desired: DesiredPull) -> None:
+    def plan(self, app: AppOrGroup, desired: DesiredPull) -> None:
         """Look at what one app wants."""
         if desired.declined or not desired.settled:
             return
@@ -128,7 +128,7 @@ class _Planner:
         for place, (since, app, offer) in enumerate(sorted(self._new, key=lambda each: (each[0], each[2].branch))):
             if place < room:
                 draft = self._render(app, offer).draft
-                yield Step(Kind.CREATE, app, offer.branch, since, self._now, draft=draft)
+                yield Step(StepKind.CREATE, app, offer.branch, since, self._now, draft=draft)
             else:
                 self.queued[app] = place - room + 1
 
@@ -146,16 +146,16 @@ class _Planner:
     def _differences(self, app: AppOrGroup, offer: AnyOffer, pull: Pull) -> Iterator[Step]:
         made, marker = self._render(app, offer), marker_in(pull.body)
         if self._known.statuses.get(offer.head) != made.status:
-            yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
+            yield Step(StepKind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
         if offer.only_status and not (marker and self._is_mine(app, marker)):
             return
         if _is_ours_to_write(marker, made.marker, offer) and not _says(marker, made):
             draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)
         if offer.merge and self._may_merge(offer, pull, made):
-            yield Step(Kind.MERGE, app, offer.branch, offer.since, self._now, pull=pull)
+            yield Step(StepKind.MERGE, app, offer.branch, offer.since, self._now, pull=pull)
         if made.comment and self._known.comments.get(pull.number) != made.comment:
-            yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
+            yield Step(StepKind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
 
     def _may_merge(self, offer: AnyOffer, pull: Pull, made: Wanted) -> bool:
         """Merge only a version with success in this cluster, at exactly the commit that it looked at, into main, once
@@ -177,15 +177,15 @@ class _Planner:
             draft = withdrawn(pull, marker, self._limits)
             yield replace(self._edit(app, _LONG_AGO, pull, draft), due=self._now)
         elif pull.state is PullState.OPEN:
-            yield Step(Kind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
+            yield Step(StepKind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
 
     def _is_mine(self, app: AppOrGroup, marker: Marker) -> bool:
         return marker.app == str(app) and marker.cluster == self._known.cluster
 
-    def _edit(self, app: AppOrGroup, since: datetime, pull: Pull, draft: Draft) -> Step:
+    def _edit(self, app: AppOrGroup, since: datetime, pull: Pull, draft: PullRequestDraft) -> Step:
         last = self._known.written.get(pull.branch)
         due = max(self._now, last + BETWEEN_EDITS) if last else self._now
-        return Step(Kind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
+        return Step(StepKind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
 
 
 def _is_ours_to_write(marker: Marker | None, made: Marker, offer: AnyOffer) -> bool:
@@ -208,7 +208,7 @@ def _says(marker: Marker | None, made: Wanted) -> bool:
     return written == (made.marker.offer, made.marker.text, made.marker.people)
 
 
-def renderer(settings: PullSettings, limits: Limits) -> Render:
+def renderer(settings: PullSettings, limits: ForgeLimits) -> Render:
     """Return `wanted`, computed once for each offer of an app."""
     made: dict[AppOrGroup, tuple[AnyOffer, Wanted]] = {}
 

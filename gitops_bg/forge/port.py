@@ -26,7 +26,7 @@ class TokenRefused(Refused):
 
     def __init__(self, place: str, words: str = "") -> None:
         super().__init__(
-            f"{place} refused the token{_said(words)}. Put a valid one into the token file (of a GitHub App: check its "
+            f"{place} refused the token{_detail(words)}. Put a valid one into the token file (of a GitHub App: check its "
             "id and key); the file is read again with the next request"
         )
 
@@ -38,7 +38,7 @@ class NoRight(Refused):
 
     def __init__(self, place: str, doing: str, words: str = "") -> None:
         super().__init__(
-            f"{place}: the token may not {doing}{_said(words)}. "
+            f"{place}: the token may not {doing}{_detail(words)}. "
             "Give its user the right; docs/features/pull-requests.md lists what each forge needs"
         )
 
@@ -50,7 +50,7 @@ class NotFound(Refused):
 
     def __init__(self, place: str, doing: str, words: str = "") -> None:
         super().__init__(
-            f"{place}: not found, while trying to {doing}{_said(words)}. "
+            f"{place}: not found, while trying to {doing}{_detail(words)}. "
             "Check the repository in forge.url, and that the token's user may see it"
         )
 
@@ -61,7 +61,7 @@ class NotAccepted(Refused):
     reason = "ForgeNotAccepted"
 
     def __init__(self, place: str, doing: str, words: str) -> None:
-        super().__init__(f"{place} did not {doing}{_said(words)}")
+        super().__init__(f"{place} did not {doing}{_detail(words)}")
 
 
 class MergeRefused(Refused):
@@ -70,7 +70,7 @@ class MergeRefused(Refused):
     reason = "ForgeMergeRefused"
 
     def __init__(self, place: str, number: int, words: str) -> None:
-        super().__init__(f"{place} does not merge pull request {number}{_said(words)}")
+        super().__init__(f"{place} does not merge pull request {number}{_detail(words)}")
         self.words = words
 
 
@@ -81,7 +81,7 @@ class HeadMoved(WorldChanged):
 
     def __init__(self, place: str, number: int, head: str, words: str = "") -> None:
         super().__init__(
-            f"{place}: pull request {number} moved on from {head[:10]}{_said(words)}. It is looked at again, at once"
+            f"{place}: pull request {number} moved on from {head[:10]}{_detail(words)}. It is looked at again, at once"
         )
 
 
@@ -122,7 +122,7 @@ class Nonsense(Transient):
         super().__init__(f"{place} answered what makes no sense: {what}. Check forge.url, and what stands in between")
 
 
-def _said(words: str) -> str:
+def _detail(words: str) -> str:
     return f": {words}" if words else ""
 
 
@@ -149,7 +149,7 @@ class CheckState(StrEnum):
     FAILURE = "failure"
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """The verdict of a review."""
 
     APPROVED = "approved"
@@ -225,7 +225,7 @@ _LONGEST_TITLE = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PullRequestDraft:
     """A pull request in its desired state."""
 
     branch: str
@@ -255,7 +255,7 @@ class Review:
     """The last verdict of one person on one pull request."""
 
     user: User
-    verdict: Verdict
+    verdict: ReviewVerdict
     at: datetime
     commit: str
     """The head that was reviewed; if the forge does not say, the newest at that time."""
@@ -264,7 +264,7 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ForgeLimits:
     """The forge's limits for texts, in characters."""
 
     body: int
@@ -274,7 +274,7 @@ class Limits:
 class Forge(Protocol):
     """One repository on one forge."""
 
-    limits: Limits
+    limits: ForgeLimits
     kind: str
     """Its key of ``forge:`` in ``policies/people.yaml``."""
 
@@ -289,13 +289,13 @@ class Forge(Protocol):
     def pull(self, number: int) -> Pull:
         """Return one, with who merged or closed it."""
 
-    def open(self, draft: Draft) -> Pull:
+    def open(self, draft: PullRequestDraft) -> Pull:
         """Open one; if the branch has an open one already (409, 422), edit that to the draft and return it.
 
         If the create itself got no clear answer (502, timeout), look for its result before raising.
         """
 
-    def edit(self, pull: Pull, draft: Draft) -> None:
+    def edit(self, pull: Pull, draft: PullRequestDraft) -> None:
         """Set title, body, labels, reviewers, assignees, as far as they differ: no request if nothing does.
 
         A mark that it is a draft stays in the title (`Pull.titled`).

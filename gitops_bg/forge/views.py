@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.known import Known
+from gitops_bg.forge.known import ForgeKnowledge
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull
-from gitops_bg.forge.port import PullState, Review, User, Verdict
+from gitops_bg.forge.port import PullState, Review, ReviewVerdict, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def approvals_of(
 
 
 def _void(review: Review, why: str) -> Void:
-    return Void(review.user, why, review.at, objection=review.verdict is Verdict.CHANGES_REQUESTED)
+    return Void(review.user, why, review.at, objection=review.verdict is ReviewVerdict.CHANGES_REQUESTED)
 
 
 def _last(reviews: Iterable[Review]) -> Iterable[Review]:
@@ -87,9 +87,9 @@ def _last(reviews: Iterable[Review]) -> Iterable[Review]:
 def _why_not(review: Review, digest: str, digest_at: Mapping[str, str], authors: Collection[str]) -> str:
     """Return why a review is no approval; empty where it is one."""
     user = review.user
-    if review.verdict is Verdict.CHANGES_REQUESTED:
+    if review.verdict is ReviewVerdict.CHANGES_REQUESTED:
         return f"{user.login} asks for changes"
-    if review.verdict is Verdict.WITHDRAWN:
+    if review.verdict is ReviewVerdict.WITHDRAWN:
         return f"the approval of {user.login} was withdrawn"
     if not user.id:
         return "the account that approved is gone"
@@ -115,7 +115,7 @@ _ROUNDED = (1000, 500, 200, 100, 50, 20, 10)
 
 def views(
     all_desired: Mapping[AppOrGroup, DesiredPull],
-    known: Known,
+    known: ForgeKnowledge,
     queued: Mapping[AppOrGroup, int],
     troubles: Mapping[str, str],
     most: int,
@@ -125,22 +125,22 @@ def views(
         branch = promotion_branch(app)
         trouble = troubles.get(branch, troubles.get("", "")) if desired.needs_the_forge else ""
         if known.listed_once and _is_asked(known, branch, desired):
-            place = place_said(queued[app], most) if app in queued else ""
+            place = queue_place(queued[app], most) if app in queued else ""
             yield app, PullView(_pull(known, branch), place, trouble)
         elif trouble:
             yield app, PullView(None, "", trouble)
 
 
-def _is_asked(known: Known, branch: str, desired: DesiredPull) -> bool:
+def _is_asked(known: ForgeKnowledge, branch: str, desired: DesiredPull) -> bool:
     return branch in known.asked or (desired.offer is None and not desired.declined)
 
 
-def _pull(known: Known, branch: str) -> PullRequest | None:
+def _pull(known: ForgeKnowledge, branch: str) -> PullRequest | None:
     opened = known.open.get(branch)
     if opened is not None:
         marker = marker_in(opened.body)
         offer = marker.offer if marker else ""
-        return PullRequest(opened.number, opened.url, State.OPEN, offer, seen_at=Awaited(), draft=opened.is_draft)
+        return PullRequest(opened.number, opened.url, State.OPEN, offer, seen_at=AwaitsPoll(), draft=opened.is_draft)
     ended = known.ended.get(branch)
     if ended is None or ended.pull.state is not PullState.CLOSED or not known.is_no(branch, ended.offer):
         return None
@@ -148,12 +148,12 @@ def _pull(known: Known, branch: str) -> PullRequest | None:
     return PullRequest(pull.number, pull.url, State.CLOSED, ended.offer, by.login if by else "", ended.seen_at)
 
 
-def place_said(place: int, most: int) -> str:
+def queue_place(place: int, most: int) -> str:
     """Return its place in the queue: exact near the head, else rounded, so that not every merge changes every text.
 
-    >>> place_said(2, 50)
+    >>> queue_place(2, 50)
     'place 2 in the queue: 50 pull requests are open already (forge.maxOpenPullRequests); its branch can be merged'
-    >>> place_said(173, 50)[:28]
+    >>> queue_place(173, 50)[:28]
     'more than 100 are before it '
     """
     rough = next((each for each in _ROUNDED if place > each), _EXACT)

@@ -25,7 +25,7 @@ from gitops_bg.forge.markdown import (
 )
 from gitops_bg.forge.marker import Marker, hashed, without_marker
 from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
+from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, Pull, PullRequestDraft
 from gitops_bg.spec.manifests.differences import differences
 
 # --- of a group's branch: which services move, and who answers which request then ---
@@ -108,7 +108,7 @@ _LEFT_OUT = "… (cut: the forge takes no more; the branch's commit has all of i
 class Wanted:
     """The desired state of one pull request, and the status of its head."""
 
-    draft: Draft
+    draft: PullRequestDraft
     status: CheckStatus
     marker: Marker
     """The marker at the beginning of the body."""
@@ -116,14 +116,16 @@ class Wanted:
     """The desired comment; empty: none."""
 
 
-def wanted(offer: AnyOffer, settings: PullSettings, limits: Limits) -> Wanted:
+def wanted(offer: AnyOffer, settings: PullSettings, limits: ForgeLimits) -> Wanted:
     """Return the desired state, within the forge's limits."""
     texts = group_texts(offer, _room(limits)) if isinstance(offer, GroupOffer) else _texts(offer, _room(limits))
     people = hashed(*settings.reviewers, "/", *settings.assignees)
     text_hash = hashed(texts.title, texts.body, *settings.labels)
     marker = Marker(str(offer.subject), offer.cluster, offer.id, text_hash, people)
     body = f"{marker.line()}\n{texts.body}"
-    draft = Draft(offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees)
+    draft = PullRequestDraft(
+        offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees
+    )
     status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description))
     said = f"**{status.state}** on {code(offer.cluster)}: {code(status.description)}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
@@ -133,16 +135,16 @@ def _texts(offer: Offer, longest: int) -> Texts:
     return Texts(title_of(offer), _body(offer, longest), *_verdict(offer))
 
 
-def _room(limits: Limits) -> int:
+def _room(limits: ForgeLimits) -> int:
     return limits.body - _MARKER_ROOM
 
 
-def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
+def withdrawn(pull: Pull, marker: Marker, limits: ForgeLimits) -> PullRequestDraft:
     """Return the draft of a withdrawn pull request of ours: it says so, and closing it refuses no version."""
     said = "**Withdrawn:** gitops-bg offers this no more. A newer version, or what became of this one, took its place."
     text = f"{said}\n\n{without_marker(pull.body)}"
     line = replace(marker, offer="", text=hashed(text)).line()
-    return Draft(pull.branch, pull.base, pull.title, within(f"{line}\n{text}", limits.body))
+    return PullRequestDraft(pull.branch, pull.base, pull.title, within(f"{line}\n{text}", limits.body))
 
 
 # --- the title -------------------------------------------------------------------------------------------------------

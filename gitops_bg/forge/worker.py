@@ -11,16 +11,16 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
-from gitops_bg.forge.asking import Answers, Heard, Question
+from gitops_bg.forge.asking import Answers, ForgeAnswer, Question
 from gitops_bg.forge.failures import BETWEEN, Budget, Failures
-from gitops_bg.forge.known import Ended, Known, by_branch
+from gitops_bg.forge.known import Ended, ForgeKnowledge, by_branch
 from gitops_bg.forge.marker import comment_marker
 from gitops_bg.forge.offer import DesiredPull, PullSettings, context_of
-from gitops_bg.forge.plan import Kind, Plan, Step, plan, renderer
+from gitops_bg.forge.plan import ForgePlan, Step, StepKind, plan, renderer
 from gitops_bg.forge.port import (
     Forge,
     HeadMoved,
@@ -62,7 +62,7 @@ class Surroundings:
     """The functions that the agent provides. Every one returns at once."""
 
     cluster: str
-    seen_now: Callable[[AppOrGroup], Awaited]
+    seen_now: Callable[[AppOrGroup], AwaitsPoll]
     """The last look at main that has begun; the app is looked at again after the next one."""
     changed: Callable[[Mapping[AppOrGroup, PullView]], None]
     """These apps have a new view; `NOTHING` if there is none any more."""
@@ -85,39 +85,39 @@ class PullRequests:
         self._interval = timedelta(seconds=interval)
         self._news: dict[AppOrGroup, DesiredPull | None] = {}
         self._all_desired: dict[AppOrGroup, DesiredPull] = {}
-        self._known = Known(around.cluster, around.base)
+        self._known = ForgeKnowledge(around.cluster, around.base)
         self._answers = Answers(forge.kind, self._known)
         self._unhurried_at: datetime | None = None
         self._budget = Budget()
         self._failures = Failures()
         self._render = renderer(settings, forge.limits)
         self._listed_at: datetime | None = None
-        self._made = Plan()
+        self._made = ForgePlan()
         self._told: dict[AppOrGroup, PullView] = {}
-        self._waiting: dict[tuple[Kind, str], datetime] = {}
+        self._waiting: dict[tuple[StepKind, str], datetime] = {}
 
     def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
         self._news[app] = desired
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Read the list in the next turn."""
         self._listed_at = None
-        self._answers.look_soon()
+        self._answers.poll_soon()
 
     def stand_by(self) -> None:
         """Forget what was desired and known: another agent leads."""
         self._news, self._all_desired = {}, {}
         self._known.forget()
         self._answers.forget()
-        self._listed_at, self._made = None, Plan()
+        self._listed_at, self._made = None, ForgePlan()
 
     @property
     def view(self) -> Mapping[AppOrGroup, PullView]:
         """The last view of each app."""
         return self._told
 
-    def heard(self, app: AppOrGroup) -> Heard | None:
+    def answers_of(self, app: AppOrGroup) -> ForgeAnswer | None:
         """Return the forge's last answers about people for an app; None if there are none yet. For any thread."""
         return self._answers.heard.get(app)
 
@@ -125,10 +125,10 @@ class PullRequests:
 
     def turn(self, now: datetime) -> datetime:
         """Do what is due, at most one write; return when the next turn is due. Raises nothing of `core.errors`."""
-        news = self._take_news()
+        news = self._apply_wishes()
         if not self._around.may_write():
             return now + self._interval
-        waits = max(filter(None, (self._budget.told_to_wait(now), self._failures.until("", now))), default=None)
+        waits = max(filter(None, (self._budget.asked_to_wait(now), self._failures.until("", now))), default=None)
         if waits is not None:
             if news:
                 self._publish(self._all_desired)
@@ -136,7 +136,7 @@ class PullRequests:
         try:
             return self._turn(now)
         except GitopsBgError as error:
-            self._note(error, "", now)
+            self._keep_failure(error, "", now)
             self._publish(self._all_desired)
             return now
 
@@ -161,7 +161,7 @@ class PullRequests:
         asks_at = self._unhurried_at if question is not None else None
         return min(filter(None, (due, self._list_due(now), asks_at)))
 
-    def _take_news(self) -> bool:
+    def _apply_wishes(self) -> bool:
         """Take over new wishes; return whether there were any."""
         news, self._news = self._news, {}
         for app, desired in news.items():
@@ -176,7 +176,7 @@ class PullRequests:
             self._all_desired[app] = self._sound(app, now)
             self._answers.set_asks(app, now.asks)
         if news:
-            self._made = Plan()
+            self._made = ForgePlan()
         return bool(news)
 
     def _sound(self, app: AppOrGroup, desired: DesiredPull) -> DesiredPull:
@@ -195,12 +195,12 @@ class PullRequests:
         """Plan again for each list and all news; steps in between do not change the rest of the plan."""
         self._made = self._difference(now)
         if self._made.missing:
-            self._look_up(self._made.missing)
+            self._find_ended(self._made.missing)
             self._made = self._difference(now)
         self._count(now)
         self._publish(self._all_desired)
 
-    def _difference(self, now: datetime) -> Plan:
+    def _difference(self, now: datetime) -> ForgePlan:
         return plan(self._all_desired, self._known, self._settings, self._forge.limits, self._render, now)
 
     def _next(self, now: datetime) -> tuple[datetime | None, Step | None]:
@@ -225,10 +225,10 @@ class PullRequests:
         self._failures.over("")
         for gone in self._known.listed(pulls).values():
             self._found(self._ask("pull", self._forge.pull, gone.number))
-        self._made = Plan()
+        self._made = ForgePlan()
         self._known.forget_statuses({desired.offer.head for desired in self._all_desired.values() if desired.offer})
         self._listed_at = now
-        self._hear(self._answers.listed(now))
+        self._publish_people(self._answers.listed(now))
         self._counts.pulls_open(len(self._known.open))
 
     def _list_due(self, now: datetime) -> datetime:
@@ -242,7 +242,7 @@ class PullRequests:
         )
         return self._listed_at + (self._interval if busy else max(IDLE, self._interval))
 
-    def _look_up(self, missing: Mapping[str, datetime]) -> None:
+    def _find_ended(self, missing: Mapping[str, datetime]) -> None:
         """Look up the last ended one of each of these branches, and who closed it."""
         since = min(missing.values())
         ended = self._ask("closed_pulls", self._forge.closed_pulls, PROMOTION_PREFIXES, since)
@@ -253,7 +253,7 @@ class PullRequests:
 
     def _found(self, pull: Pull) -> None:
         app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
-        self._known.found(pull, self._around.seen_now(app) if app else Awaited())
+        self._known.found(pull, self._around.seen_now(app) if app else AwaitsPoll())
 
     def _question(self, now: datetime, *, is_idle: bool) -> Question | None:
         """Return the next question: those that promotions wait for before all writes, the others while no
@@ -285,9 +285,9 @@ class PullRequests:
             self._publish((question.app,))
             return
         self._failures.over(question.key)
-        self._hear([question.app] if news else [])
+        self._publish_people([question.app] if news else [])
 
-    def _hear(self, apps: Iterable[AppOrGroup]) -> None:
+    def _publish_people(self, apps: Iterable[AppOrGroup]) -> None:
         """Note news about people for these apps."""
         news = {app: self._told.get(app, NOTHING) for app in apps}
         if news:
@@ -296,18 +296,18 @@ class PullRequests:
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def _carry_out(self, step: Step, now: datetime) -> None:
-        if step.kind is Kind.STATUS and self._is_said_already(step):
+        if step.kind is StepKind.STATUS and self._is_set_already(step):
             return
         self._budget.spend(step.requests, step.creating, now)
         try:
             self._write(step, now)
         except (NotAccepted, NotThere, NoRight, MergeRefused, HeadMoved) as error:
-            self._note(error, step.kind.name if isinstance(error, NoRight) else _key(step), now)
+            self._keep_failure(error, step.kind.name if isinstance(error, NoRight) else _key(step), now)
             return
         for key in (_key(step), step.kind.name):
             self._failures.over(key)
 
-    def _is_said_already(self, step: Step) -> bool:
+    def _is_set_already(self, step: Step) -> bool:
         """Return whether the status is set: for statuses older than this process, ask the forge once."""
         status = step.status
         if status is None or step.branch not in self._known.inherited or status.commit in self._known.statuses:
@@ -321,30 +321,30 @@ class PullRequests:
     def _write(self, step: Step, now: datetime) -> None:
         known, pull, draft = self._known, step.pull, step.draft
         match step.kind:
-            case Kind.CREATE if draft:
+            case StepKind.CREATE if draft:
                 made = self._ask("open", self._forge.open, draft)
                 known.open[step.branch] = replace(made, body=draft.body)
                 known.ended.pop(step.branch, None)
                 known.written[step.branch] = now
                 self._answers.opened(made)
                 LOGGER.info("opened pull request #%s for %s: %s", made.number, step.app, made.url)
-            case Kind.STATUS if step.status:
+            case StepKind.STATUS if step.status:
                 status = step.status
                 self._ask("report", self._forge.report, status)
                 known.statuses[status.commit] = status
-            case Kind.BODY if draft and pull:
+            case StepKind.BODY if draft and pull:
                 self._ask("edit", self._forge.edit, pull, draft)
                 known.written[step.branch] = now
                 self._edited(replace(pull, title=pull.titled(draft.title), body=draft.body))
-            case Kind.CLOSE if pull:
+            case StepKind.CLOSE if pull:
                 self._ask("close", self._forge.close, pull)
                 LOGGER.info("closed pull request #%s of %s: it is not wanted any more", pull.number, step.app)
-                known.found(replace(pull, state=PullState.CLOSED), Awaited())
-            case Kind.COMMENT if pull:
+                known.found(replace(pull, state=PullState.CLOSED), AwaitsPoll())
+            case StepKind.COMMENT if pull:
                 marker = comment_marker(str(step.app), self._around.cluster)
                 self._ask("comment", self._forge.comment, pull, marker, step.comment)
                 known.comments[pull.number] = step.comment
-            case Kind.MERGE if pull:
+            case StepKind.MERGE if pull:
                 self._ask("merge", self._forge.merge, pull, pull.head)
                 LOGGER.info("merged pull request #%s of %s: every gate was open", pull.number, step.app)
                 known.found(replace(pull, state=PullState.MERGED), self._around.seen_now(step.app))
@@ -367,15 +367,15 @@ class PullRequests:
         self._counts.forge_asked(call, "ok")
         return answer
 
-    def _note(self, error: GitopsBgError, key: str, now: datetime) -> None:
+    def _keep_failure(self, error: GitopsBgError, key: str, now: datetime) -> None:
         """Note a failure: schedule another attempt, and report it if necessary."""
         if isinstance(error, RateLimited):
-            self._made = Plan()
+            self._made = ForgePlan()
             self._budget.wait_until(error.until)
             LOGGER.warning("%s", error)
             return
         # It is unknown whether a write succeeded: read the list before the next one.
-        self._listed_at, self._made = None, Plan()
+        self._listed_at, self._made = None, ForgePlan()
         if self._failures.failed(key, error, now):
             LOGGER.warning("the forge: %s", error)
         else:

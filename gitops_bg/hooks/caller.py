@@ -75,7 +75,7 @@ class HookCaller:
 
     # --- for workers ------------------------------------------------------------------------------------------
 
-    def take(self, subject: Subject, calls: Iterable[HookCall]) -> None:
+    def update(self, subject: Subject, calls: Iterable[HookCall]) -> None:
         """Begin the calls that are neither under way nor answered; end and forget those no longer listed."""
         named = {call.id: call for call in calls}
         with self._lock:

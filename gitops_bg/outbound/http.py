@@ -28,9 +28,9 @@ class MeasuringFailed(Exception):
         self.words = words
 
     def __str__(self) -> str:
-        return self.told(str)
+        return self.shown(str)
 
-    def told(self, clean: Callable[[str], str]) -> str:
+    def shown(self, clean: Callable[[str], str]) -> str:
         """Return the error as it is shown, after ``clean`` has hidden the secrets in it."""
         sentence, words = clean(str(self.args[0])), quoted(self.words, clean)
         return f"{sentence}: {words}" if words else sentence
@@ -72,7 +72,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A response, whatever its status."""
 
     place: str
@@ -108,7 +108,7 @@ class Answer:
         return "" if self.redirected else media_type(self.headers)
 
 
-def ask(request: Request, rules: AddressRules = EVERYWHERE) -> Answer:
+def ask(request: Request, rules: AddressRules = EVERYWHERE) -> HttpAnswer:
     """Send a request to where ``rules`` permit. Raises ``MeasuringFailed`` where they do not, or no response arrives
     within the limits of time and size.
 
@@ -121,7 +121,7 @@ def ask(request: Request, rules: AddressRules = EVERYWHERE) -> Answer:
         return _follow(client, request, time.monotonic() + request.timeout)
 
 
-def exchange(client: httpx.Client, request: Request) -> Answer:
+def exchange(client: httpx.Client, request: Request) -> HttpAnswer:
     """As `ask`, over the kept connections of a client; the client's trust applies, not the request's."""
     with _border(_place(request.url)):
         return _follow(client, request, time.monotonic() + request.timeout)
@@ -145,7 +145,7 @@ def client_for(trust: Trust, timeout: float) -> httpx.Client:
     return httpx.Client(verify=tls_context(trust), timeout=timeout, limits=limits)
 
 
-def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
+def _follow(client: httpx.Client, request: Request, until: float) -> HttpAnswer:
     """Follow redirects on the same host only: credentials and requests must not go anywhere else."""
     headers = {"User-Agent": _AGENT, **request.headers, "Accept-Encoding": "identity"}
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -155,7 +155,7 @@ def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
         try:
             if response.next_request is None:
                 body = _body(response, until, request.most)
-                return Answer(_place(str(sent.url)), response.status_code, body, _headers(response), redirects > 0)
+                return HttpAnswer(_place(str(sent.url)), response.status_code, body, _headers(response), redirects > 0)
             following = response.next_request
         finally:
             response.close()
@@ -235,7 +235,7 @@ class Poster:
 
     async def post(
         self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, most: int
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The response, with at most ``most`` bytes of its body. Raises PostFailed."""
         try:
             refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
@@ -249,7 +249,7 @@ class Poster:
                     if len(body) >= most:
                         break
                 said = {name.lower(): value for name, value in response.headers.items()}
-                return Answer(url, response.status_code, body[:most], said)
+                return HttpAnswer(url, response.status_code, body[:most], said)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise PostFailed(f"{type(error).__name__}: {reason_of(error)}") from error
 

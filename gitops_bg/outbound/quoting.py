@@ -111,14 +111,14 @@ def _words(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for key, item in value.items():
             if key.lower() in _OF_AN_ERROR:
-                yield from _said(item)
+                yield from _strings(item)
 
 
-def _said(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for each in value:
-            yield from _said(each)
+            yield from _strings(each)
     else:
         yield from _words(value)

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from gitops_bg.core.text.foreign_text import hidden, printable
-from gitops_bg.outbound.http import Answer, MeasuringFailed, NoAnswer, Request, Trust, client_for, exchange
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, NoAnswer, Request, Trust, client_for, exchange
 
 # --- rate limits; the time is an argument ---
 
@@ -122,16 +122,16 @@ class Remembered:
 
     def __init__(self, most: int = 1024, most_bytes: int = 64 * 1024 * 1024) -> None:
         self._most, self._most_bytes = most, most_bytes
-        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._answers: OrderedDict[str, HttpAnswer] = OrderedDict()
         self._bytes = 0
 
-    def get(self, url: str) -> Answer | None:
+    def get(self, url: str) -> HttpAnswer | None:
         """The cached response of a URL, or None."""
         if url in self._answers:
             self._answers.move_to_end(url)
         return self._answers.get(url)
 
-    def keep(self, url: str, answer: Answer) -> None:
+    def keep(self, url: str, answer: HttpAnswer) -> None:
         """Cache a response instead of the former one; the least recently used ones are dropped."""
         self._drop(url)
         if "etag" not in answer.headers:
@@ -160,7 +160,7 @@ class RestClient:
         """The name of the API in errors."""
         return self._settings.base
 
-    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
+    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> HttpAnswer:
         """Send one request; ``path`` begins with a slash, ``body`` is sent as JSON. Any status is a response.
 
         Raises ``NoAnswer`` where none arrives within the limits of time and size, and what ``authorize`` raises.
@@ -168,7 +168,7 @@ class RestClient:
         url = self._settings.base + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         return self._read(url) if method in _READS else self._send(method, url, body, {})
 
-    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[Answer]:
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[HttpAnswer]:
         """Every page of a list, by `Link` or `X-Next-Page`, up to the first without success."""
         asked: set[tuple[tuple[str, str], ...]] = set()
         following: Mapping[str, str] | None = query
@@ -185,7 +185,7 @@ class RestClient:
         """Close every connection."""
         self._client.close()
 
-    def _read(self, url: str) -> Answer:
+    def _read(self, url: str) -> HttpAnswer:
         known = self._remembered.get(url)
         answer = self._send("GET", url, None, {"If-None-Match": known.headers["etag"]} if known else {})
         if known and answer.status == _NOT_MODIFIED:
@@ -194,7 +194,7 @@ class RestClient:
             self._remembered.keep(url, answer)
         return answer
 
-    def _send(self, method: str, url: str, body: Any, headers: Mapping[str, str]) -> Answer:
+    def _send(self, method: str, url: str, body: Any, headers: Mapping[str, str]) -> HttpAnswer:
         authorization = self._authorize()
         content = None if body is None else json.dumps(body).encode()
         kind = {"Content-Type": "application/json"} if content is not None else {}

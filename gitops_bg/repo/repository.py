@@ -28,22 +28,22 @@ from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory
 from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_log import PolicyLog
 from gitops_bg.repo.ledger.state_branch import StateBranch
-from gitops_bg.repo.read.beside import Beside
+from gitops_bg.repo.read.beside import ExtraFiles
 from gitops_bg.repo.read.changes import WalkedMain
 from gitops_bg.repo.read.commits import Around, Changes, CommitReader
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.births import oldest
 from gitops_bg.repo.read.index.groups import groups_at
-from gitops_bg.repo.read.journal import Enough, MainJournal, Said, changes_of
+from gitops_bg.repo.read.journal import Enough, FileChange, MainJournal, changes_of
 from gitops_bg.repo.read.mainline import Mainline
 from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.primaries import Primaries
 from gitops_bg.repo.read.promotion_branches import ConcernedBranches, PromotionBranches
-from gitops_bg.repo.read.provenance import Details, Sources
+from gitops_bg.repo.read.provenance import CachedProvenance, Details
 from gitops_bg.repo.read.removals import Removals
-from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
+from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames, Reverts
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.verification.key_files import KeyFiles
@@ -89,9 +89,9 @@ class Repository:
         self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees))
         self._details = details = Details(mirror)
         near = NearChanges(mirror, trees)
-        self._sources, self._landings = (Sources(mirror, near, details, landings=one) for one in (False, True))
+        self._sources, self._landings = (CachedProvenance(mirror, near, details, landings=one) for one in (False, True))
         self.commits = CommitReader(mirror)
-        self._beside = Beside(mirror, trees, self._index)
+        self._beside = ExtraFiles(mirror, trees, self._index)
         self.changes = Changes(mirror, self.commits, self._index)
         self._removals = Removals(mirror)
         self._mainline = Mainline(mirror)
@@ -110,7 +110,7 @@ class Repository:
         self.offers = PromotionBranches(mirror, trees, blobs, self._files, self._index)
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
-        pusher.pushed = poller.look_again
+        pusher.pushed = poller.compare_again
         self.branches = SharedBranches(mirror, pusher)
         self.promotions = Promotions(mirror, trees, self._files, committer, pusher, self.offers, self._index)
         self.edits = Edits(mirror, self._files, committer, pusher)
@@ -184,10 +184,10 @@ class Repository:
             except MirrorBroken:
                 self._rebuild()
                 poll = self.poller.poll()
-            self._note_agent(poll)
+            self._keep_agent(poll)
             return poll
 
-    def _note_agent(self, poll: Poll) -> None:
+    def _keep_agent(self, poll: Poll) -> None:
         """Note who the agent is by the settings of main, for whoever reads its ledger or commits in its name. A main
         that was rewritten, and settings that cannot be read, say nothing new.
         """
@@ -197,7 +197,7 @@ class Repository:
         try:
             content = self.settings_file()
         except BaseException:
-            self.poller.take_back()
+            self.poller.repeat()
             raise
         settings, _ = read_settings(content) if isinstance(content, bytes) else (None, ())
         author = (settings or default_settings()).commit_author if settings or content is None else None
@@ -306,12 +306,12 @@ class Repository:
             before = self._mainline.unless_pulled(commit, self.poller.head())
             return self.commits.around(commit, paths, before) if before else None
 
-    def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
+    def extra_files_of_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
         """Files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of them."""
         with self.lock:
             return self._beside.on_branch(app, head, self.poller.head())
 
-    def beside_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
+    def extra_files_of_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
         """Files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion branch.
 
         A few of them; none where it was written by hand.
@@ -355,17 +355,17 @@ class Repository:
             made, let_in = (each.of({path: node.id}, head)[path] for each in (self._sources, self._landings))
             return self._placed(made, let_in, head)[1]
 
-    def said(
+    def changes_of_file(
         self, path: str, commit: str = "", *, since: str = "", enough: Enough | None = None, most: int | None = None
-    ) -> Sequence[Said]:
+    ) -> Sequence[FileChange]:
         """What main said in a file up to a commit, newest first, each with who let it in: after ``since``, nothing
         where main does not contain that; up to the first that is ``enough``, which is the last one, and at ``most`` so
         many.
         """
         with self.lock:
-            found = list[Said]()
+            found = list[FileChange]()
             head = self.poller.head()
-            for each in islice(self._journal.said(path, commit or head, head, since=since), most):
+            for each in islice(self._journal.changes_of(path, commit or head, head, since=since), most):
                 found.append(each)
                 if enough is not None and enough(each.content):
                     break
@@ -381,14 +381,14 @@ class Repository:
         place = self._mainline.place(let_in.commit, head)
         return replace(made, landed=place), replace(let_in, landed=place)
 
-    def maker_of(self, path: str, said: Said) -> Source:
+    def maker_of(self, path: str, said: FileChange) -> Source:
         """Who made a file what it is at a commit of main's line; its position is that commit's."""
         with self.lock:
             made = self._reverts.last_change([path], said.landing.commit)
             commit = made.commit if made else said.landing.commit
             return replace(self._details.of([commit])[commit], landed=said.landing.landed)
 
-    def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
+    def last_change(self, app: AppKey, files: Iterable[str], start: str) -> RevertCandidate | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never existed."""
         with self.lock:
             return self._reverts.last_change([self.path_of(app, name) for name in files], start)
@@ -400,14 +400,14 @@ class Repository:
             landed = self._mainline.place(self._mainline.landing(commit, head), head)
             return replace(self._details.of([commit])[commit], landed=landed)
 
-    def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
+    def reverted_names(self, app: AppKey, files: Iterable[str], change: RevertCandidate) -> RevertedNames:
         """What a change of these files says it reverts, looked up in main's history."""
         with self.lock:
-            return self._reverts.taken_back(change, [self.path_of(app, name) for name in files], self.poller.head())
+            return self._reverts.reverted_names(change, [self.path_of(app, name) for name in files], self.poller.head())
 
     @staticmethod
     def _asked(
-        sources: Sources, entries: Mapping[tuple[AppKey, str], Entry], commit: str
+        sources: CachedProvenance, entries: Mapping[tuple[AppKey, str], Entry], commit: str
     ) -> dict[tuple[AppKey, str], Source]:
         answers = sources.of({entry.path: entry.blob for entry in entries.values()}, commit)
         return {file: answers[entry.path] for file, entry in entries.items()}
@@ -444,5 +444,5 @@ class Repository:
     def _rebuild(self) -> None:
         self.mirror.rebuild()
         self._blobs.forget()
-        self.poller.look_again()
+        self.poller.compare_again()
         self.lock.suspect = False

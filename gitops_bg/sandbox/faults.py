@@ -123,7 +123,7 @@ class Faults:
             raise ConnectionLost
         for hook in list(self._before):
             hook(call)
-        for fault in self._take(call):
+        for fault in self._due(call):
             if fault.seconds:
                 self._closing.wait(fault.seconds)
             if fault.status:
@@ -141,7 +141,7 @@ class Faults:
                 self._writes_left = -1
                 raise ConnectionLost
 
-    def _take(self, call: Call) -> list[_Fault]:
+    def _due(self, call: Call) -> list[_Fault]:
         with self._lock:
             met = [fault for fault in self._faults if fault.meets(call)]
             for fault in met:

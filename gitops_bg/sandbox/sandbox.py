@@ -157,7 +157,7 @@ class Sandbox:
         path.write_bytes(to_json(config) + b"\n")
         return path
 
-    def look(self, target: str, headers: Mapping[str, str]) -> Response | None:
+    def read(self, target: str, headers: Mapping[str, str]) -> Response | None:
         """Return what the API server answers to a GET, without a connection; None where a fault cuts it."""
         return self._server.answer(Request("GET", target, dict(headers), b""))
 

@@ -42,7 +42,7 @@ class ClientSettings(Model):
         default_factory=dict, description="What counts in a context of the kubeconfig, before `default`, by its name."
     )
 
-    def said_in(self, context: str) -> dict[str, str]:
+    def settings_in(self, context: str) -> dict[str, str]:
         """What counts in a context, by field; empty: in none."""
         said = dict[str, str]()
         for each in (self.default, self.contexts.get(context)):

@@ -32,7 +32,7 @@ class GateGlance:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class StatusSummary:
     """A status at a glance; texts are empty where it has none."""
 
     phase: str
@@ -45,7 +45,7 @@ class Glance:
     conditions: tuple[Condition, ...]
 
     @classmethod
-    def read(cls, stored: object) -> "Glance":
+    def read(cls, stored: object) -> "StatusSummary":
         """Read a live status, whichever release wrote it."""
         status = stored if isinstance(stored, Mapping) else {}
         return cls(

@@ -172,7 +172,7 @@ class PullRequest(Part):
         return pull_request_text(self.number, self.url or "", self.state or "", self.closed_by or "")
 
 
-class HandledLook(Part):
+class HandledPoll(Part):
     """The answer to a request for a look at main."""
 
     request: str = Field(description="The request: the value of the annotation `gitops-bg.dev/reconcile-requested-at`.")
@@ -233,7 +233,7 @@ class Status(TopStatus):
     pull_request: PullRequest | None = Field(
         default=None, description="The pull request of the promotion branch, where a forge is known."
     )
-    handled_look: HandledLook | None = Field(
+    handled_look: HandledPoll | None = Field(
         default=None, description="The last request for a look at main that was answered, and what that look read."
     )
     conditions: tuple[Condition, ...] | None = Field(

@@ -12,7 +12,7 @@ from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage, version_in
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
-from gitops_bg.core.inspect.outlook import Outlook, has_served, outlook_of, serving_in
+from gitops_bg.core.inspect.outlook import NextStep, has_served, next_step, serving_in
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
@@ -159,16 +159,16 @@ class Explanation:
         return self.decision.record.next_of(self.wanted)
 
     @property
-    def told(self) -> Statements:
+    def statements(self) -> Statements:
         """What was said of the versions that serve, or that main names, and of what serves instead."""
         folders = self.desired.versions
         about = {f"{each}-{folders[each].content}" for each in (self.active, self.wanted) if each in folders}
         return telling(self.decision.record.statements, about)
 
     @property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> NextStep:
         """What comes next, and what a person can do."""
-        return outlook_of(self.group, self.desired, self.observed, self.decision)
+        return next_step(self.group, self.desired, self.observed, self.decision)
 
     @property
     def explained(self) -> Explained:
@@ -184,7 +184,7 @@ class Explanation:
             gates=tuple(ShownGate(each, each.reason, "" if each.open else each.remedy) for each in decision.gates),
             pull=self.observed.git.pull,
             conditions=decision.conditions,
-            told=self.told,
+            told=self.statements,
             name=version_in,
             actions=decision.actions,
             wake_at=decision.wake_at,

@@ -13,7 +13,7 @@ from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
 from gitops_bg.core.names import configuration_name
-from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.load import AppConfig
@@ -42,7 +42,7 @@ def went_back(world: World) -> NotLive | None:
         return None
     names = label(back.number, back.digest), label(live.number, live.digest)
     reason = f"the target went back to {names[0]}, live traffic stays with {names[1]}: {why}"
-    if not leads_back(world.record, back, by_name=True):
+    if not can_roll_back_to(world.record, back, by_name=True):
         again = f"if it is good all the same, to try it through every gate: gitops-bg retry {world.spec.app}"
         return NotLive(reason, again)
     brought = live.source.commit[:10]

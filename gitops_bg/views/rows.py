@@ -15,7 +15,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.repo.settings import MAIN
-from gitops_bg.spec.glance import GateGlance, Glance, GroupGlance
+from gitops_bg.spec.glance import GateGlance, GroupGlance, StatusSummary
 from gitops_bg.views.conditions import demanded, json_of
 from gitops_bg.views.words import age
 
@@ -89,7 +89,7 @@ class Row:
 
 def row_of(body: Mapping[str, Any]) -> Row:
     """Return the row of a live BlueGreenDeployment."""
-    status, metadata = Glance.read(body.get("status")), body["metadata"]
+    status, metadata = StatusSummary.read(body.get("status")), body["metadata"]
     active, candidate = status.active, status.candidate
     return Row(
         namespace=metadata["namespace"],

@@ -20,7 +20,7 @@ from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.codec import to_json
 from gitops_bg.views.app import AppView, Pod, ReplicaSet
 from gitops_bg.views.rows import tells_branches
-from gitops_bg.views.words import age, spoken, style_of, without_what_was_told
+from gitops_bg.views.words import age, spoken, style_of, without_repeated_reason
 
 if TYPE_CHECKING:
     from gitops_bg.views.shapes.apps import MetricJson, RunJson, VersionJson
@@ -48,12 +48,12 @@ def root_of(app_view: AppView, now: datetime) -> Branch:
     children = (
         *(_version(app_view, version, now) for version in app_view.versions),
         *(_service(app_view, role, view) for role, view in app_view.services),
-        *(gate_branch(gate, now, _told(app_view)) for gate in app_view.gates),
+        *(gate_branch(gate, now, _header_lines(app_view)) for gate in app_view.gates),
     )
     return Branch(f"⟳ {row.name}", "App", row.phase, age(row.created, now), "", "bold", children)
 
 
-def _told(app_view: AppView) -> tuple[str, ...]:
+def _header_lines(app_view: AppView) -> tuple[str, ...]:
     """What stands above the tree."""
     return (app_view.row.message, *(each.message for each in app_view.row.demands))
 
@@ -91,7 +91,7 @@ def _about(app_view: AppView, version: Version) -> Iterator[str]:
     if version.digest == app_view.record.routing.preview:
         yield "preview"
     if hold:
-        yield without_what_was_told(f"on hold: {hold.why}", _told(app_view))
+        yield without_repeated_reason(f"on hold: {hold.why}", _header_lines(app_view))
     if version.failure:
         yield f"failed: {version.failure}"
     if version.source.commit:
@@ -180,7 +180,7 @@ def _next(due: datetime, now: datetime) -> str:
 
 def gate_branch(gate: Mapping[str, Any], now: datetime, told: Iterable[str] = ()) -> Branch:
     """Return a gate of a status, open or shut; without its reason where that was ``told`` above."""
-    shut, reason = not gate["open"], without_what_was_told(gate["reason"], told)
+    shut, reason = not gate["open"], without_repeated_reason(gate["reason"], told)
     until = datetime.fromisoformat(gate["until"]) if shut and gate.get("until") else now
     left = f", {spoken((until - now).total_seconds())} left" if until > now else ""
     return Branch(f"⊞ {gate['kind']}", "Gate", "shut" if shut else "open", "", f"{reason}{left}", "red" if shut else "")

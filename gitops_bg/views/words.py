@@ -55,12 +55,12 @@ def age(created: str, now: datetime) -> str:
     return spoken((now - datetime.fromisoformat(created)).total_seconds()) if created else "-"
 
 
-def without_what_was_told(sentence: str, told: Iterable[str]) -> str:
+def without_repeated_reason(sentence: str, told: Iterable[str]) -> str:
     """Leave out the reason of a sentence, behind its first colon, where a line above has told it.
 
-    >>> without_what_was_told("on hold: aborted: 5xx", ["aborted: 5xx; `gitops-bg resume shop/web` lifts the hold"])
+    >>> without_repeated_reason("on hold: aborted: 5xx", ["aborted: 5xx; `gitops-bg resume shop/web` lifts the hold"])
     'on hold'
-    >>> without_what_was_told("on hold: aborted: 5xx", ["waiting for its 2 pods"])
+    >>> without_repeated_reason("on hold: aborted: 5xx", ["waiting for its 2 pods"])
     'on hold: aborted: 5xx'
     """
     what, _, why = sentence.partition(": ")

@@ -49,7 +49,7 @@ class AgentView(Protocol):
         """Look at Git now instead of at the next poll. Calls during a look make one more, once it ends."""
         ...
 
-    def look_at_forge(self, reason: str) -> None:
+    def poll_forge(self, reason: str) -> None:
         """Look at the forge now. Its requests are counted and limited, so do not ask often."""
         ...
 

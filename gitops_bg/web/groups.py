@@ -51,10 +51,10 @@ def _refusal(view: AgentView, request: Request) -> JSONResponse | None:
     """The answer to who may not ask; None for who may."""
     token = view.api_token
     if not token:
-        return _said(403, _OFF)
+        return _message(403, _OFF)
     kind, _, given = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token):
-        return _said(401, "send the agent's token: Authorization: Bearer <token>")
+        return _message(401, "send the agent's token: Authorization: Bearer <token>")
     return None
 
 
@@ -63,16 +63,16 @@ def _answered(view: AgentView, request: Request, work: Work) -> JSONResponse:
     try:
         return work(view.group_commands, group, request)
     except NoSuchGroup as error:
-        return _said(404, str(error))
+        return _message(404, str(error))
     except PromotionRejected as error:
-        return _said(_CODES.get(error.why, 409), str(error), reason=str(error.why))
+        return _message(_CODES.get(error.why, 409), str(error), reason=str(error.why))
     except (InvalidInput, WorldChanged) as error:
-        return _said(409, str(error), reason=error.reason)
+        return _message(409, str(error), reason=error.reason)
     except Refused as error:
         said = f"neither main nor a branch takes a commit from the agent: {error}; make the change yourself"
-        return _said(403, said, reason=error.reason)
+        return _message(403, said, reason=error.reason)
     except GitopsBgError as error:
-        return _said(503, str(error), reason=error.reason)
+        return _message(503, str(error), reason=error.reason)
 
 
 def _versions(commands: GroupCommands, group: GroupKey, _: Request) -> JSONResponse:
@@ -83,7 +83,7 @@ def _promote(commands: GroupCommands, group: GroupKey, request: Request) -> JSON
     text = request.query_params.get("archiveSize")
     size = None if text is None else _count(text)
     if text is not None and size is None:
-        return _said(400, f"archiveSize is {text[:20]!r}: write a number from 0 to {LARGEST}")
+        return _message(400, f"archiveSize is {text[:20]!r}: write a number from 0 to {LARGEST}")
     return _asked(commands.promote(group, request.path_params["version"], size))
 
 
@@ -126,7 +126,7 @@ def _rows(versions: Iterable[GroupVersion]) -> list[VersionRow]:
     ]
 
 
-def _said(status: int, sentence: str, reason: str = "") -> JSONResponse:
+def _message(status: int, sentence: str, reason: str = "") -> JSONResponse:
     body: MessageAnswer = {"message": sentence}
     if reason:
         body["reason"] = reason

@@ -160,7 +160,7 @@ class PushReceiver:
         self._view = view
         self._read_seconds = read_seconds
         self._deliveries = Deliveries()
-        self._forge = Coalescer(view.look_at_forge, later, _SECONDS_BETWEEN_LOOKS)
+        self._forge = Coalescer(view.poll_forge, later, _SECONDS_BETWEEN_LOOKS)
         self._complaints = Coalescer(_complain, later, _SECONDS_BETWEEN_COMPLAINTS)
 
     async def answer(self, request: Request) -> Response:

@@ -37,6 +37,6 @@ def test_a_repair_in_a_fight_is_said_only_where_somebody_else_made_the_change(
 ) -> None:
     contests, heard = Contests(), list[bool]()
     for second, entries in enumerate(repairs):
-        contests.note(subject, entries, NOON + timedelta(seconds=second))
+        contests.count(subject, entries, NOON + timedelta(seconds=second))
         heard.append(not contests.repeats(subject, entries))
     assert heard[-len(said) :] == said

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
+from gitops_bg.agent.forge.desired_pull import awaits_poll, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.journal import Awaited, Looks
+from gitops_bg.core.model.git.journal import AwaitsPoll, PollCount
 from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of, offer_of_branch
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
-from gitops_bg.core.model.record import AskedMerge
+from gitops_bg.core.model.record import PendingMergeLookup
 from gitops_bg.core.model.spec import PromoteVia, Suspension
 from gitops_bg.core.model.statements import Cause, Hold, Override
 from gitops_bg.core.model.version import Stage
@@ -68,7 +68,7 @@ def test_an_offered_candidate_is_desired_with_all_that_its_text_needs() -> None:
 def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() -> None:
     superseded, sets = version(2, Stage.CANDIDATE, retiring=True), (pods(1), pods(2), pods(3, available=0))
     state = world(active(1), superseded, rising(3), sets=sets, record={"offered": digest(2)})
-    offer = desired_pull(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
+    offer = desired_pull(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=AwaitsPoll())).offer
     assert offer.to.number == 2
     assert offer.refused == f"superseded by v3 ({digest(3)[3:13]}), which this will offer once it is ready"
 
@@ -87,7 +87,7 @@ def test_of_what_another_cluster_offers_and_this_one_holds_only_the_status_says_
 def test_what_another_cluster_offers_and_a_newer_version_supersedes_says_not_to_merge_it() -> None:
     superseded, sets = version(2, Stage.CANDIDATE, retiring=True), (pods(1), pods(2), pods(3, available=0))
     state = world(active(1), superseded, rising(3), sets=sets)
-    offer = desired_pull(state, here=False, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
+    offer = desired_pull(state, here=False, pull=PullRequest(7, state=PullState.OPEN, seen_at=AwaitsPoll())).offer
     assert (offer.to.number, offer.refused.partition(" by ")[0]) == (2, "superseded")
 
 
@@ -121,7 +121,7 @@ def test_a_way_back_is_offered_though_somebody_closed_what_the_target_asks_for()
 
 
 def test_a_way_back_that_carries_other_files_is_not_to_be_merged() -> None:
-    policing = Policing((Policy("calm"),), beside=("README.md",))
+    policing = PolicyInput((Policy("calm"),), beside=("README.md",))
     state = replace(SERVED, desired=replace(SERVED.desired, policing=policing))
     assert status_of(desired_pull(state, offers=1, base=2).offer).state is CheckState.FAILURE
 
@@ -139,7 +139,7 @@ def test_what_nobody_offers_is_said_to_be_that_and_nothing_is_opened_for_it(offe
 def test_a_branch_that_carries_other_files_is_not_to_be_merged() -> None:
     """Where a policy is for the app; branch protection that demands the status keeps them out of main."""
     state = world(active(1), candidate(2), spec=replace(manual(), merge_when_green=True))
-    policing = Policing((Policy("calm"),), beside=("README.md",))
+    policing = PolicyInput((Policy("calm"),), beside=("README.md",))
     offer = desired_pull(replace(state, desired=replace(state.desired, policing=policing))).offer
     assert offer.refused == "its promotion branch carries other files: README.md"
     assert status_of(offer).state is CheckState.FAILURE
@@ -147,17 +147,17 @@ def test_a_branch_that_carries_other_files_is_not_to_be_merged() -> None:
 
 
 MAIN = "c" * 40
-EYES = Policing((Policy("eyes", (Approvals(),)),), mergers_asked=("d" * 40,))
+EYES = PolicyInput((Policy("eyes", (Approvals(),)),), mergers_asked=("d" * 40,))
 
 
 @pytest.mark.parametrize(
     ("policing", "record", "asks"),
     [
         (None, {}, Asks()),
-        (Policing((Policy("calm"),)), {}, Asks()),
+        (PolicyInput((Policy("calm"),)), {}, Asks()),
         (EYES, {}, Asks(reviews=True, mergers=("d" * 40,))),
-        (Policing((Policy("roles", (Separation((Role.AUTHOR, Role.MERGER)),)),)), {}, Asks()),
-        (None, {"asked_merges": (AskedMerge(MAIN, digest(2), NOW),)}, Asks(merges=(MAIN,))),
+        (PolicyInput((Policy("roles", (Separation((Role.AUTHOR, Role.MERGER)),)),)), {}, Asks()),
+        (None, {"asked_merges": (PendingMergeLookup(MAIN, digest(2), NOW),)}, Asks(merges=(MAIN,))),
     ],
 )
 def test_people_are_asked_about_only_where_a_policy_does_or_a_promotion_has_come_true(policing, record, asks) -> None:
@@ -172,7 +172,7 @@ def test_an_app_that_has_nothing_to_promote_asks_nothing() -> None:
 
 def test_what_waits_for_its_gates_asks_who_merged_it() -> None:
     state = world(active(1), candidate(2), desired={"primary": primary(2)})
-    both = Policing((Policy("roles", (Separation((Role.AUTHOR, Role.MERGER)),)),))
+    both = PolicyInput((Policy("roles", (Separation((Role.AUTHOR, Role.MERGER)),)),))
     for policing, reviews in ((EYES, True), (both, False)):
         asks = desired_pull(replace(state, desired=replace(state.desired, policing=policing)), offers=None).asks
         assert (asks.reviews, asks.promotion) == (reviews, state.desired.primary.changed_by.commit)
@@ -232,12 +232,12 @@ def test_what_was_rolled_back_where_main_says_another_is_offered_as_the_way_back
 
 def test_a_closing_waits_for_the_look_that_follows_it() -> None:
     state = world(active(1), candidate(2))
-    pull = PullRequest(7, state=PullState.CLOSED, seen_at=Awaited((("a", 3),)))
+    pull = PullRequest(7, state=PullState.CLOSED, seen_at=AwaitsPoll((("a", 3),)))
 
     def waits(pull: PullRequest, seen: int) -> bool:
         observed = replace(state.observed, git=replace(state.observed.git, pull=pull))
-        desired = replace(state.desired, looks=Looks("a", seen, seen))
-        return awaits_look(
+        desired = replace(state.desired, looks=PollCount("a", seen, seen))
+        return awaits_poll(
             Facts(APP, state.spec, desired, observed, state.record, AppConfig(APP, None, {}, None, None))
         )
 

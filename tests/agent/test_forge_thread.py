@@ -13,7 +13,7 @@ import pytest
 
 from gitops_bg.agent.forge.thread import Connection, ForgeThread, Wiring
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.journal import Looks
+from gitops_bg.core.model.git.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import DesiredPull
 from gitops_bg.spec.app.models import ForgeSettings
@@ -66,7 +66,7 @@ def scene() -> Iterator[SimpleNamespace]:
 
     settings = SimpleNamespace(forge=ForgeSettings(type="gitea"))  # type: ignore[call-arg]
     catalog: Any = SimpleNamespace(
-        reading=SimpleNamespace(settings=settings), seen=True, hear_forge=lambda *_: None, looks=Looks
+        reading=SimpleNamespace(settings=settings), seen=True, connect_forge=lambda *_: None, looks=PollCount
     )
     wiring = Wiring(
         catalog=catalog,

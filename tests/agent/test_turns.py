@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.reconcile.reconciler import MOST_PASSES, Look, Reconciler
+from gitops_bg.agent.reconcile.reconciler import MOST_PASSES, Reconciler, ReconcileResult
 from gitops_bg.core.model.version import AppKey, SubjectKind
 
 WEB = AppKey("shop", "web")
@@ -31,15 +31,15 @@ def reconciler() -> Reconciler:
 @pytest.mark.parametrize(
     ("passes", "others_wait", "ends", "took"),
     [
-        ([RESTS], False, Look.AT_REST, 1),
-        ([RESTS], True, Look.AT_REST, 1),
-        ([WROTE, WROTE, RESTS], False, Look.AT_REST, 3),
-        ([WROTE, WROTE, RESTS], True, Look.WROTE, 1),
-        ([WROTE] * 100, False, Look.INTERRUPTED, MOST_PASSES),
+        ([RESTS], False, ReconcileResult.AT_REST, 1),
+        ([RESTS], True, ReconcileResult.AT_REST, 1),
+        ([WROTE, WROTE, RESTS], False, ReconcileResult.AT_REST, 3),
+        ([WROTE, WROTE, RESTS], True, ReconcileResult.WROTE, 1),
+        ([WROTE] * 100, False, ReconcileResult.INTERRUPTED, MOST_PASSES),
     ],
 )
 def test_what_only_may_follow_from_a_write_waits_for_others(
-    monkeypatch: pytest.MonkeyPatch, passes: list[bool], others_wait: bool, ends: Look, took: int
+    monkeypatch: pytest.MonkeyPatch, passes: list[bool], others_wait: bool, ends: ReconcileResult, took: int
 ) -> None:
     answers: Iterator[bool] = iter(passes)
     monkeypatch.setattr(Reconciler, "_pass", lambda *_: next(answers))

@@ -50,7 +50,7 @@ class World:
         return MeasurementResult(asked.id, AnalysisPhase.SUCCESSFUL, self.now, value=name)
 
     def take(self, app: AppKey, *measures: MeasurementRequest) -> datetime | None:
-        return self.measurer.take(app, measures)
+        return self.measurer.update(app, measures)
 
     def begins(self, count: int = 1) -> set[str]:
         return {self.begun.get(timeout=TIMEOUT) for _ in range(count)}

@@ -16,7 +16,7 @@ from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.desired import reader
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.connection import Answer, Call, Connection
+from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection
 from gitops_bg.cluster.execution import intents
 from gitops_bg.core.model import digest
 from gitops_bg.repo.git import commit_objects, mirror, remote
@@ -68,7 +68,7 @@ class Counted:
         sys.addaudithook(self._note)
         send = Connection.send
 
-        def counted(connection: Connection, call: Call) -> Answer:
+        def counted(connection: Connection, call: Call) -> ApiAnswer:
             self.requests += 1
             return send(connection, call)
 
@@ -131,7 +131,7 @@ def main() -> None:
         """Wait until nothing is left to do; when that was. No Event waits any more, so what comes after is counted."""
         agent.rest(_IDLE)
         done = time.monotonic()
-        while not agent.cluster.events_told:
+        while not agent.cluster.events_written:
             time.sleep(0.005)
         return done
 

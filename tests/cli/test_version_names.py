@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.cli.options.values import Known, a_version_name, the_one
+from gitops_bg.cli.options.values import NamedVersion, a_version_name, the_one
 from gitops_bg.cli.repository.proposals import one_name
 
 IMAGE = "registry.example.com:5000/shop/web"
-OLD = Known(3, "v1:3f9c" + "0" * 60, (f"{IMAGE}:1.2.0", "proxy:2.0"))
-LIVE = Known(4, "v1:77aa" + "0" * 60, (f"{IMAGE}:1.3.0@sha256:" + "ab12" * 16, "proxy:2.0"))
-ODD = Known(12, "v1:1234" + "0" * 60, (f"{IMAGE}:v4", "proxy:3"))
-UNREAD = Known(None, "v1:9999" + "0" * 60)
+OLD = NamedVersion(3, "v1:3f9c" + "0" * 60, (f"{IMAGE}:1.2.0", "proxy:2.0"))
+LIVE = NamedVersion(4, "v1:77aa" + "0" * 60, (f"{IMAGE}:1.3.0@sha256:" + "ab12" * 16, "proxy:2.0"))
+ODD = NamedVersion(12, "v1:1234" + "0" * 60, (f"{IMAGE}:v4", "proxy:3"))
+UNREAD = NamedVersion(None, "v1:9999" + "0" * 60)
 ALL = (OLD, LIVE, ODD, UNREAD)
 
 NAMES = {
@@ -51,7 +51,7 @@ def test_what_fits_none_is_not_found_and_all_are_listed(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "fits"), [("v4", (LIVE, ODD)), ("2.0", (OLD, LIVE))])
-def test_what_fits_several_is_refused_with_all_of_them(name: str, fits: tuple[Known, ...]) -> None:
+def test_what_fits_several_is_refused_with_all_of_them(name: str, fits: tuple[NamedVersion, ...]) -> None:
     with pytest.raises(UsageError, match="is ambiguous for shop/web") as caught:
         the_one(name, ALL, "shop/web")
     assert ", ".join(map(str, fits)) in str(caught.value)

@@ -21,7 +21,7 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
 from gitops_bg.core.model.digest import short, snapshot_of
-from gitops_bg.core.model.git.journal import Awaited, Entry, Journal, Looks, Named, Retried, Targeted, in_order
+from gitops_bg.core.model.git.journal import AwaitsPoll, Entry, Journal, Named, PollCount, Retried, Targeted, in_order
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse
@@ -37,7 +37,7 @@ from gitops_bg.core.model.observed import (
     Request,
     ServiceView,
 )
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
@@ -213,7 +213,7 @@ class Simulation:
         """The forge's thread sees the pull request of what the branch offers so, now."""
         version = self.record.version(template(self.branch or self.target or "").digest)
         if version is not None:
-            offer, seen_at = offer_of(version, self.spec), Awaited((("simulation", self.looks),))
+            offer, seen_at = offer_of(version, self.spec), AwaitsPoll((("simulation", self.looks),))
             by = "ada" if state is PullState.CLOSED else ""
             self.pull = PullRequest(7, "https://forge/pulls/7", state, offer, by, seen_at)
 
@@ -331,10 +331,10 @@ class Simulation:
                 target,
                 primary,
                 problems=self.problems,
-                policing=Policing(self.policies) if self.policies else None,
+                policing=PolicyInput(self.policies) if self.policies else None,
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
-                looks=Looks("simulation", self.looks, self.looks),
+                looks=PollCount("simulation", self.looks, self.looks),
                 memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Hook, HookType
@@ -117,7 +117,7 @@ def measure(phase: AnalysisPhase) -> Callable[[Simulation], None]:
 
 def analysed(spec: AppSpec) -> AppSpec:
     """The app with both analyses."""
-    plan = Plan((Metric("errors", "web", interval=30, count=2, consecutive_error_limit=1),))
+    plan = MeasurementPlan((Metric("errors", "web", interval=30, count=2, consecutive_error_limit=1),))
     strategy = replace(spec.strategy, pre_promotion_analysis=plan, post_promotion_analysis=plan)
     return replace(spec, strategy=strategy)
 

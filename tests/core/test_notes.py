@@ -16,7 +16,7 @@ from gitops_bg.core.model.record import (
     Switch,
     SwitchKind,
 )
-from gitops_bg.core.notes import has_only_notes
+from gitops_bg.core.notes import is_deferrable
 from tests.core.worlds import NOW, SECOND, active, digest, legacy
 
 ENTRIES = (LedgerEntry(4, NOW, Event.CANDIDATE), LedgerEntry(5, NOW, Event.PROMOTED))
@@ -73,14 +73,14 @@ DECISIONS = {
 
 @pytest.mark.parametrize("name", NOTES)
 def test_what_any_look_finds_again_is_a_note(name):
-    assert has_only_notes(SAVED, replace(SAVED, **NOTES[name]))
+    assert is_deferrable(SAVED, replace(SAVED, **NOTES[name]))
 
 
 @pytest.mark.parametrize("name", DECISIONS)
 def test_a_decision_is_no_note_nor_with_notes_beside_it(name):
     decided = replace(SAVED, **DECISIONS[name])
-    assert not has_only_notes(SAVED, decided)
-    assert not has_only_notes(SAVED, replace(decided, **{**NOTES["all of it"], **DECISIONS[name]}))
+    assert not is_deferrable(SAVED, decided)
+    assert not is_deferrable(SAVED, replace(decided, **{**NOTES["all of it"], **DECISIONS[name]}))
 
 
 SEEN = replace(SAVED, versions=(legacy(1), ARRIVED), rollouts=(SETTLED,), git=replace(GIT, offered=""))
@@ -94,4 +94,4 @@ TAKEN_BACK = {
 
 @pytest.mark.parametrize("name", TAKEN_BACK)
 def test_what_is_saved_is_changed_by_a_decision_only(name):
-    assert not has_only_notes(SEEN, replace(SEEN, **TAKEN_BACK[name]))
+    assert not is_deferrable(SEEN, replace(SEEN, **TAKEN_BACK[name]))

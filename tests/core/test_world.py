@@ -33,7 +33,9 @@ def test_text_of_the_record_goes_before_another_of_the_same_digest():
 def test_what_is_noted_of_no_version_names_none():
     state = world(legacy(1), active(2))
     (of_none, of_both) = (
-        state.noting(Event.SUSPENDED).noting(Event.PROMOTED, to=active(2), origin=legacy(1)).record.ledger
+        state.with_ledger_entry(Event.SUSPENDED)
+        .with_ledger_entry(Event.PROMOTED, to=active(2), origin=legacy(1))
+        .record.ledger
     )
     assert (of_none.rollout, of_none.from_version, of_none.to_version, of_none.to_digest) == (0, None, None, "")
     assert (of_both.rollout, of_both.from_version, of_both.to_version, of_both.to_digest) == (2, 1, 2, digest(2))
@@ -43,8 +45,8 @@ def test_what_is_noted_of_no_version_names_none():
 def test_what_is_noted_says_by_which_image_tags_people_tell_the_versions_apart():
     state = world(legacy(1), active(2), sets=())
     back, first = (
-        state.noting(Event.ROLLED_BACK, to=legacy(1), origin=active(2)),
-        state.noting(Event.DEPLOYED, to=active(2)),
+        state.with_ledger_entry(Event.ROLLED_BACK, to=legacy(1), origin=active(2)),
+        state.with_ledger_entry(Event.DEPLOYED, to=active(2)),
     )
     said = [(entry.from_tag, entry.to_tag) for entry in (back.record.ledger[-1], first.record.ledger[-1])]
     assert said == [("2", "1"), ("", "2")]

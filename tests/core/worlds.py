@@ -17,7 +17,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.spec import AppSpec, Retry
 from gitops_bg.core.model.version import Color, Retirement, Snapshot, Source, Stage, Version
@@ -30,7 +30,9 @@ from tests.core.simulation import APP, manual, template
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 EARLIER = NOW - timedelta(hours=1)
 SECOND = timedelta(seconds=1)
-HELD_MAIN = SourceVerification(UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", Doubt.NOT_SIGNED, last="9" * 40))
+HELD_MAIN = SourceVerification(
+    UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", VerificationFailure.NOT_SIGNED, last="9" * 40)
+)
 """A look at main whose newest commit nobody signed."""
 
 

@@ -124,7 +124,7 @@ TABLE = (
             "follow_main",
             "answer_main",
             "answer_requests",
-            "take_results",
+            "process_results",
             "follow_triggers",
             "decide_switch",
         ),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.model.analysis.metrics import Metric, Plan
+from gitops_bg.core.model.analysis.metrics import MeasurementPlan, Metric
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
 from tests.exploration.apps.life import Life, Rules
@@ -10,7 +10,7 @@ from tests.exploration.apps.seeds import ADOPTION_SEEDS
 from tests.exploration.groups.seeds import GROUP_SEEDS
 from tests.exploration.seed import Event, Seed
 
-ANALYSIS = Plan((Metric("errors", "web", count=1),))
+ANALYSIS = MeasurementPlan((Metric("errors", "web", count=1),))
 
 S: Event = ("settle",)
 V1: tuple[Event, ...] = (("push", "1"), S)

@@ -6,11 +6,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import PullSettings
-from gitops_bg.forge.port import CheckStatus, Draft, Forge, Limits, Prefix, Pull, PullState, Review, User
+from gitops_bg.forge.port import (
+    CheckStatus,
+    Forge,
+    ForgeLimits,
+    Prefix,
+    Pull,
+    PullRequestDraft,
+    PullState,
+    Review,
+    User,
+)
 from gitops_bg.forge.worker import PullRequests, Surroundings
 from tests.forge.offers import BOT, LIMITS, NOW, pull_of
 
@@ -21,7 +31,7 @@ ADA = User("2", "ada")
 class FakeForge(Forge):
     """``fails`` is asked before each call, and raises what the forge answers."""
 
-    limits: Limits = LIMITS
+    limits: ForgeLimits = LIMITS
     kind: str = "gitea"
     now: datetime = NOW
     pulls: dict[int, Pull] = field(default_factory=dict)
@@ -54,14 +64,14 @@ class FakeForge(Forge):
         self._called("pull")
         return self.pulls[number]
 
-    def open(self, draft: Draft) -> Pull:
+    def open(self, draft: PullRequestDraft) -> Pull:
         self._called("open")
         assert not any(each.branch == draft.branch for each in self.opened), "a second one for a branch"
         made = pull_of(draft, len(self.pulls) + 1, updated_at=self.now)
         self.pulls[made.number] = made
         return made
 
-    def edit(self, pull: Pull, draft: Draft) -> None:
+    def edit(self, pull: Pull, draft: PullRequestDraft) -> None:
         self._called("edit")
         known = self.pulls[pull.number]
         title = known.titled(draft.title)
@@ -144,7 +154,7 @@ class Scene:
     def started(self) -> PullRequests:
         """A new process."""
         around = Surroundings(
-            self.cluster, lambda _: Awaited((("process", self.looks),)), self._told, lambda: self.leads, "main"
+            self.cluster, lambda _: AwaitsPoll((("process", self.looks),)), self._told, lambda: self.leads, "main"
         )
         return PullRequests(self.forge, self.settings, around, self, self.interval)
 

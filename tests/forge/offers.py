@@ -8,11 +8,11 @@ from typing import Any
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.forge.offer import Offer, PullSettings, Side
-from gitops_bg.forge.port import Draft, Limits, Pull, PullState, User
+from gitops_bg.forge.port import ForgeLimits, Pull, PullRequestDraft, PullState, User
 from gitops_bg.forge.wanted import Wanted, wanted
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-LIMITS = Limits(body=65_536, description=140)
+LIMITS = ForgeLimits(body=65_536, description=140)
 NO_SETTINGS = PullSettings()
 APPROVAL = GateResult(GateKind.APPROVAL, False, "waiting for the promotion branch to be merged")
 AVAILABLE = GateResult(GateKind.AVAILABILITY, True, "v8 is available")
@@ -45,11 +45,11 @@ def offer(number: int = 5, app: str = "web", **changes: Any) -> Offer:
     return replace(made, **changes)
 
 
-def want(made: Offer | None = None, settings: PullSettings = NO_SETTINGS, limits: Limits = LIMITS) -> Wanted:
+def want(made: Offer | None = None, settings: PullSettings = NO_SETTINGS, limits: ForgeLimits = LIMITS) -> Wanted:
     return wanted(made or offer(), settings, limits)
 
 
-def pull_of(draft: Draft, number: int = 7, **changes: Any) -> Pull:
+def pull_of(draft: PullRequestDraft, number: int = 7, **changes: Any) -> Pull:
     """The pull request that a forge has made of a draft."""
     made = Pull(
         number=number,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_bg.forge.port import Review, User, Verdict
+from gitops_bg.forge.port import Review, ReviewVerdict, User
 from gitops_bg.forge.views import approvals_of
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)
@@ -20,7 +20,11 @@ AT = {"c1": OFFER, "c2": OTHER, "c3": OFFER}
 
 
 def review(
-    user: User = ANA, verdict: Verdict = Verdict.APPROVED, minute: int = 0, commit: str = "c1", stale: bool = False
+    user: User = ANA,
+    verdict: ReviewVerdict = ReviewVerdict.APPROVED,
+    minute: int = 0,
+    commit: str = "c1",
+    stale: bool = False,
 ):
     return Review(user, verdict, NOW + timedelta(minutes=minute), commit, stale)
 
@@ -43,10 +47,10 @@ def who(*reviews: Review, digest: str = OFFER) -> list[str]:
         ([review(ROBOT)], []),
         ([review(AGENT)], []),
         ([review(User("", "ghost"))], []),
-        ([review(), review(verdict=Verdict.CHANGES_REQUESTED, minute=1)], []),
-        ([review(verdict=Verdict.CHANGES_REQUESTED), review(minute=1)], ["ana"]),
-        ([review(), review(verdict=Verdict.WITHDRAWN, minute=1)], []),
-        ([review(minute=1), review(verdict=Verdict.CHANGES_REQUESTED)], ["ana"]),
+        ([review(), review(verdict=ReviewVerdict.CHANGES_REQUESTED, minute=1)], []),
+        ([review(verdict=ReviewVerdict.CHANGES_REQUESTED), review(minute=1)], ["ana"]),
+        ([review(), review(verdict=ReviewVerdict.WITHDRAWN, minute=1)], []),
+        ([review(minute=1), review(verdict=ReviewVerdict.CHANGES_REQUESTED)], ["ana"]),
         ([review(), review(minute=1, commit="c2")], []),
         ([review(commit="c2"), review(minute=1)], ["ana"]),
         ([review(), review(User("3", "ana-renamed"), minute=1)], ["ana-renamed"]),
@@ -62,8 +66,8 @@ def test_who_counts(reviews: list[Review], counted: list[str]):
     [
         (review(ROBOT), "renovate is a bot"),
         (review(AGENT), "agent is an author"),
-        (review(verdict=Verdict.WITHDRAWN), "approval of ana was withdrawn"),
-        (review(verdict=Verdict.CHANGES_REQUESTED), "ana asks for changes"),
+        (review(verdict=ReviewVerdict.WITHDRAWN), "approval of ana was withdrawn"),
+        (review(verdict=ReviewVerdict.CHANGES_REQUESTED), "ana asks for changes"),
         (review(commit="c2"), "other content"),
         (review(commit="0123456789abcdef"), "nobody can tell what ana approved: commit 0123456789 is gone"),
     ],
@@ -78,7 +82,7 @@ REVIEWS = st.lists(
     st.builds(
         review,
         st.sampled_from([ANA, BEN, AGENT, ROBOT]),
-        st.sampled_from(list(Verdict)),
+        st.sampled_from(list(ReviewVerdict)),
         st.integers(0, 5),
         st.sampled_from(["c1", "c2", "c3", "gone"]),
         st.booleans(),

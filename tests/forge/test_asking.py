@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.asking import NO_ASKS, Asks, Heard
+from gitops_bg.forge.asking import NO_ASKS, Asks, ForgeAnswer
 from gitops_bg.forge.offer import DesiredPull
-from gitops_bg.forge.port import ForgeDown, NoRight, PullState, Review, User, Verdict
+from gitops_bg.forge.port import ForgeDown, NoRight, PullState, Review, ReviewVerdict, User
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import BOT, NOW, offer
 
@@ -20,7 +20,7 @@ MAIN = "c" * 40
 """A commit of main."""
 
 
-def review(user: User = BEN, verdict: Verdict = Verdict.APPROVED) -> Review:
+def review(user: User = BEN, verdict: ReviewVerdict = ReviewVerdict.APPROVED) -> Review:
     return Review(user, verdict, NOW, offer().head)
 
 
@@ -32,8 +32,8 @@ def asking(asks: Asks, **changes) -> Scene:
     return scene
 
 
-def heard(scene: Scene) -> Heard:
-    found = scene.worker.heard(WEB)
+def heard(scene: Scene) -> ForgeAnswer:
+    found = scene.worker.answers_of(WEB)
     assert found is not None
     return found
 
@@ -47,7 +47,7 @@ def test_nobody_who_does_not_ask_costs_a_request() -> None:
     scene.forge.reviewed(1, review())
     scene.run(600)
     assert calls(scene)["reviews"] == calls(scene)["merged"] == 0
-    assert scene.worker.heard(WEB) is None
+    assert scene.worker.answers_of(WEB) is None
 
 
 def test_reviews_are_read_when_the_pull_request_changes_and_once_more_after_that() -> None:
@@ -80,7 +80,7 @@ def test_a_review_in_the_second_in_which_webhooks_had_them_read_twice_is_not_los
     scene.run(300)
     scene.forge.reviewed(1, review())
     for _ in range(3):
-        scene.worker.look_soon()
+        scene.worker.poll_soon()
         scene.run(0.2)
     assert heard(scene).reviews == (review(),)
     scene.forge.given[1] = [review(), review(ADA)]  # In the same second: ``updated_at`` stays as it is.
@@ -114,7 +114,7 @@ def test_gitlab_may_not_show_an_approval_in_its_list_so_a_webhook_counts_there()
     scene.forge.given[1] = [review()]
     scene.run(60)
     assert heard(scene).reviews == ()
-    scene.worker.look_soon()
+    scene.worker.poll_soon()
     scene.run(1)
     assert heard(scene).reviews == (review(),)
     assert heard(scene).kind == "gitlab"
@@ -138,7 +138,7 @@ def test_what_a_forge_said_last_stays_known_while_it_is_down_and_a_new_process_k
     assert (heard(scene).reviews, heard(scene).at - at < timedelta(minutes=1)) == ((review(),), True)
     scene.restart()
     scene.run(60)
-    assert scene.worker.heard(WEB) is None
+    assert scene.worker.answers_of(WEB) is None
 
 
 def test_reviews_that_may_not_be_read_stay_unknown_say_so_and_stop_nothing_else() -> None:
@@ -146,7 +146,7 @@ def test_reviews_that_may_not_be_read_stay_unknown_say_so_and_stop_nothing_else(
     scene.forge.fails = lambda call: NoRight("forge.example.com", "read reviews", "") if call == "reviews" else None
     scene.worker.set_desired(WEB, DesiredPull(offer(), asks=Asks(reviews=True)))
     scene.run(120)
-    assert heard(scene).reviews is None if scene.worker.heard(WEB) else True
+    assert heard(scene).reviews is None if scene.worker.answers_of(WEB) else True
     assert "read reviews" in scene.told[WEB].trouble
     assert scene.forge.writes() == ["open", "report"]
 
@@ -156,10 +156,10 @@ def test_who_does_not_ask_any_more_is_forgotten_and_so_is_all_when_another_leads
     assert heard(scene)
     scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run()
-    assert scene.worker.heard(WEB) is None
+    assert scene.worker.answers_of(WEB) is None
     scene = asking(Asks(reviews=True))
     scene.worker.stand_by()
-    assert scene.worker.heard(WEB) is None
+    assert scene.worker.answers_of(WEB) is None
 
 
 def merged_by_ada(scene: Scene) -> None:
@@ -209,7 +209,7 @@ def test_a_forge_that_is_down_after_the_switch_is_asked_again() -> None:
     scene.forge.fails = lambda call: ForgeDown("forge.example.com does not answer") if call == "merged" else None
     scene.worker.set_desired(WEB, DesiredPull(asks=Asks(merges=(MAIN,))))
     scene.run(120)
-    assert MAIN not in (heard(scene).merged if scene.worker.heard(WEB) else {})
+    assert MAIN not in (heard(scene).merged if scene.worker.answers_of(WEB) else {})
     scene.forge.fails = lambda _: None
     scene.run(600)
     assert heard(scene).merged[MAIN].pull is not None

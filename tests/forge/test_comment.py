@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.forge.known import Known
+from gitops_bg.forge.known import ForgeKnowledge
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import PullState
 from tests.forge.fake import Scene
@@ -61,6 +61,6 @@ def test_the_next_pull_request_of_the_branch_has_its_own() -> None:
 
 
 def test_what_was_said_in_one_that_ended_is_not_kept() -> None:
-    known = Known(comments={1: "it waits", 2: "merge this"})
+    known = ForgeKnowledge(comments={1: "it waits", 2: "merge this"})
     known.listed([pull_of(want().draft, number=2)])
     assert known.comments == {2: "merge this"}

@@ -18,8 +18,8 @@ from gitops_bg.forge.port import (
     NotAccepted,
     NotFound,
     PullState,
+    ReviewVerdict,
     TokenRefused,
-    Verdict,
 )
 from tests.support.forges.worlds import BRANCH, PREFIX, PRIMARY, World, draft
 from tests.support.waiting import eventually
@@ -173,13 +173,13 @@ class TestReviews:
         pull = forge.open(draft())
         world.approve(pull.number, "ana")
         (review,) = forge.reviews(forge.pull(pull.number))
-        assert (review.user.login, review.verdict, review.commit) == ("ana", Verdict.APPROVED, head)
+        assert (review.user.login, review.verdict, review.commit) == ("ana", ReviewVerdict.APPROVED, head)
         assert review.user.id
         assert (review.user.bot, review.stale) == (False, False)
 
         same = world.offer(message="web: promote, on a newer main")
         (review,) = forge.reviews(forge.pull(pull.number))
-        assert (review.verdict, review.commit) == (Verdict.APPROVED, head)
+        assert (review.verdict, review.commit) == (ReviewVerdict.APPROVED, head)
         assert same != head
         moved = world.offer("version: 3\n")
         pull = forge.pull(pull.number)
@@ -194,12 +194,12 @@ class TestReviews:
         world.request_changes(pull.number, "ana")
         world.approve(pull.number, "ben")
 
-        def verdicts() -> dict[str, Verdict]:
+        def verdicts() -> dict[str, ReviewVerdict]:
             return {review.user.login: review.verdict for review in forge.reviews(forge.pull(pull.number))}
 
-        assert verdicts() == {"ana": Verdict.CHANGES_REQUESTED, "ben": Verdict.APPROVED}
+        assert verdicts() == {"ana": ReviewVerdict.CHANGES_REQUESTED, "ben": ReviewVerdict.APPROVED}
         world.withdraw(pull.number, "ben")
-        assert verdicts()["ben"] is Verdict.WITHDRAWN
+        assert verdicts()["ben"] is ReviewVerdict.WITHDRAWN
 
 
 class TestHowItEnds:

@@ -20,7 +20,7 @@ from gitops_bg.forge.asking import Asks
 from gitops_bg.forge.markdown import LONGEST_TITLE
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import DesiredPull, GroupOffer
-from gitops_bg.forge.port import CheckState, ForgeDown, Limits, PullState, Review, User, Verdict
+from gitops_bg.forge.port import CheckState, ForgeDown, ForgeLimits, PullState, Review, ReviewVerdict, User
 from gitops_bg.forge.wanted import MOST_ROWS, wanted
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import AVAILABLE, LIMITS, NO_SETTINGS, NOW, offer
@@ -153,7 +153,7 @@ def test_it_stays_within_the_limits_of_the_forge_and_says_what_is_left_out() -> 
     many = tuple(Changed(f"service-{number}", "a", "b") for number in range(MOST_ROWS + 3))
     asks = replace(PROMOTION, forecast=replace(PROMOTION.forecast, followers=many))
     assert "| … and 3 more | | |" in wanted(of_group(asks), NO_SETTINGS, LIMITS).draft.body
-    short = wanted(of_group(asks), NO_SETTINGS, Limits(body=2_000, description=20))
+    short = wanted(of_group(asks), NO_SETTINGS, ForgeLimits(body=2_000, description=20))
     assert len(short.draft.body) <= 2_000
     assert len(short.status.description) <= 20
     long = wanted(of_group(replace(PROMOTION, version="v" * 300)), NO_SETTINGS, LIMITS)
@@ -235,14 +235,14 @@ def test_while_the_forge_is_down_the_branch_waits_and_then_has_its_pull_request(
 
 def test_reviews_are_those_of_the_branch_and_then_of_whatever_pull_request_merged_it() -> None:
     scene = begun()
-    review = Review(User("4", "ben"), Verdict.APPROVED, NOW, of_group().head)
+    review = Review(User("4", "ben"), ReviewVerdict.APPROVED, NOW, of_group().head)
     scene.forge.reviewed(1, review)
     scene.worker.set_desired(STORE, DesiredPull(of_group(), asks=Asks(reviews=True)))
     scene.run()
-    heard = scene.worker.heard(STORE)
+    heard = scene.worker.answers_of(STORE)
     assert heard is not None
     assert heard.reviews == (review,)
-    assert scene.worker.heard(SAME_NAME) is None
+    assert scene.worker.answers_of(SAME_NAME) is None
 
     other = replace(scene.forge.pulls[1], number=2, branch="release", merge_commit="c" * 40)
     scene.forge.pulls[2] = other
@@ -250,6 +250,6 @@ def test_reviews_are_those_of_the_branch_and_then_of_whatever_pull_request_merge
     scene.forge.given[2] = [replace(review, user=ADA)]
     scene.worker.set_desired(STORE, DesiredPull(asks=Asks(reviews=True, promotion="c" * 40)))
     scene.run()
-    heard = scene.worker.heard(STORE)
+    heard = scene.worker.answers_of(STORE)
     assert heard is not None
     assert (heard.reviews, heard.merged["c" * 40].pull) == ((replace(review, user=ADA),), scene.forge.pulls[2])

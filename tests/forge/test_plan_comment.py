@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gitops_bg.cli.main import app
-from gitops_bg.forge.port import Draft
+from gitops_bg.forge.port import PullRequestDraft
 from tests.fixtures.repos.build import build
 from tests.support.forges.worlds import BRANCH, World
 
@@ -35,7 +35,7 @@ def test_a_plan_is_one_comment_that_the_next_plan_replaces(world: World, tmp_pat
     build("healthy", tmp_path)
     build("broken-yaml", tmp_path)
     world.offer()
-    number = world.forge().open(Draft(BRANCH, "main", "web: promote", "")).number
+    number = world.forge().open(PullRequestDraft(BRANCH, "main", "web: promote", "")).number
     world.say(number, "ana", "is it ready?")
     token = tmp_path / "token"
     token.write_text(f"{world.token('agent')}\n")

@@ -20,8 +20,8 @@ from gitops_bg.forge.adapters.github import GitHub
 from gitops_bg.forge.adapters.gitlab import GitLab
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Nonsense, Pull, PullState, User
-from gitops_bg.outbound.http import Answer
+from gitops_bg.forge.port import CheckState, CheckStatus, Nonsense, Pull, PullRequestDraft, PullState, User
+from gitops_bg.outbound.http import HttpAnswer
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)
 PLACE = "https://forge.test/api"
@@ -80,7 +80,7 @@ EVERYTHING: dict[str, Any] = {
 }
 """An object that has the fields of every object of every forge."""
 PULL = Pull(7, "b", "a" * 40, "main", PullState.OPEN, "x", "x", "", User("3", "ana"), NOW)
-DRAFT = Draft("b", "main", "t", "b", ("new",), ("ben",), ("cyd",))
+DRAFT = PullRequestDraft("b", "main", "t", "b", ("new",), ("ben",), ("cyd",))
 STATUS = CheckStatus("a" * 40, "gitops-bg/prod", CheckState.PENDING, "x")
 CALLS: dict[str, Callable[[RestForge], object]] = {
     "open_pulls": lambda forge: forge.open_pulls(""),
@@ -106,15 +106,15 @@ class Saying:
     def __init__(self, item: Any, status: int = 200) -> None:
         self._item, self._status = item, status
 
-    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
+    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> HttpAnswer:
         lists = ("s", "/timeline", "/installation")
         item = self._item
         if "/reviews" in path and isinstance(item, dict) and item.get("state") == "closed":
             item = {**item, "state": "APPROVED"}
         data = [item] if method == "GET" and path.endswith(lists) and "/approvals" not in path else item
-        return Answer(PLACE + path, self._status, json.dumps(data).encode())
+        return HttpAnswer(PLACE + path, self._status, json.dumps(data).encode())
 
-    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[Answer]:
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[HttpAnswer]:
         yield self.ask("GET", f"{path}s")
 
     def close(self) -> None: ...

@@ -13,7 +13,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.forge.markdown import LONGEST_TITLE, code
 from gitops_bg.forge.marker import Marker, marker_in, without_marker
 from gitops_bg.forge.offer import Content, PullSettings
-from gitops_bg.forge.port import CheckState, Limits
+from gitops_bg.forge.port import CheckState, ForgeLimits
 from gitops_bg.forge.wanted import title_of, withdrawn
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, pull_of, side, template, want
 
@@ -195,12 +195,12 @@ def test_a_body_is_cut_below_the_limit_the_diff_first_the_table_never() -> None:
     made = offer(configuration=many, gates=gates)
     whole = len(want(made).draft.body)
     for longest in (whole + 1_000, 20_000, 6_000, 3_000):
-        body = want(made, limits=Limits(longest, 140)).draft.body
+        body = want(made, limits=ForgeLimits(longest, 140)).draft.body
         assert len(body) <= longest
         assert "| Was on hold before |" in body
         assert ("(cut:" in body) == (longest in (20_000, 6_000))
         assert body.count("<details>") == body.count("</details>")
-    assert "hook 19" in unescape(want(made, limits=Limits(20_000, 140)).draft.body)
+    assert "hook 19" in unescape(want(made, limits=ForgeLimits(20_000, 140)).draft.body)
 
 
 def test_a_title_is_cut_and_keeps_app_and_cluster() -> None:
@@ -227,7 +227,7 @@ def test_equal_texts_have_one_hash_and_other_ones_have_others() -> None:
 
 def test_what_is_withdrawn_says_so_and_offers_nothing() -> None:
     made = want()
-    draft = withdrawn(pull_of(made.draft), made.marker, Limits(65_536, 140))
+    draft = withdrawn(pull_of(made.draft), made.marker, ForgeLimits(65_536, 140))
     marker = marker_in(draft.body)
     assert (marker.app, marker.offer) == ("shop/web", "")
     assert "**Withdrawn:**" in draft.body
@@ -237,4 +237,4 @@ def test_what_is_withdrawn_says_so_and_offers_nothing() -> None:
 
 def test_a_description_is_within_what_the_forge_takes() -> None:
     made = offer(gates=(GateResult(GateKind.HOOK, False, "x" * 500),))
-    assert len(want(made, limits=Limits(65_536, 140)).status.description) == 140
+    assert len(want(made, limits=ForgeLimits(65_536, 140)).status.description) == 140

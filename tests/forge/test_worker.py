@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.journal import Looks
+from gitops_bg.core.model.git.journal import PollCount
 from gitops_bg.core.model.git.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.marker import marker_in
@@ -207,7 +207,7 @@ def test_after_a_merge_git_is_waited_for() -> None:
     scene.run(300)
     assert scene.forge.writes() == ["open", "report"], "nobody opens one for what was just merged"
     assert view(scene) is None
-    later = Looks("process", 1, 1)
+    later = PollCount("process", 1, 1)
     scene.worker.set_desired(WEB, DesiredPull(offer(), looks=later))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [2], "main was looked at since, and it is still offered"
@@ -549,7 +549,7 @@ def test_with_nothing_offered_and_nothing_open_the_forge_is_hardly_asked() -> No
     scene.worker.set_desired(WEB, DesiredPull())
     scene.run(3600)
     assert [call for _, call in scene.forge.calls] == ["open_pulls"] * 6
-    scene.worker.look_soon()
+    scene.worker.poll_soon()
     scene.run(1)
     assert len(scene.forge.calls) == 7, "a webhook wakes"
 

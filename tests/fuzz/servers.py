@@ -19,7 +19,7 @@ from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.gitea import Gitea
 from gitops_bg.forge.adapters.github import GitHub
 from gitops_bg.forge.adapters.gitlab import GitLab
-from gitops_bg.outbound.http import Answer, MeasuringFailed
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed
 from gitops_bg.outbound.secrets import Secrets
 from tests.forge.test_shapes import CALLS, NOW, PLACE
 from tests.integration.analysis.measured import WEB
@@ -81,10 +81,10 @@ class _Saying:
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self._status, self._headers, self._body = status, headers, body
 
-    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
-        return Answer(PLACE + path, self._status, self._body, self._headers)
+    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> HttpAnswer:
+        return HttpAnswer(PLACE + path, self._status, self._body, self._headers)
 
-    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[Answer]:
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[HttpAnswer]:
         yield self.ask("GET", path)
 
     def close(self) -> None: ...
@@ -122,7 +122,7 @@ def answered_by_a_backend(data: bytes) -> None:
     for provider, speaker in SPEAKERS.values():
         given = speaker.secrets
         secrets = Secrets("shop", lambda _, name, held=given: {k: v.encode() for k, v in held[name].items()})
-        reply = Answer("https://metrics.test/", code, body, {"content-type": kind})
+        reply = HttpAnswer("https://metrics.test/", code, body, {"content-type": kind})
         context = Context(WEB, NOW, secrets, lambda _, told=reply: told)
         try:
             reading = _REGISTRY.provider(provider).measure(speaker.block("https://metrics.test"), context)

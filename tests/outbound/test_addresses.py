@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.outbound.addresses import ORDINARY, AddressRules, networks
-from gitops_bg.outbound.http import Answer, MeasuringFailed, Poster, PostFailed, Request, Trust, ask
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Poster, PostFailed, Request, Trust, ask
 from tests.support.servers.backend import Backend, serving
 
 REFUSED = {
@@ -115,8 +115,8 @@ def test_of_several_addresses_only_the_permitted_ones_are_tried(
     assert ask(Request(backend.url.replace("127.0.0.1", "two.example")), LOOPBACK).json() == {"ok": True}
 
 
-def post(rules: AddressRules, url: str) -> Answer:
-    async def once() -> Answer:
+def post(rules: AddressRules, url: str) -> HttpAnswer:
+    async def once() -> HttpAnswer:
         poster = Poster(rules)
         try:
             return await poster.post(url, [], b"{}", trust=Trust(), most=1000)

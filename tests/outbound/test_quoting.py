@@ -42,7 +42,7 @@ def test_any_body_has_words_or_none(kind: str, body: bytes) -> None:
 
 def test_a_secret_is_hidden_before_words_are_cut() -> None:
     error = MeasuringFailed("https://x answered 401", "x" * (LONGEST - 8) + "s3cr3t-t0ken")
-    assert "s3cr" not in error.told(lambda text: text.replace("s3cr3t-t0ken", "***"))
+    assert "s3cr" not in error.shown(lambda text: text.replace("s3cr3t-t0ken", "***"))
 
 
 @pytest.mark.parametrize("value", ["hunter2", ["hunter2"], {"data": {"error": "hunter2"}}, {"password": "hunter2"}, 7])

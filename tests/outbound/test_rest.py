@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gitops_bg.outbound.http import Answer, NoAnswer
+from gitops_bg.outbound.http import HttpAnswer, NoAnswer
 from gitops_bg.outbound.rest import Remembered, RestClient, RestSettings
 from tests.support.servers.backend import HANG, TRICKLE, Asked, Backend, Reply, serving
 
@@ -101,15 +101,15 @@ class TestRemembering:
     def test_only_so_many_and_so_much_is_kept(self):
         kept = Remembered(most=2, most_bytes=10)
         for url, size in (("a", 4), ("b", 4), ("a", 4), ("c", 4)):
-            kept.keep(url, Answer(url, 200, b"x" * size, {"etag": "1"}))
+            kept.keep(url, HttpAnswer(url, 200, b"x" * size, {"etag": "1"}))
         assert [url for url in "abc" if kept.get(url)] == ["a", "c"]
-        kept.keep("d", Answer("d", 200, b"x" * 11, {"etag": "1"}))
+        kept.keep("d", HttpAnswer("d", 200, b"x" * 11, {"etag": "1"}))
         assert [url for url in "abcd" if kept.get(url)] == []
 
     def test_an_answer_without_an_etag_takes_the_place_of_one_with(self):
         kept = Remembered()
-        kept.keep("a", Answer("a", 200, b"old", {"etag": "1"}))
-        kept.keep("a", Answer("a", 200, b"new"))
+        kept.keep("a", HttpAnswer("a", 200, b"old", {"etag": "1"}))
+        kept.keep("a", HttpAnswer("a", 200, b"new"))
         assert kept.get("a") is None
 
 

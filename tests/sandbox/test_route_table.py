@@ -10,7 +10,7 @@ from gitops_bg.sandbox.traffic.gateway import (
     _rewritten,
     _seconds,
     hosts_of,
-    is_taken,
+    is_accepted,
     refers_to,
     refusal,
 )
@@ -254,4 +254,4 @@ def test_a_gateway_takes_the_routes_that_its_listeners_allow(ref: Json, listener
     assert refers_to(own, named, gateway(listener))
     assert refusal(own, named, gateway(listener)) == reason
     own["spec"]["parentRefs"] = [named]  # type: ignore[index]
-    assert is_taken(own, gateway(listener)) is not bool(reason)
+    assert is_accepted(own, gateway(listener)) is not bool(reason)

@@ -17,13 +17,13 @@ from jsonschema import Draft202012Validator
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import ScaleReplicaSet
 from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, with_measurement
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.observed import Observed
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
@@ -31,7 +31,7 @@ from gitops_bg.spec.codec import encoded_schema, from_json, to_json
 
 st.register_type_strategy(datetime, st.datetimes(datetime(1900, 1, 1), datetime(9000, 12, 31), timezones=st.just(UTC)))
 
-st.register_type_strategy(Policing, st.just(Policing()))  # programs and zones cannot be drawn, and are in no file
+st.register_type_strategy(PolicyInput, st.just(PolicyInput()))  # programs and zones cannot be drawn, and are in no file
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -161,9 +161,11 @@ def test_what_only_people_read_is_not_stored() -> None:
 
 
 def test_an_analysis_run_survives_a_restart() -> None:
-    plan = Plan((Metric("errors", "prometheus", '{"query":"up"}', "result < 1", interval=30, count=3),))
+    plan = MeasurementPlan((Metric("errors", "prometheus", '{"query":"up"}', "result < 1", interval=30, count=3),))
     run = begin(AnalysisRun(AnalysisStage.POST, "v1:3f", 7, fallback="v1:2e"), plan, "3f", "2e", NOW)
-    run = take(run, "5eed", MeasurementResult(id_of(run, "5eed", run.metrics[0]), AnalysisPhase.SUCCESSFUL, NOW, "0.5"))
+    run = with_measurement(
+        run, "5eed", MeasurementResult(id_of(run, "5eed", run.metrics[0]), AnalysisPhase.SUCCESSFUL, NOW, "0.5")
+    )
     written = json.loads(json.dumps(to_json(Record(analyses=Analyses(runs=(run,))))))
     assert from_json(Record, written).analyses.runs == (run,)
     assert written["analyses"]["runs"][0]["metrics"][0]["measurements"] == [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.glance import Glance, GroupGlance
+from gitops_bg.spec.glance import GroupGlance, StatusSummary
 from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.spec.status import Status, Version
 
@@ -81,7 +81,7 @@ GLANCED = {
 @pytest.mark.parametrize("name", GLANCED)
 def test_a_glance_shows_what_the_model_says(name: str) -> None:
     """Lists read a status without the model, for speed: whatever is written there, they show the same."""
-    glance, model = Glance.read(GLANCED[name]), Status.read(GLANCED[name])
+    glance, model = StatusSummary.read(GLANCED[name]), Status.read(GLANCED[name])
     pairs = ((glance.active, model.active), (glance.candidate, model.candidate))
     for seen, version in pairs:
         said = version or Version()

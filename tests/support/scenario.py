@@ -138,7 +138,7 @@ class Scenario:
         """Have a running agent look at Git."""
         if self.agent is not None:
             self.agent.wake("a test")
-            self.agent.look_at_forge("a test")
+            self.agent.poll_forge("a test")
 
     def advance(self, seconds: float) -> None:
         """Let the agent's time go on, and have it look at every app, as its timers would."""
@@ -167,7 +167,7 @@ class Scenario:
 
         eventually(idle, timeout, what="the agent is idle")
         patient = time.monotonic() + _FOR_EVENTS
-        eventually(lambda: agent.cluster.events_told or time.monotonic() > patient, what="its Events are written")
+        eventually(lambda: agent.cluster.events_written or time.monotonic() > patient, what="its Events are written")
 
     def writes(self) -> list[Write]:
         """Every write of the agent to this namespace so far, Events included."""

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from gitops_bg.agent.desired.journal import Journals
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
-from gitops_bg.agent.desired.looks.asked_looks import AskedLooks
-from gitops_bg.agent.desired.looks.last_look import LastLook
-from gitops_bg.agent.desired.looks.lookout import LookCounter
-from gitops_bg.agent.desired.peers import PeerBoard
-from gitops_bg.agent.desired.people import HeardOf
-from gitops_bg.agent.desired.policing import PolicingFacts
+from gitops_bg.agent.desired.looks.asked_looks import RequestedPolls
+from gitops_bg.agent.desired.looks.last_look import LastPoll
+from gitops_bg.agent.desired.looks.lookout import PollCounter
+from gitops_bg.agent.desired.peers import RolloutRegistry
+from gitops_bg.agent.desired.people import ForgeLookup
+from gitops_bg.agent.desired.policing import PolicyInputs
 from gitops_bg.agent.desired.provenance import makers_of
 from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
@@ -30,7 +30,7 @@ from gitops_bg.core.groups.desired import GroupSpec
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
 from gitops_bg.core.model.git.journal import Entry as JournalEntry
-from gitops_bg.core.model.git.journal import Looks
+from gitops_bg.core.model.git.journal import PollCount
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead, SourceVerification
 from gitops_bg.core.model.git.pulls import PullRequest, PullView
 from gitops_bg.core.model.observed import GitView
@@ -77,8 +77,8 @@ class Catalog:
         self._rewrite_reports = RewriteReports()
         self._journals = Journals(repository)
         self._revisions = Revisions(repository)
-        self.board = PeerBoard(self.subjects)
-        self.policing = PolicingFacts(repository)
+        self.board = RolloutRegistry(self.subjects)
+        self.policing = PolicyInputs(repository)
         self._positions: Mapping[AppOrGroup, Position] = {}
         self._doubts: Mapping[AppOrGroup, str] = {}
         self._ledger_is_known = False
@@ -88,12 +88,12 @@ class Catalog:
         """Why the file of policies there is not believed."""
         self.ledger_trouble = ""
         """Why nobody can tell yet whose the new commits of the state branch are."""
-        self._lookout = LookCounter()
-        self.asked_looks = AskedLooks(self.looks, repository.mirror.is_ancestor)
+        self._lookout = PollCounter()
+        self.asked_looks = RequestedPolls(self.poll_count, repository.mirror.is_ancestor)
         self._late: set[AppOrGroup] = set()
         self.reading = Reading()
         """The last reading; a decision takes it once."""
-        self.last_look = LastLook(clock)
+        self.last_look = LastPoll(clock)
         self.verification: SourceVerification | None = None
         """What became of main's signatures at the last look; None where nobody asks for them."""
         self.main_refused = ""
@@ -104,7 +104,7 @@ class Catalog:
         self.member_state_of: Callable[[AppKey], MemberState | None] = lambda _: None
         """What the group of a member says of it; None for an app that is no member. Set by who looks at groups."""
 
-    def hear_forge(self, pull_view: Callable[[AppOrGroup], PullView | None], heard: HeardOf) -> None:
+    def connect_forge(self, pull_view: Callable[[AppOrGroup], PullView | None], heard: ForgeLookup) -> None:
         """What a forge shows of an app or a group, and says of people, is asked here from now on."""
         self.policing.pull_view, self.policing.heard = pull_view, heard
 
@@ -192,11 +192,11 @@ class Catalog:
         if after and not before:
             self._rewrite_reports.reported(who, self.rewritten, self.reading.followed.polls)
 
-    def looks(self) -> Looks:
+    def poll_count(self) -> PollCount:
         """The count of looks at main, to date observations outside of Git."""
-        return self._lookout.looks(self.reading.look)
+        return self._lookout.count(self.reading.look)
 
-    def waits_for_look(self, app: AppKey) -> bool:
+    def waits_for_poll(self, app: AppKey) -> bool:
         """Note that an app waits for the next look at main; return whether that is new."""
         return self._lookout.wait(app)
 
@@ -232,7 +232,7 @@ class Catalog:
             route=None if never_described else auxiliary_objects.route,
             whole=auxiliary_objects.whole,
             ports=config.ports,
-            looks=self._lookout.looks(reading.look),
+            looks=self._lookout.count(reading.look),
         )
         if entry is None or not followed.commit:
             return desired
@@ -325,28 +325,28 @@ class Catalog:
     def refresh(self) -> Refresh:
         """Look at the remote and read what moved. Raises the errors of ``Repository.poll``."""
         awaited, look = self._lineage.awaited(), self._lookout.begin()
-        moved = self._look(awaited, look)
+        moved = self._poll(awaited, look)
         self.last_look.was_read()
         dirty, self._late = frozenset(self._late), set()
         return Refresh(dirty | self._lookout.end(), moved)
 
-    def _look(self, awaited: frozenset[str], look: int) -> bool:
+    def _poll(self, awaited: frozenset[str], look: int) -> bool:
         """Look once, and take over what moved; whether anything did."""
         try:
             poll = self._repository.poll()
         except MainNotVerified as error:
             self.verification = error.verification
             raise
-        self._reader.note(poll)
+        self._reader.apply(poll)
         try:
-            self._take_over(poll, awaited, look)
+            self._apply_poll(poll, awaited, look)
         except Exception:
             if poll.moved:
-                self._repository.poller.take_back()  # or the next poll would find nothing new, losing this
+                self._repository.poller.repeat()  # or the next poll would find nothing new, losing this
             raise
         return poll.moved
 
-    def _take_over(self, poll: Poll, awaited: frozenset[str], look: int) -> None:
+    def _apply_poll(self, poll: Poll, awaited: frozenset[str], look: int) -> None:
         """Read what moved, then replace the reading at once; `_late` keeps what is concerned."""
         before = self.reading.followed
         if self.verification != poll.verification:

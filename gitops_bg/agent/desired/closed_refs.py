@@ -51,7 +51,7 @@ class ClosedRefs:
                 self._closed[name] = _Closed(_words(name, error), until, times, isinstance(error, Refused))
             return self._shown() != before
 
-    def taken(self, names: Iterable[str]) -> bool:
+    def mark_written(self, names: Iterable[str]) -> bool:
         """Note that these branches were written, or need not be any more; return whether the status changes by it."""
         with self._lock:
             before = self._shown()

@@ -19,7 +19,7 @@ from gitops_bg.agent.runtime.gathering import Gathering
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, WorldChanged, guarded
 from gitops_bg.core.model.actions import PublishLedger
-from gitops_bg.core.model.git.main import Doubt
+from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import MainNotVerified, MirrorBroken, RemoteMoved
@@ -72,7 +72,7 @@ class GitLoop(BackgroundThread):
         self._closed = closed
         self._may_write = may_write
         catalog.refusal_of = closed.why
-        catalog.waits_to_tell = self._waits_to_tell
+        catalog.waits_to_tell = self._has_unwritten_history
         self._changes_waiting: dict[AppOrGroup, GitChange] = {}
         self._left_behind: set[AppOrGroup] = set()
         """Those of which what waits is the history that their last batch left behind, and no newer decision."""
@@ -107,7 +107,7 @@ class GitLoop(BackgroundThread):
         """
         return self._broken.get(app) if app in self._asked else None
 
-    def _waits_to_tell(self, subject: AppOrGroup) -> bool:
+    def _has_unwritten_history(self, subject: AppOrGroup) -> bool:
         """Whether the ledger is still to get something that was decided before."""
         with self._changed:
             changes = (self._changes_waiting.get(subject), self._writing.get(subject))
@@ -153,7 +153,7 @@ class GitLoop(BackgroundThread):
     def _forget_branches(self, app: AppOrGroup, change: GitChange) -> None:
         """Clear the failures of branches that nobody wants to write any more."""
         unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in change.actions}
-        if self._closed.taken(unwanted):
+        if self._closed.mark_written(unwanted):
             self._listener.wake([app])
 
     # --- the thread -------------------------------------------------------------------------------------------
@@ -196,11 +196,11 @@ class GitLoop(BackgroundThread):
             self._poll_at = None if poll else self._poll_at
             changes: dict[AppOrGroup, GitChange] = {}
             if self._stopping or self._is_due():
-                changes = self._take_open()
+                changes = self._open_changes()
             self._busy, self._writing = True, changes
             return poll, changes, self._stopping
 
-    def _take_open(self) -> dict[AppOrGroup, GitChange]:
+    def _open_changes(self) -> dict[AppOrGroup, GitChange]:
         """Take the changes that may be written now; the others stay until their branches are tried again. In a crowd,
         history stays until it is due.
         """
@@ -267,12 +267,12 @@ class GitLoop(BackgroundThread):
         self._go_on_checking()
         self._back(refresh.dirty)
         self._listener.polled(None)
-        self._tell_of_policies(refresh)
+        self._write_policy_history(refresh)
 
     def _go_on_checking(self) -> None:
         """Look again at once where commits wait to be checked: what is checked stays so."""
         verification = self._catalog.verification
-        if verification and verification.held and verification.held.doubt is Doubt.PENDING:
+        if verification and verification.held and verification.held.doubt is VerificationFailure.PENDING:
             self.poll_soon()
 
     def _log_verification(self) -> None:
@@ -295,7 +295,7 @@ class GitLoop(BackgroundThread):
                 LOGGER.warning("the ledger: %s", each)
         self._told_of_ledger = said
 
-    def _tell_of_policies(self, refresh: Refresh) -> None:
+    def _write_policy_history(self, refresh: Refresh) -> None:
         """Write to the ledger what became of ``policies/``. Nobody waits for it: what fails is tried at later polls."""
         self._policies_due = self._policies_due or refresh.moved
         if not self._policies_due or self._catalog.rewritten or not self._may_write():
@@ -349,13 +349,13 @@ class GitLoop(BackgroundThread):
         written = write(self._repository, changes)
         with self._changed:
             self._gathering.wrote(len(changes), self._clock())
-        self._note_bugs(changes, written)
+        self._keep_bugs(changes, written)
         for pushed in written.pushed:
             self._metrics.git_wrote(pushed.kind, pushed.commits, pushed.seconds)
         if written.refused:
             LOGGER.warning("main refuses the agent's commit: %s", written.refused)
             self._refused_at, self._catalog.main_refused = self._clock(), written.refused
-        concerned = self._take_note(changes, written)
+        concerned = self._keep_results(changes, written)
         if written.touched:
             self._poll()
         self._listener.wake(written.touched | self._catalog.read_positions() | concerned)
@@ -366,7 +366,7 @@ class GitLoop(BackgroundThread):
         else:
             self._backoff.succeeded("incomplete")
 
-    def _note_bugs(self, changes: Container[AppOrGroup], written: GitWriteResult) -> None:
+    def _keep_bugs(self, changes: Container[AppOrGroup], written: GitWriteResult) -> None:
         """Keep what hit an app and does not pass, so that its next pass, which comes soon, reports it."""
         before = self._broken
         struck = {
@@ -377,11 +377,11 @@ class GitLoop(BackgroundThread):
             {app for app in before.keys() | struck.keys() if str(before.get(app)) != str(self._broken.get(app))}
         )
 
-    def _take_note(self, changes: Mapping[AppOrGroup, GitChange], written: GitWriteResult) -> frozenset[AppOrGroup]:
+    def _keep_results(self, changes: Mapping[AppOrGroup, GitChange], written: GitWriteResult) -> frozenset[AppOrGroup]:
         """Note which branches were accepted and which were not; return those whose status changes by it."""
         moved = {name: each for name, each in written.failed.items() if isinstance(each, WorldChanged)}
         closed = {name: error for name, error in written.failed.items() if name not in moved}
-        reopened, refused = self._closed.taken(written.taken), self._closed.failed(closed)
+        reopened, refused = self._closed.mark_written(written.taken), self._closed.failed(closed)
         for name, error in written.failed.items():
             LOGGER.log(logging.WARNING if refused else logging.DEBUG, "%s cannot be written: %s", name, error)
             self._metrics.push_failed(self._kind(name), error.reason)

@@ -45,7 +45,7 @@ class _Shelved:
     config: GroupConfig
 
 
-class GroupShelf:
+class GroupCache:
     """``read`` reads main, ``earlier`` its history: this process may not have seen the last valid state."""
 
     def __init__(self, read: Read, earlier: Earlier) -> None:
@@ -59,7 +59,7 @@ class GroupShelf:
         self._library = Library()
         self.view: Mapping[GroupKey, GroupConfig] = {}
 
-    def take(self, folders: Mapping[GroupKey, str], hidden: Hidden, commit: str, library: Library) -> None:
+    def update(self, folders: Mapping[GroupKey, str], hidden: Hidden, commit: str, library: Library) -> None:
         """Take over the groups of a commit, with the object ids of their folders, and the AnalysisTemplates there."""
         changed, self._library = self._library.changed(library), library
         self._known = {group: each for group, each in self._known.items() if not each.config.templates & changed}

@@ -15,7 +15,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Source, SubjectKind
-from gitops_bg.repo.read.journal import Said, differs, said_since
+from gitops_bg.repo.read.journal import FileChange, differs, unchanged_since
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
@@ -84,7 +84,7 @@ class Journals:
             asked[:] = asked or [value]
             return bool(value == asked[0])
 
-        since = said_since(self._repository.said(path, commit, enough=differs(says)), says)
+        since = unchanged_since(self._repository.changes_of_file(path, commit, enough=differs(says)), says)
         return () if since is None else (Entry(self._repository.maker_of(path, since), SuspensionChanged()),)
 
     def _targets(self, app: AppKey, commit: str, makers: Sequence[str]) -> tuple[Entry, ...]:
@@ -110,8 +110,8 @@ class Journals:
             asked.append(retry)
             return retry is not None and retry.number <= since
 
-        found, newer = dict[int, tuple[Retry, Said]](), None
-        for each, retry in zip(self._repository.said(path, commit, enough=enough), asked, strict=True):
+        found, newer = dict[int, tuple[Retry, FileChange]](), None
+        for each, retry in zip(self._repository.changes_of_file(path, commit, enough=enough), asked, strict=True):
             if retry is None or retry.number <= since:
                 continue  # Nobody can read it, or it was answered.
             if retry.number not in found or retry == newer == found[retry.number][0]:
@@ -132,7 +132,7 @@ class Journals:
 
     def _named(self, app: AppKey, since: str, commit: str) -> Iterator[Entry]:
         path = self._repository.path_of(app, PRIMARY_FILE)
-        for each in reversed(self._repository.said(path, commit, since=since, most=_MOST_NAMES)):
+        for each in reversed(self._repository.changes_of_file(path, commit, since=since, most=_MOST_NAMES)):
             document = read_one(PRIMARY_FILE, each.content)[0] if each.content is not None else None
             primary = read_primary(document, app)[0] if document else None
             if primary is not None:

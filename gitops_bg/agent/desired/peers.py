@@ -28,7 +28,7 @@ FIRST_WOKEN = 50
 """How many that wait are woken when another one's turn ends; the others follow in time."""
 
 
-class PeerBoard:
+class RolloutRegistry:
     """The board of all apps and groups. ``all_of_main`` gives those of main that are ours. Thread-safe."""
 
     def __init__(self, all_of_main: Callable[[], Iterable[AppOrGroup]]) -> None:
@@ -99,9 +99,9 @@ class PeerBoard:
             (self._waiting.add if counted else self._waiting.discard)(who)
             seen = self._peers.keys() & (named | self._moving if counted else named)
             found = {other: self._peers[other] for other in seen}
-            return Others(found, len(self._not_looked_at() - {who}) if counted else 0)
+            return Others(found, len(self._unread() - {who}) if counted else 0)
 
-    def note(self, peer: Peer) -> None:
+    def register(self, peer: Peer) -> None:
         """Note the state of an app or a group after a decision; wake those that ask about it if it changed."""
         with self._lock:
             before = self._peers.get(peer.who)
@@ -159,7 +159,7 @@ class PeerBoard:
         key = {who: (peer.queued or last) if (peer := self._peers.get(who)) else last for who in self._waiting}
         return sorted(key, key=lambda who: (key[who], promotion_branch(who)))[:FIRST_WOKEN]
 
-    def _not_looked_at(self) -> set[AppOrGroup]:
+    def _unread(self) -> set[AppOrGroup]:
         if self._unseen is None:
             self._unseen = set(self._all_of_main()) - self._peers.keys() - self._barred
         return self._unseen

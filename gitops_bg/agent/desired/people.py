@@ -11,11 +11,11 @@ from gitops_bg.agent.desired.promoted import Promoted
 from gitops_bg.core.checks.policies.match import AskedOfPeople, asked_of_people
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.git.pulls import Merge
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, PolicyInput
 from gitops_bg.core.model.policies.rules import Proof
-from gitops_bg.core.model.record import AskedMerge
+from gitops_bg.core.model.record import PendingMergeLookup
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.forge.asking import Heard
+from gitops_bg.forge.asking import ForgeAnswer
 from gitops_bg.forge.port import Pull, Review, User
 from gitops_bg.forge.views import Approvals, approvals_of
 from gitops_bg.repo.repository import Repository
@@ -49,7 +49,7 @@ class Circumstances:
     has_forge: bool = False
     trouble: str = ""
     """Why the forge cannot be asked; empty where it can."""
-    heard: Heard | None = None
+    heard: ForgeAnswer | None = None
 
     @property
     def directories(self) -> tuple[Directory, ...]:
@@ -70,7 +70,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _PeopleAnswer:
     """An answer, or why there is none; ``asked`` are commits for which the forge must be asked who merged them."""
 
     people: frozenset[str] | None
@@ -84,19 +84,19 @@ class PeopleFacts:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
 
-    def of(self, policing: Policing, about: Circumstances) -> Policing:
+    def of(self, policing: PolicyInput, about: Circumstances) -> PolicyInput:
         """Add all that its rules ask about people; nothing if no version serves yet, or none is next."""
         asked = asked_of_people(policing.all_policies)
         return self.filled(policing, asked, about) if asked and about.version.digest else policing
 
-    def filled(self, policing: Policing, asked: AskedOfPeople, about: Circumstances) -> Policing:
+    def filled(self, policing: PolicyInput, asked: AskedOfPeople, about: Circumstances) -> PolicyInput:
         """Add all that is ``asked`` about people."""
         if about.people.unread:
             why = f"nobody can tell who is who: {about.people.unread}"
             return replace(policing, unheard=why)
         approvals = self._approvals(about) if asked.approvals else None
-        authors = self._authors(about, approvals) if asked.authors else _Told(None)
-        merger = self._merger(about) if asked.merger else _Told(None)
+        authors = self._authors(about, approvals) if asked.authors else _PeopleAnswer(None)
+        merger = self._merger(about) if asked.merger else _PeopleAnswer(None)
         late = f"as of {about.heard.at:%Y-%m-%d %H:%M} UTC: {about.trouble}" if about.heard and about.trouble else ""
         silent = about.silence if asked.approvals and approvals is None else late
         return replace(
@@ -144,14 +144,14 @@ class PeopleFacts:
 
     # --- who wrote it -----------------------------------------------------------------------------------------
 
-    def _authors(self, about: Circumstances, approvals: list[tuple[Approval, Account]] | None) -> _Told:
+    def _authors(self, about: Circumstances, approvals: list[tuple[Approval, Account]] | None) -> _PeopleAnswer:
         """Return the authors of all changes from the active version to the next, and who opened the pull request."""
         written = about.version.written(about.agent)
         if written.commits is None:
-            return _Told(None, written.why)
+            return _PeopleAnswer(None, written.why)
         pushed = self._on_the_branch(about)
         if pushed is None:
-            return _Told(None, "nobody can read what the pull request promotes: promote it again")
+            return _PeopleAnswer(None, "nobody can read what the pull request promotes: promote it again")
         writers = [
             (commit, person, directory.writer(person, about.kind))
             for directory in about.directories
@@ -182,7 +182,7 @@ class PeopleFacts:
             return None if head else ()
         return (found,) if found.author.email.lower() != about.agent else ()
 
-    def _mergers_of_bots(self, commits: Iterable[str], about: Circumstances) -> _Told:
+    def _mergers_of_bots(self, commits: Iterable[str], about: Circumstances) -> _PeopleAnswer:
         """Return who merged changes of bots: they count as authors (policies.md §4)."""
         asked = tuple(sorted(commits))
         people: set[str] = set()
@@ -190,20 +190,20 @@ class PeopleFacts:
             who = self._mergers_of(commit, about)
             if who is None:
                 why = _why_no_merger(commit, about)
-                return _Told(None, f"who merged {commit[:10]}, which a bot wrote, is not known: {why}", asked)
+                return _PeopleAnswer(None, f"who merged {commit[:10]}, which a bot wrote, is not known: {why}", asked)
             people |= {each.name for each in who if not each.bot}
-        return _Told(frozenset(people), asked=asked if about.has_forge else ())
+        return _PeopleAnswer(frozenset(people), asked=asked if about.has_forge else ())
 
     # --- who merged it ----------------------------------------------------------------------------------------
 
-    def _merger(self, about: Circumstances) -> _Told:
+    def _merger(self, about: Circumstances) -> _PeopleAnswer:
         commit = about.version.promotion
         if not commit:
-            return _Told(frozenset())
+            return _PeopleAnswer(frozenset())
         who = self._mergers_of(commit, about)
         if who is None:
-            return _Told(None, _why_no_merger(commit, about))
-        return _Told(names(who))
+            return _PeopleAnswer(None, _why_no_merger(commit, about))
+        return _PeopleAnswer(names(who))
 
     def _mergers_of(self, commit: str, about: Circumstances) -> tuple[Somebody, ...] | None:
         """Return who merged a commit into main: from the forge, or, if it knows no pull request, from Git.
@@ -254,11 +254,11 @@ class PeopleFacts:
 
     # --- after the switch -------------------------------------------------------------------------------------
 
-    def merges(self, about: Circumstances, asked: Iterable[AskedMerge]) -> tuple[Merge, ...]:
+    def merges(self, about: Circumstances, asked: Iterable[PendingMergeLookup]) -> tuple[Merge, ...]:
         """Return the forge's answers on the promotions that a record asks about."""
         return tuple(filter(None, (self._merge(each, about) for each in asked)))
 
-    def _merge(self, asked: AskedMerge, about: Circumstances) -> Merge | None:
+    def _merge(self, asked: PendingMergeLookup, about: Circumstances) -> Merge | None:
         merged = about.heard.merged.get(asked.commit) if about.heard else None
         if merged is None:
             return None
@@ -332,5 +332,5 @@ def _digests(version: Promoted, reviews: Iterable[Review]) -> dict[str, str]:
     return {commit: digest for commit, digest in found.items() if digest is not None}
 
 
-HeardOf = Callable[[AppOrGroup], Heard | None]
+ForgeLookup = Callable[[AppOrGroup], ForgeAnswer | None]
 """Returns the forge's last answers about an app or a group; None if no forge was asked."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.people import Circumstances, HeardOf, PeopleFacts
+from gitops_bg.agent.desired.people import Circumstances, ForgeLookup, PeopleFacts
 from gitops_bg.agent.desired.promoted import AppVersions, Promoted
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.desired.signed import SignedFacts
@@ -18,7 +18,7 @@ from gitops_bg.core.checks.policies.match import AskedOfPeople, matching
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.git.pulls import Merge, PullView
-from gitops_bg.core.model.policies.facts import CommitFacts, Policing
+from gitops_bg.core.model.policies.facts import CommitFacts, PolicyInput
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
@@ -34,7 +34,7 @@ _PATHS = (POLICIES_FOLDER, SETTINGS_FILE)
 _REMEMBERED = 64
 
 
-class PolicingFacts:
+class PolicyInputs:
     """Answers for one repository, whose lock makes it thread-safe."""
 
     def __init__(self, repository: Repository) -> None:
@@ -44,12 +44,14 @@ class PolicingFacts:
         self._versions = AppVersions(repository)
         self._then: LRUCache[tuple[str, ...], _Then] = LRUCache(_REMEMBERED)
         """By the commit, and what main was before it, or may have been."""
-        self.heard: HeardOf = lambda _: None
+        self.heard: ForgeLookup = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
         self.pull_view: Callable[[AppOrGroup], PullView | None] = lambda _: None
         """The forge's view of an app; None if no forge was asked. Set by the forge's thread."""
 
-    def of(self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record) -> Policing | None:
+    def of(
+        self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record
+    ) -> PolicyInput | None:
         """Return all of it; None if no policy is for the app, nor was at the commit of its promotion.
 
         A bug in here shuts the app's promotions; rollbacks ask no policy and continue.
@@ -59,19 +61,19 @@ class PolicingFacts:
                 return self._of(reading, app, config, desired, record)
         except InternalError as error:
             log_bug(error, app)
-            return Policing((Policy("policies", broken=str(error)),))
+            return PolicyInput((Policy("policies", broken=str(error)),))
 
     def _of(
         self, reading: Reading, app: AppKey, config: AppConfig, desired: Desired, record: Record
-    ) -> Policing | None:
+    ) -> PolicyInput | None:
         promotion = awaits_promotion(desired, record)
         policing = self._asked(reading, app, config, promotion)
         if policing is None:
             return None
         branch, then = reading.promotions.get(app), policing.then
-        beside = self._beside(app, branch.commit) if branch and branch.commit else ()
+        beside = self._extra_files(app, branch.commit) if branch and branch.commit else ()
         if promotion:
-            then = self._with_beside(then or PoliciesThen(promotion), app)
+            then = self._with_extra_files(then or PoliciesThen(promotion), app)
         policing = replace(policing, then=then, beside=beside)
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
         version = self._versions.of(app, desired, record)
@@ -80,7 +82,7 @@ class PolicingFacts:
 
     def of_member(
         self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str
-    ) -> Policing | None:
+    ) -> PolicyInput | None:
         """Return what policies ask of a service whose release group moves by a commit; None if no policy is for it.
 
         ``unknown`` says why the commit is, which shuts the gate even where main has no policy: the commit may have
@@ -96,7 +98,7 @@ class PolicingFacts:
 
     def _asked(
         self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str = ""
-    ) -> Policing | None:
+    ) -> PolicyInput | None:
         """The policies that are for an app, and those before its promotion, or why these are ``unknown``; or None."""
         view, labels = reading.policies, config.labels
         then = self._before(promotion, app, labels) if promotion else None
@@ -104,21 +106,21 @@ class PolicingFacts:
         policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
         if not (policies or troubles or then):
             return None
-        return Policing(policies, then, (), troubles, labels, config.annotations)
+        return PolicyInput(policies, then, (), troubles, labels, config.annotations)
 
-    def group_people(self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted) -> Policing:
+    def group_people(self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted) -> PolicyInput:
         """Return all that rules ask about people of the version that a group moves to. A bug in here shuts these
         rules.
         """
         try:
             with guarded(f"asking who approved what {group} is to serve"):
                 if not version.digest:
-                    return Policing(unheard="nobody can read what main has of the version")
+                    return PolicyInput(unheard="nobody can read what main has of the version")
                 about = self._circumstances(reading, group, version, version.promotion)
-                return self._people.filled(Policing(), asked, about)
+                return self._people.filled(PolicyInput(), asked, about)
         except InternalError as error:
             log_bug(error)
-            return Policing(unheard=str(error))
+            return PolicyInput(unheard=str(error))
 
     def merges(self, reading: Reading, app: AppKey, desired: Desired, record: Record) -> tuple[Merge, ...]:
         """Return who merged what the record asks about, as far as the forge answered; nothing after a bug in here."""
@@ -152,16 +154,16 @@ class PolicingFacts:
         except GitopsBgError:
             return ()  # A commit that cannot be read is no fact: the rules report that.
 
-    def _beside(self, app: AppKey, head: str) -> tuple[str, ...]:
+    def _extra_files(self, app: AppKey, head: str) -> tuple[str, ...]:
         """Return the files besides ``primary.yaml`` on the promotion branch; an unreadable branch may hold any."""
         try:
-            return self._repository.beside_offer(app, head)
+            return self._repository.extra_files_of_offer(app, head)
         except GitopsBgError as error:
             return (f"files that nobody can read ({error})",)
 
-    def _with_beside(self, then: PoliciesThen, app: AppKey) -> PoliciesThen:
+    def _with_extra_files(self, then: PoliciesThen, app: AppKey) -> PoliciesThen:
         try:
-            return replace(then, beside=self._repository.beside_promotion(app, then.commit))
+            return replace(then, beside=self._repository.extra_files_of_promotion(app, then.commit))
         except GitopsBgError as error:
             return replace(then, unread=then.unread or str(error))
 

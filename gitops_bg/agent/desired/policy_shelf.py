@@ -63,7 +63,7 @@ def _concerns(trouble: Trouble, app: AppKey, labels: Labels) -> bool:
     return trouble.policies is None or any(matches(each.match, app, labels) for each in trouble.policies)
 
 
-class PolicyShelf:
+class PolicyCache:
     """Keeps the last valid state of each file: as this process saw it, otherwise from main's history."""
 
     def __init__(self, earlier: Earlier) -> None:
@@ -72,7 +72,7 @@ class PolicyShelf:
         self._people = PeopleFile()
         self.view = PolicyView()
 
-    def take(self, files: Mapping[str, File], required: Iterable[str]) -> bool:
+    def update(self, files: Mapping[str, File], required: Iterable[str]) -> bool:
         """Take over the folder, and the requirements of gitops-bg.yaml; return whether the policies in
         force changed.
         """

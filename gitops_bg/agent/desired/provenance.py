@@ -10,7 +10,7 @@ from gitops_bg.agent.desired.reading import Entry as AppEntry
 from gitops_bg.core.model.git.journal import Entry, Targeted
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.repo.read.files import Entry as FileEntry
-from gitops_bg.repo.read.reverts import Change, TakenBack
+from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.load import load_app
@@ -54,7 +54,7 @@ class TargetHistory:
         """
         found: list[Entry] = []
         for change in self._changes(commit):
-            taken = self._repository.taken_back(self._app, self._makers, change)
+            taken = self._repository.reverted_names(self._app, self._makers, change)
             if taken.named or not found:
                 found.insert(0, self._entry(change, taken))
             if not taken.named:
@@ -74,7 +74,7 @@ class TargetHistory:
             found = change.commit if version is not None and is_it(version) else found
         return found
 
-    def _changes(self, commit: str) -> Iterator[Change]:
+    def _changes(self, commit: str) -> Iterator[RevertCandidate]:
         """The changes of the version up to a commit, newest first. Where a merge has the version of what it merged,
         that brought it.
         """
@@ -95,13 +95,13 @@ class TargetHistory:
         there = self._version(commit)
         return there is not None and there.digest == version.digest
 
-    def _entry(self, change: Change, taken: TakenBack) -> Entry:
+    def _entry(self, change: RevertCandidate, taken: RevertedNames) -> Entry:
         commits = dict.fromkeys(each.commit for each in taken.changes)
         versions = dict.fromkeys(version for each in taken.changes if (version := self._brought(each)))
         said = Targeted(taken.named, taken.missing, tuple(commits), tuple(versions))
         return Entry(self._repository.source_of(change.commit), said)
 
-    def _brought(self, change: Change) -> Snapshot | None:
+    def _brought(self, change: RevertCandidate) -> Snapshot | None:
         """The version that a change brought; None where it left the version unchanged."""
         after, before = self._version(change.commit), self._version(change.before) if change.before else None
         return None if after is None or (before and before.digest == after.digest) else after

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.group_shelf import GroupShelf
-from gitops_bg.agent.desired.policy_shelf import PolicyShelf
+from gitops_bg.agent.desired.group_shelf import GroupCache
+from gitops_bg.agent.desired.policy_shelf import PolicyCache
 from gitops_bg.agent.desired.reading import Entry, Reading, struck, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
@@ -71,11 +71,11 @@ class Reader:
         self._sharing = SharedDocumentUsers()
         self._former: dict[AppKey, AppKey] = {}
         """What apps were called before, by their present names."""
-        self._policies = PolicyShelf(self._said_before)
+        self._policies = PolicyCache(self._last_valid)
         self._settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
-        self._groups = GroupShelf(self._files_below, self._folder_before)
+        self._groups = GroupCache(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: LRUCache[tuple[AppKey, str], _Offered] = LRUCache(_OFFERS)
 
@@ -95,7 +95,7 @@ class Reader:
             hidden=self._hidden,
         )
 
-    def note(self, poll: Poll) -> None:
+    def apply(self, poll: Poll) -> None:
         """Note the result of a poll, to be read."""
         self._unread = _both(self._unread, poll)
 
@@ -116,7 +116,7 @@ class Reader:
         self._lacking_folders = set()
         changed = {app for app in poll.changed if self._cares_for(app)}
         removed = {app for app in poll.removed if self._cares_for(app)}
-        self._tell_left_out({app.namespace for app in poll.changed - changed})
+        self._log_left_out({app.namespace for app in poll.changed - changed})
         if poll.settings_changed:
             self._read_settings()
         self._hidden = poll.hidden
@@ -133,7 +133,7 @@ class Reader:
         """The apps that were called so before, as their files say: what they may take over depends on who has left."""
         return {app for app, former in self._former.items() if former in apps}
 
-    def _tell_left_out(self, namespaces: set[str]) -> None:
+    def _log_left_out(self, namespaces: set[str]) -> None:
         """Log namespaces of main that this agent does not manage: perhaps another one does, perhaps somebody forgot."""
         for namespace in sorted(namespaces - self._left_out):
             LOGGER.info(
@@ -146,18 +146,18 @@ class Reader:
         """Read the groups of our namespaces."""
         head, folders = self._repository.head, self._repository.groups()
         ours = {group: tree for group, tree in folders.items() if self._cares_for(AppKey(group.namespace, group.name))}
-        self._groups.take(ours, self._hidden, head, self._sharing.library)
+        self._groups.update(ours, self._hidden, head, self._sharing.library)
 
     def _read_policies(self, poll: Poll) -> bool:
         """Read ``policies/``; return whether the policies in force changed."""
         if POLICIES_FOLDER not in poll.others_changed and not poll.settings_changed:
             return False
-        return self._policies.take(self._files_below(POLICIES_FOLDER), self._settings.require or ())
+        return self._policies.update(self._files_below(POLICIES_FOLDER), self._settings.require or ())
 
-    def _said_before(self, path: str) -> Iterable[bytes]:
+    def _last_valid(self, path: str) -> Iterable[bytes]:
         """What a file that is broken now said before; nothing where that cannot be read."""
         try:
-            said = self._repository.said(path, most=_MOST_BEFORE)
+            said = self._repository.changes_of_file(path, most=_MOST_BEFORE)
             return [each.content for each in said if each.content is not None]
         except GitopsBgError:
             return ()
@@ -182,9 +182,9 @@ class Reader:
         """Read what apps share; return the apps for which it changed."""
         apps: set[AppKey] = set()
         if ANALYSIS_FOLDER in poll.others_changed:
-            apps |= self._sharing.take_templates(self._files_below(ANALYSIS_FOLDER))
+            apps |= self._sharing.update_templates(self._files_below(ANALYSIS_FOLDER))
         if ALERTS_FOLDER in poll.others_changed or poll.settings_changed:
-            apps |= self._sharing.take_alerts(self._files_below(ALERTS_FOLDER), self._good_settings)
+            apps |= self._sharing.update_alerts(self._files_below(ALERTS_FOLDER), self._good_settings)
         return apps
 
     def _files_below(self, folder: str, commit: str = "") -> dict[str, bytes | Problem]:
@@ -245,12 +245,12 @@ class Reader:
     def _enter(self, app: AppKey, entry: Entry | None) -> None:
         """Keep what main says of an app, or that it says nothing, and what the app shares with others."""
         before = self._entries.pop(app, None)
-        self._note_former_name(app, entry)
+        self._keep_former_name(app, entry)
         self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
         if entry is not None:
             self._entries[app] = entry
 
-    def _note_former_name(self, app: AppKey, entry: Entry | None) -> None:
+    def _keep_former_name(self, app: AppKey, entry: Entry | None) -> None:
         """Note what an app was called before. A file that cannot be read takes nothing back: the app of that name would
         be deleted by its policy, while it serves.
         """

@@ -39,12 +39,12 @@ class SharedDocumentUsers:
         self._users: dict[Use, set[AppKey]] = {}
         self._apps: set[AppKey] = set()
 
-    def take_templates(self, files: Files) -> set[AppKey]:
+    def update_templates(self, files: Files) -> set[AppKey]:
         """Read the files of ``analysis/``; return the apps that use a changed template."""
         before, self.library = self.library, _affordable(ANALYSIS_FOLDER, load_templates, files)
         return self._users_of(ANALYSIS_FOLDER, before.changed(self.library))
 
-    def take_alerts(self, files: Files, settings: bytes | None) -> set[AppKey]:
+    def update_alerts(self, files: Files, settings: bytes | None) -> set[AppKey]:
         """Read the files of ``alerts/`` and gitops-bg.yaml; return the apps whose alerts changed."""
         providers = _affordable(ALERTS_FOLDER, load_providers, files)
         before, self.alerting = self.alerting, alerting_of(settings, providers)

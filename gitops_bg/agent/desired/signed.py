@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from gitops_bg.core.checks.policies.judge import OVERRIDE
 from gitops_bg.core.checks.policies.match import asks_for_signed_override
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.policies.facts import CommitFacts, Policing, SignedBy
+from gitops_bg.core.model.policies.facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification.signatures import Keys
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE
@@ -31,7 +31,7 @@ class SignedFacts:
         self._repository = repository
         self._trusted: LRUCache[str, Trusted] = LRUCache(_REMEMBERED)
 
-    def with_overrides(self, policing: Policing, main: str, promotion: str) -> Policing:
+    def with_overrides(self, policing: PolicyInput, main: str, promotion: str) -> PolicyInput:
         """Add who signed the promotion, where it overrides a policy that asks for that."""
         if not asks_for_signed_override(policing.all_policies):
             return policing

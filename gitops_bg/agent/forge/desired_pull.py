@@ -146,7 +146,7 @@ def _described(facts: Facts, world: World, branch: PromotionBranch, content: Con
     )
 
 
-def awaits_look(facts: Facts) -> bool:
+def awaits_poll(facts: Facts) -> bool:
     """Return whether a closing waits for the first look at main that begins after it was seen."""
     pull = facts.observed.git.pull
     if pull is None or pull.seen_at is None or pull.state is not PullState.CLOSED:

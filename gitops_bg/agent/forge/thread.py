@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
+from gitops_bg.agent.forge.desired_pull import awaits_poll, desired_pull_of
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
@@ -19,10 +19,10 @@ from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.git.journal import Awaited, awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll, awaited
 from gitops_bg.core.model.git.pulls import PullView
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.forge.asking import Heard
+from gitops_bg.forge.asking import ForgeAnswer
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
 from gitops_bg.forge.worker import PullRequests, Surroundings
@@ -83,14 +83,14 @@ class ForgeThread(BackgroundThread):
         self._connection: Connection | None = None
         self._worker: PullRequests | None = None
         self._trouble = ""
-        wiring.catalog.hear_forge(self.view, self.heard)
+        wiring.catalog.connect_forge(self.view, self.answers_of)
 
-    def take(self, facts: Facts | GroupFacts, decision: Decision | GroupDecision, now: datetime) -> None:
+    def update(self, facts: Facts | GroupFacts, decision: Decision | GroupDecision, now: datetime) -> None:
         """Take over a finished look at an app or a group. Without a forge, nothing is computed."""
         wiring = self._wiring
         if wiring.catalog.reading.settings.forge is None:
             return
-        if isinstance(facts, Facts) and awaits_look(facts) and wiring.catalog.waits_for_look(facts.app):
+        if isinstance(facts, Facts) and awaits_poll(facts) and wiring.catalog.waits_for_poll(facts.app):
             wiring.poll_soon()
         with quietly(f"looking what {facts.subject} wants of the forge"):
             desired = desired_pull_of(facts, decision, now, wiring.cluster, wiring.base)
@@ -115,7 +115,7 @@ class ForgeThread(BackgroundThread):
             self._forgotten = True
             self._changed.notify_all()
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Read the list soon: a webhook arrived, or somebody asked."""
         with self._changed:
             self._look, self._due = True, None
@@ -139,10 +139,10 @@ class ForgeThread(BackgroundThread):
         worker = self._worker
         return worker.view.get(app) if worker else None
 
-    def heard(self, app: AppOrGroup) -> Heard | None:
+    def answers_of(self, app: AppOrGroup) -> ForgeAnswer | None:
         """Return the forge's answers on who approved and who merged; None if it was not asked."""
         worker = self._worker
-        return worker.heard(app) if worker else None
+        return worker.answers_of(app) if worker else None
 
     # --- the thread -------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class ForgeThread(BackgroundThread):
             return
         self._pass_news(worker)
         if look:
-            worker.look_soon()
+            worker.poll_soon()
         try:
             with guarded("working with the forge"):
                 self._next(worker.turn(now))
@@ -227,7 +227,7 @@ class ForgeThread(BackgroundThread):
                 LOGGER.warning("there are no pull requests: %s", error)
             return
         wiring = self._wiring
-        around = Surroundings(wiring.cluster, self._seen_now, self._told, wiring.may_write, wiring.base)
+        around = Surroundings(wiring.cluster, self._seen_now, self._publish, wiring.may_write, wiring.base)
         settings = PullSettings(
             tuple(wanted.labels),
             tuple(wanted.reviewers),
@@ -252,15 +252,15 @@ class ForgeThread(BackgroundThread):
 
     # --- what it reports -------------------------------------------------------------------------------------------
 
-    def _seen_now(self, app: AppOrGroup) -> Awaited:
+    def _seen_now(self, app: AppOrGroup) -> AwaitsPoll:
         """Return the next look: what main has after that existed when this was seen, or is newer."""
-        seen_at = awaited(self._wiring.catalog.looks())
+        seen_at = awaited(self._wiring.catalog.poll_count())
         if isinstance(app, AppKey):  # Groups are looked at after each look at main.
-            self._wiring.catalog.waits_for_look(app)
+            self._wiring.catalog.waits_for_poll(app)
         self._wiring.poll_soon()
         return seen_at
 
-    def _told(self, news: Mapping[AppOrGroup, PullView]) -> None:
+    def _publish(self, news: Mapping[AppOrGroup, PullView]) -> None:
         self._wiring.wake(news)
 
     def _measure(self) -> None:

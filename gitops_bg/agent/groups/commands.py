@@ -94,7 +94,7 @@ class GroupCommands:
         """Ask for a candidate. Raises also `PromotionRejected`, `WorldChanged` where main names another version by now,
         and `PushRefused` where no branch takes the commit.
         """
-        seen = self._look(group)
+        seen = self._read(group)
         size = seen.spec.archive_size if archive_size is None else archive_size
         demand_promotable(group, seen.desired, seen.record, version)
         promote(seen.state, version, size, self._clock())
@@ -107,7 +107,7 @@ class GroupCommands:
         """Ask for the legacy version, or, where another one than the active version is asked for or on its way, for the
         active one. Raises as `promote`.
         """
-        seen = self._look(group)
+        seen = self._read(group)
         version = seen.record.back_from(seen.spec.active)
         if seen.state.stage(version) is not VersionStage.ACTIVE:
             rollback(seen.state, self._clock())
@@ -115,7 +115,7 @@ class GroupCommands:
 
     def delete(self, group: GroupKey, version: str) -> Asked:
         """Remove the folder of a version that is not active. Raises as `promote`."""
-        seen = self._look(group)
+        seen = self._read(group)
         active = seen.spec.active
         delete(seen.state, version)
         if active == version:
@@ -135,7 +135,7 @@ class GroupCommands:
             raise NoSuchGroup(f"main has no group {group}")
         return config
 
-    def _look(self, group: GroupKey) -> _Seen:
+    def _read(self, group: GroupKey) -> _Seen:
         config, offered = self._config(group), self._repository.group_branches.head(group)
         if not config.desired.is_valid:
             raise InvalidInput(*config.desired.problems)
@@ -159,7 +159,7 @@ class GroupCommands:
         try:
             edited = self._repository.edits.commit(edits, message)
         except PushRefused:
-            both, also = self._beside_standing(seen, edits, active)
+            both, also = self._with_pending_edits(seen, edits, active)
             edited = self._repository.group_branches.offer(group, both, f"{message}{also}", seen=seen.offered)
             branch = promotion_branch(group)
         self._pushed()
@@ -170,7 +170,7 @@ class GroupCommands:
         is_open = pull is not None and pull.state is PullState.OPEN
         return Asked(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
 
-    def _beside_standing(
+    def _with_pending_edits(
         self, seen: _Seen, edits: Mapping[str, EditOrNew], active: str
     ) -> tuple[Mapping[str, EditOrNew], str]:
         """Return the edits together with what the branch of the group asks for already, and what to say of that: nobody

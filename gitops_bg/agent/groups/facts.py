@@ -26,7 +26,7 @@ from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGro
 from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, Looks, in_order
+from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, PollCount, in_order
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.policies.facts import Labels, Others, Peer
@@ -53,7 +53,7 @@ class GroupFacts(SeenFacts):
     """
     has_forge: bool = False
     """Whether a forge is asked at all."""
-    looks: Looks = NO_LOOKS
+    looks: PollCount = NO_LOOKS
     """The look at main that it comes from."""
 
     labels: Callable[[AppKey], Labels] = lambda _: ()
@@ -114,7 +114,7 @@ class GroupGatherer:
     def __init__(self, catalog: Catalog, cluster: Cluster) -> None:
         self._folders = GroupFolders(catalog.repository)
         self._branches = OfferedGroups(catalog.repository, self._folders)
-        self._looks = catalog.looks
+        self._looks = catalog.poll_count
         self._catalog = catalog
         self._cluster = cluster
         self._groups = cluster.release_groups
@@ -136,7 +136,7 @@ class GroupGatherer:
             return None
         if not main.counts:
             return self._as_recorded(reading, group, seen, main)
-        return self._left.look(reading, group, seen, main, now) if reading.group_has_left(group) else None
+        return self._left.facts_of(reading, group, seen, main, now) if reading.group_has_left(group) else None
 
     def _all_of(
         self, reading: Reading, group: GroupKey, config: GroupConfig, seen: SeenGroup, main: MainRead

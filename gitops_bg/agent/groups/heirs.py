@@ -32,9 +32,9 @@ def _not_ready(
     cluster: Cluster, reading: Reading, namespace: str, own: RivalRoute, others: tuple[RivalRoute, ...]
 ) -> Iterator[str]:
     for app, entry in reading.entries.items():
-        if app.namespace == namespace and _may_say(entry.config, own):
+        if app.namespace == namespace and _may_claim(entry.config, own):
             routes = (each for each in others if each.app == names.app_label(app))
-            if not (_is_taken(routes, own) and _serves(cluster, app)):
+            if not (_are_accepted(routes, own) and _serves(cluster, app)):
                 yield f"the app {app.name} {_UNKNOWN if entry.config.target is None else _NOT_YET}"
     for key, config in reading.groups.items():
         if key.namespace != namespace:
@@ -43,11 +43,11 @@ def _not_ready(
             yield f"the release group {key.name} {_UNKNOWN}"
         elif any(_is_same(namespace, each, own) for each in _claims(config.desired)):
             routes = (each for each in others if each.group == names.fit(key.name))
-            if not (_is_taken(routes, own) and _answers(cluster, key, config.desired)):
+            if not (_are_accepted(routes, own) and _answers(cluster, key, config.desired)):
                 yield f"the release group {key.name} {_NOT_YET}"
 
 
-def _may_say(config: AppConfig, own: RivalRoute) -> bool:
+def _may_claim(config: AppConfig, own: RivalRoute) -> bool:
     """Whether an app says the requests of a route, or may: of a target with a mistake nobody knows where they go."""
     claimed = config.auxiliary_objects.route
     if claimed is not None:
@@ -69,7 +69,7 @@ def _answers(cluster: Cluster, group: GroupKey, desired: DesiredGroup) -> bool:
     return all(has_pods(cluster, app) for app in members)
 
 
-def _is_taken(routes: Iterable[RivalRoute], own: RivalRoute) -> bool:
+def _are_accepted(routes: Iterable[RivalRoute], own: RivalRoute) -> bool:
     """Whether Gateways have taken all of these; silence is a yes only where they never said anything of ours either."""
     found = list(routes)
     return bool(found) and all(each.taken or (each.taken is None and not own.answered) for each in found)

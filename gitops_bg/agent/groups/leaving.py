@@ -28,7 +28,7 @@ from gitops_bg.core.model.policies.facts import Others
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.spec.groups.live import said_last
+from gitops_bg.spec.groups.live import last_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class LeftGroups:
         self._groups = cluster.release_groups
         self._branches = branches
 
-    def look(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftFacts:
+    def facts_of(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftFacts:
         """All that decides about a live group that ``main`` does not have."""
         return LeftFacts(group, seen, self._left(reading, group, seen, main, now))
 
     def _left(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
         spec = (seen.body or {}).get("spec") or {}
-        policy, suspend = said_last(spec)
+        policy, suspend = last_spec(spec)
         git = self._catalog.git_view_of_group(reading, group, seen.record, None)
         memory = self._catalog.memory_of(group, seen.record)
         suspended = suspend is not None and suspend.lasts(now)

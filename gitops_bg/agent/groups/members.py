@@ -108,7 +108,7 @@ class Members:
 
     def know(self, group: GroupKey, record: GroupRecord, *, ends: bool = False) -> None:
         """Know a group by its record; by an empty one, which may be lost, nobody knows anything of its members."""
-        with self._noting(group):
+        with self._waking_on_change(group):
             (self._ending.add if ends else self._ending.discard)(group)
             if record.state.versions:
                 self._records[group] = record
@@ -122,12 +122,12 @@ class Members:
     def failed(self, group: GroupKey) -> None:
         """Note that a look at a group failed."""
         if group not in self._records:
-            with self._noting(group):
+            with self._waking_on_change(group):
                 self._unread.add(group)
 
     def forget(self, group: GroupKey) -> None:
         """Forget a group that is gone."""
-        with self._noting(group):
+        with self._waking_on_change(group):
             self._records.pop(group, None)
             self._ending.discard(group)
 
@@ -140,7 +140,7 @@ class Members:
             return found
 
     @contextmanager
-    def _noting(self, group: GroupKey) -> Iterator[None]:
+    def _waking_on_change(self, group: GroupKey) -> Iterator[None]:
         """Note the members of a group where what follows changes what is known of it."""
         before = self._records.get(group), group in self._unread, group in self._ending
         yield

@@ -6,7 +6,7 @@ People are asked about once for the group: one commit promotes all services, and
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitops_bg.agent.desired.policing import PolicingFacts
+from gitops_bg.agent.desired.policing import PolicyInputs
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.groups.promoted import GroupVersions
 from gitops_bg.cluster.cluster import Cluster
@@ -16,7 +16,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.desired import DesiredGroup, MemberPolicing
 from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.policies.facts import Approval, Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import Approval, PolicyInput, VersionFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks
@@ -37,7 +37,7 @@ class PolicingOfGroup:
 class GroupPolicing:
     """Only reads. Nothing is read unless group.yaml names a version that neither serves nor did so last."""
 
-    def __init__(self, facts: PolicingFacts, repository: Repository, cluster: Cluster) -> None:
+    def __init__(self, facts: PolicyInputs, repository: Repository, cluster: Cluster) -> None:
         self._facts = facts
         self._versions = GroupVersions(repository)
         self._cluster = cluster
@@ -126,7 +126,7 @@ class GroupPolicing:
             return Record()
 
 
-def _with(people: Policing, member: MemberPolicing, digest: str) -> MemberPolicing:
+def _with(people: PolicyInput, member: MemberPolicing, digest: str) -> MemberPolicing:
     """Return what a member's rules are judged by: who approved the version of the group approved the member's."""
 
     def of_member(approval: Approval) -> Approval:

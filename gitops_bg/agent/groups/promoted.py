@@ -14,8 +14,8 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey, Source
-from gitops_bg.forge.asking import Heard
-from gitops_bg.repo.read.journal import differs, said_since
+from gitops_bg.forge.asking import ForgeAnswer
+from gitops_bg.repo.read.journal import differs, unchanged_since
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
 from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, group_folder
@@ -37,7 +37,7 @@ class GroupVersions:
         """The commits that the remote did not give, each with main's head at that time."""
 
     def of(
-        self, group: GroupKey, version: str, main: str, *, promotion: str = "", heard: Heard | None = None
+        self, group: GroupKey, version: str, main: str, *, promotion: str = "", heard: ForgeAnswer | None = None
     ) -> "GroupVersion":
         """Return a version as main has it at a commit; ``promotion`` has brought it, if it waits; ``heard`` is what a
         forge said of its pull request.
@@ -57,7 +57,7 @@ class GroupVersions:
                 return named == version if named else None  # Unknown: the value known before holds.
 
             path = self.repository.path_of(group, GROUP_FILE)
-            since = said_since(self.repository.said(path, main, enough=differs(says)), says)
+            since = unchanged_since(self.repository.changes_of_file(path, main, enough=differs(says)), says)
             self._named[key] = since.landing if since is not None else None
         return self._named[key]
 
@@ -69,7 +69,7 @@ class GroupVersions:
         """
         if (group, main) not in self._judged:
             folder, newest, found = group_folder(group), 0, frozenset[str]()
-            for said in reversed(self.repository.said(f"{folder}/{GROUP_FILE}", main)):
+            for said in reversed(self.repository.changes_of_file(f"{folder}/{GROUP_FILE}", main)):
                 active = active_in(said.content) if said.content is not None else ""
                 if version_number(active) > newest:
                     newest = version_number(active)
@@ -78,7 +78,7 @@ class GroupVersions:
             self._judged[group, main] = found
         return self._judged[group, main]
 
-    def fetch_reviewed(self, heard: Heard | None, main: str) -> None:
+    def fetch_reviewed(self, heard: ForgeAnswer | None, main: str) -> None:
         """Fetch what people looked at, once for each head of main: the branch of their pull request may be anybody's,
         and be gone since.
         """

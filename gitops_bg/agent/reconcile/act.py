@@ -111,13 +111,13 @@ class _Loop:
         try:
             result = self._carry_out(action)
         except REFUSALS as error:
-            self._note(ActionResult(action, refused=str(error)))
+            self._keep(ActionResult(action, refused=str(error)))
             return error
         except GitopsBgError as error:
             return error
-        self._note(result)
+        self._keep(result)
         return None
 
-    def _note(self, result: ActionResult) -> None:
+    def _keep(self, result: ActionResult) -> None:
         self.results.append(result)
         self._on_result(result)

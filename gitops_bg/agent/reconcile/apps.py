@@ -26,7 +26,7 @@ from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policies.facts import Peer
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.notes import has_only_notes
+from gitops_bg.core.notes import is_deferrable
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
 from gitops_bg.core.status.rollout_events import RolloutEvent, event_of, rollout_events
 
@@ -95,7 +95,7 @@ class AppKind:
         """The decision with the answer to who asked for a look at main, once one was made that began after that."""
         asked, desired = self._catalog.asked_looks, facts.desired
         if asked.waits(facts.app, desired.looks):
-            self._catalog.waits_for_look(facts.app)
+            self._catalog.waits_for_poll(facts.app)
         return replace(decision, handled=asked.handled(facts.app, desired.commit, desired.looks))
 
     def view(self, decision: Decision) -> ProcessView:
@@ -126,7 +126,7 @@ class AppKind:
         saved = self._unsaved.saved(facts.app, facts.record)
         if any(not isinstance(action, GIT_ACTIONS) for action in decision.actions):
             return False
-        if not has_only_notes(saved, decision.record):
+        if not is_deferrable(saved, decision.record):
             return False
         return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
 
@@ -158,7 +158,7 @@ class AppKind:
     def carry_out(self, facts: Facts, decision: Decision, on_result: Callable[[ActionResult], None]) -> Acted:
         """See `Kind.carry_out`."""
         app = facts.app
-        if decision.record.awaits_look and self._catalog.waits_for_look(app):
+        if decision.record.awaits_poll and self._catalog.waits_for_poll(app):
             self._git.poll_soon()
         if facts.observed.app_foreign and self._cluster.claim(app):
             self._warn(app, Notice.CONFLICT, facts.observed.app_foreign)

@@ -24,17 +24,17 @@ class Background:
     hooks: HookCaller
     forge: ForgeThread
 
-    def take(self, facts: Facts | GroupFacts | LeftFacts, decision: Decision | GroupDecision, now: datetime) -> None:
+    def update(self, facts: Facts | GroupFacts | LeftFacts, decision: Decision | GroupDecision, now: datetime) -> None:
         """Begin what is due by the record just saved; end what the record does not ask for."""
-        self.measurements.take(facts.subject, decision.record, decision.measurements, now)
-        self.hooks.take(facts.subject, decision.calls)
+        self.measurements.update(facts.subject, decision.record, decision.measurements, now)
+        self.hooks.update(facts.subject, decision.calls)
         if isinstance(facts, LeftFacts):
             self.forge.set_desired(facts.group, None)
         else:
-            self.forge.take(facts, decision, now)
+            self.forge.update(facts, decision, now)
 
     def forget(self, subject: AppOrGroup) -> None:
         """End the work for what is deleted."""
         self.measurements.forget(subject)
-        self.hooks.take(subject, ())
+        self.hooks.update(subject, ())
         self.forge.set_desired(subject, None)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from gitops_bg.core.model.change_set import ChangeSetEntry
-from gitops_bg.core.model.drift import Contest, after_repair
+from gitops_bg.core.model.drift import DriftLoop, after_repair
 from gitops_bg.core.model.version import Subject
 
 
@@ -15,13 +15,13 @@ class Contests:
     """Asked by one thread at a time for each app or group."""
 
     def __init__(self) -> None:
-        self._known: dict[Subject, tuple[Contest, ...]] = {}
+        self._known: dict[Subject, tuple[DriftLoop, ...]] = {}
 
-    def of(self, subject: Subject) -> tuple[Contest, ...]:
+    def of(self, subject: Subject) -> tuple[DriftLoop, ...]:
         """The present ones of an app or a group."""
         return self._known.get(subject, ())
 
-    def note(self, subject: Subject, entries: Sequence[ChangeSetEntry], now: datetime) -> tuple[Contest, ...]:
+    def count(self, subject: Subject, entries: Sequence[ChangeSetEntry], now: datetime) -> tuple[DriftLoop, ...]:
         """Count the repairs among these writes; return the fights that are to be said now."""
         contests = self.of(subject)
         for entry in entries:

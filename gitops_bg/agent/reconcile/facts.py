@@ -118,7 +118,7 @@ class Live:
         return cls(None, Record(), Observed())
 
 
-def look(
+def read_app(
     catalog: Catalog, cluster: Cluster, app: AppKey, reading: Reading, now: datetime, noted: Noted = as_saved
 ) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
@@ -223,7 +223,7 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime, noted
     cluster.demand_known(app.namespace)
     state = catalog.member_state_of(app)
     reading = reading_for(catalog.reading, app, state)
-    facts = facts_of(catalog, reading, app, look(catalog, cluster, app, reading, now, noted))
+    facts = facts_of(catalog, reading, app, read_app(catalog, cluster, app, reading, now, noted))
     if facts is not None and state is not None:
         return _as_member(facts, state, in_main=reading.entry(app) is not None)
     if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:

@@ -16,7 +16,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.policies.facts import Others, Peer
 from gitops_bg.core.model.policies.rules import Policy
@@ -32,14 +32,14 @@ class Results:
     measurements: tuple[MeasurementResult, ...] = ()
     calls: tuple[HookResponse, ...] = ()
     """What hooks and chats answered."""
-    contests: tuple[Contest, ...] = ()
+    contests: tuple[DriftLoop, ...] = ()
     refused: str = ""
     """Why a write was refused last; empty where none was."""
     unwritten: InternalError | InvalidInput | None = None
     """What kept its last change from being written to Git."""
 
 
-class LookFacts(Protocol):
+class SubjectFacts(Protocol):
     """All that is known of an app or a group at one moment."""
 
     @property
@@ -72,11 +72,11 @@ class LookFacts(Protocol):
 
 
 S_contra = TypeVar("S_contra", bound=AppOrGroup, contravariant=True)
-F = TypeVar("F", bound=LookFacts)
+F = TypeVar("F", bound=SubjectFacts)
 D = TypeVar("D", bound=Decision | GroupDecision)
 
 
-class Kind(Protocol[S_contra, F, D]):
+class ReconciledKind(Protocol[S_contra, F, D]):
     """Apps, or release groups. Asked by one thread at a time for each of them."""
 
     def gather(self, subject: S_contra, now: datetime) -> F | None:
@@ -138,5 +138,5 @@ class Kind(Protocol[S_contra, F, D]):
         ...
 
 
-AnyKind = Kind[Any, Any, Any]
+AnyKind = ReconciledKind[Any, Any, Any]
 """Of whichever subject."""

@@ -50,12 +50,12 @@ class MeasurementRunner:
         """The results that no saved record contains."""
         return self._measurer.results(subject) + self._cluster.measured(subject, record, now)
 
-    def take(
+    def update(
         self, subject: AppOrGroup, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
     ) -> None:
         """Begin the measurements that are due by the saved record; end those that it does not ask for."""
         self._cluster.measure(subject, record, measures, now)
-        self._timers.schedule(subject, self._measurer.take(subject, _without_jobs(measures)), "measure")
+        self._timers.schedule(subject, self._measurer.update(subject, _without_jobs(measures)), "measure")
 
     def counted(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.peers import RolloutRegistry
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.policies.peer import peer_of
 from gitops_bg.core.model.actions import CommitPrimary
@@ -32,13 +32,13 @@ def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) ->
     return peer_of(world, commits=commits, labels=facts.config.labels, since=healthy)
 
 
-def knowing_one_another(board: PeerBoard, all_facts: Sequence[Facts], now: datetime, since: Since) -> list[Facts]:
+def knowing_one_another(board: RolloutRegistry, all_facts: Sequence[Facts], now: datetime, since: Since) -> list[Facts]:
     """The facts of several apps, each with what is known of the others: for a caller that looks only once."""
-    note_peers(board, all_facts, now, since)
+    register_rollouts(board, all_facts, now, since)
     return [facts.with_others(board.others(facts.policies, facts.app)) for facts in all_facts]
 
 
-def note_peers(board: PeerBoard, all_facts: Iterable[Facts], now: datetime, since: Since) -> None:
+def register_rollouts(board: RolloutRegistry, all_facts: Iterable[Facts], now: datetime, since: Since) -> None:
     """Note the state of each app for those whose policies ask about it."""
     for facts in all_facts:
-        board.note(peer_after(facts, facts.decide(now), now, since))
+        board.register(peer_after(facts, facts.decide(now), now, since))

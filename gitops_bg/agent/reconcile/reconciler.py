@@ -22,7 +22,7 @@ from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
-from gitops_bg.agent.reconcile.kind import AnyKind, D, F, Kind, Results
+from gitops_bg.agent.reconcile.kind import AnyKind, D, F, ReconciledKind, Results
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.core.delivery.ledger import news
@@ -44,7 +44,7 @@ FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long to wait before reporting again what another process contradicts: at first, and at most."""
 
 
-class Look(Enum):
+class ReconcileResult(Enum):
     """How a look at an app or a group ended."""
 
     AT_REST = "nothing is left to do before people, Git or time ask for something"
@@ -100,7 +100,7 @@ class Reconciler:
         self._bugs: dict[AppOrGroup, InternalError] = {}
         self._on_its_way: set[AppOrGroup] = set()
 
-    def reconcile(self, subject: AppOrGroup, others_wait: Callable[[], bool] = lambda: False) -> Look:
+    def reconcile(self, subject: AppOrGroup, others_wait: Callable[[], bool] = lambda: False) -> ReconcileResult:
         """Look at an app or a group and act until nothing is left to do at once, or for as many passes as are its turn.
 
         After a pass that wrote, the next waits where ``others_wait``: in a crowd it finds nothing mostly, and
@@ -124,11 +124,11 @@ class Reconciler:
         finally:
             kind.ended(subject, failed=has_failed)
         if yields:
-            return Look.WROTE
+            return ReconcileResult.WROTE
         # The passes above still showed the former bug: one more removes its condition.
         if not is_done or self._bugs.pop(subject, None) is not None:
-            return Look.INTERRUPTED
-        return Look.ON_ITS_WAY if subject in self._on_its_way else Look.AT_REST
+            return ReconcileResult.INTERRUPTED
+        return ReconcileResult.ON_ITS_WAY if subject in self._on_its_way else ReconcileResult.AT_REST
 
     def _pass(self, kind: AnyKind, subject: AppOrGroup) -> bool:
         """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
@@ -159,7 +159,7 @@ class Reconciler:
             unwritten=self._git.trouble(subject),
         )
 
-    def _decide(self, kind: Kind[Any, F, D], facts: F, started: datetime) -> tuple[F, D]:
+    def _decide(self, kind: ReconciledKind[Any, F, D], facts: F, started: datetime) -> tuple[F, D]:
         asked, subject = perf_counter(), facts.subject
 
         def decide(others: Others) -> tuple[F, D]:
@@ -167,13 +167,13 @@ class Reconciler:
             return known, cpu_limited(f"deciding on {subject}", lambda: known.decide(started))
 
         def note(decided: tuple[F, D]) -> None:
-            self._note_peer(kind, *decided, started)
+            self._register(kind, *decided, started)
 
         known, decision = self._catalog.board.agreed(facts.policies, subject, decide, note)
         self._metrics.decided(subject, decision.phase, perf_counter() - asked)
         return known, decision
 
-    def _note_peer(self, kind: Kind[Any, F, D], facts: F, decision: D, now: datetime) -> None:
+    def _register(self, kind: ReconciledKind[Any, F, D], facts: F, decision: D, now: datetime) -> None:
         """Note its state for the policies of others; nothing where none asks."""
         if not self._catalog.reading.policies.asks_about_others or decision.look_again:
             return
@@ -181,7 +181,7 @@ class Reconciler:
         if peer is None:
             self._catalog.board.forget(facts.subject)
         else:
-            self._catalog.board.note(peer)
+            self._catalog.board.register(peer)
 
     def _with_trouble(self, subject: AppOrGroup, decision: Any) -> Any:
         """Add the condition of a bug that hit it, in the Git thread or in the pass before, until all is done."""
@@ -201,7 +201,7 @@ class Reconciler:
             self._beside.measurements.counted(subject, facts.record, of.results.measurements, decision.measurements)
         self._recorder.saved(subject, facts.record, decision.record, kind.events(facts, decision))
         self._timers.schedule(subject, kind.again_at(facts, decision, self._clock()), "wake")
-        self._beside.take(facts, decision, self._clock())
+        self._beside.update(facts, decision, self._clock())
         acted = Acted()
         try:
             acted = kind.carry_out(facts, decision, partial(self._record_result, of))
@@ -210,7 +210,7 @@ class Reconciler:
             change = kind.change(facts, decision)
             is_new = change is not None and self._git.submit(subject, change)
             self._log(of, acted, change if is_new else None)
-        wrote = self._look_again(subject, acted, saved=saved)
+        wrote = self._is_due_again(subject, acted, saved=saved)
         if not decision.silent:
             self._recorder.stands(subject, decision)
             kind.describe(facts, decision)
@@ -233,14 +233,14 @@ class Reconciler:
     def _record_result(self, of: _Decided, result: ActionResult) -> None:
         """Report an action that was carried out or refused; a continued refusal is reported once."""
         subject = of.subject
-        for contest in self._contests.note(subject, result.entries, self._clock()):
+        for contest in self._contests.count(subject, result.entries, self._clock()):
             self._recorder.event(subject, Notice.CONTESTED, str(contest), warning=True)
             LOGGER.warning("%s", contest, extra=fields(app=subject, reason=Notice.CONTESTED))
         if not result.refused or subject not in self._refused:
             said = None if self._contests.repeats(subject, result.entries) else of.kind.event_of(result, of.news)
             self._recorder.acted(subject, result, said)
 
-    def _look_again(self, subject: AppOrGroup, acted: Acted, *, saved: bool) -> bool:
+    def _is_due_again(self, subject: AppOrGroup, acted: Acted, *, saved: bool) -> bool:
         """Whether another look is due, after the results of the actions on the cluster.
 
         A first refusal calls for one, to write it into the status; so does the end of a refusal. A repeated refusal is

@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import AppKey
 
 
 @dataclass(frozen=True, slots=True)
-class _Noted:
+class _DeferredStatus:
     """A record with notes, the saved one that it follows, and when it is to be saved at the latest."""
 
     saved: Record
@@ -23,7 +23,7 @@ class Unsaved:
     """The notes of all apps. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(self) -> None:
-        self._noted: dict[AppKey, _Noted] = {}
+        self._noted: dict[AppKey, _DeferredStatus] = {}
         self._hurries = False
 
     def record(self, app: AppKey, saved: Record) -> Record:
@@ -50,7 +50,7 @@ class Unsaved:
         until = min(until, noted.until) if noted else until
         if self._hurries or until <= now:
             return False
-        self._noted[app] = _Noted(saved, record, until)
+        self._noted[app] = _DeferredStatus(saved, record, until)
         return True
 
     def until(self, app: AppKey) -> datetime | None:

@@ -50,7 +50,7 @@ class AwaitedNamespaces:
         with self._lock:
             self._waiting[app.namespace].add(app)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Wake the apps whose namespaces are there now."""
         for namespace in sorted(self._waiting):
             try:

@@ -15,7 +15,7 @@ LOGGER = logging.getLogger(__name__)
 _MOST_KNOWN = 1000
 
 
-class Known:
+class KnownBugs:
     """The bugs already logged: the traceback of a bug is needed once, however often the bug occurs."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Known:
         return True
 
 
-_KNOWN = Known()
+_KNOWN = KnownBugs()
 
 
 def log_bug(error: GitopsBgError, app: Subject | None = None) -> None:

@@ -84,7 +84,7 @@ class CpuLimit:
             return ask()
         with self._lock:
             mine.is_paused = True
-            self._take_back(mine)
+            self._withdraw(mine)
         began = self._cpu_of(mine.thread)
         try:
             return ask()
@@ -92,7 +92,7 @@ class CpuLimit:
             mine.ends_at += self._cpu_of(mine.thread) - began
             mine.is_paused = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Interrupt what has used more than it may."""
         with self._lock:
             for each in self._under_way:
@@ -112,9 +112,9 @@ class CpuLimit:
     def _end(self, mine: _Computation) -> None:
         with self._lock:
             self._under_way.discard(mine)
-            self._take_back(mine)
+            self._withdraw(mine)
 
-    def _take_back(self, mine: _Computation) -> None:
+    def _withdraw(self, mine: _Computation) -> None:
         """Take back an interruption that did not arrive yet."""
         if mine.was_interrupted:
             mine.was_interrupted = False
@@ -124,7 +124,7 @@ class CpuLimit:
         """Look now and then, until nothing is under way."""
         while True:
             time.sleep(_EVERY)
-            self.look()
+            self.check()
             with self._lock:
                 if not self._under_way:
                     self._is_watched = False

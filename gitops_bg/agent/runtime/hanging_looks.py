@@ -20,7 +20,7 @@ LONGEST = 120.0
 EVERY = 5.0
 
 
-class HangingLooks(BackgroundThread):
+class HangingPasses(BackgroundThread):
     """``tell`` shows an app that its look hangs; it may take as long as a request."""
 
     def __init__(

@@ -79,7 +79,7 @@ class Leadership:
         assert self._lease is not None
         while not self._stopped.is_set():
             self._try(self._lease)
-            self._note()
+            self._report()
             self._stopped.wait(self._lease.settings.retry)
 
     def _try(self, lease: Lease) -> None:
@@ -91,7 +91,7 @@ class Leadership:
             return  # until the deadline, the last renewal counts
         self._renewed = begun if held else None
 
-    def _note(self) -> None:
+    def _report(self) -> None:
         """Report a change of leadership or holder."""
         if (self.holds, self.holder) == (self._holding, self._told):
             return

@@ -19,7 +19,7 @@ MOST_HANGING = 16
 
 
 @dataclass(slots=True)
-class _Look:
+class _RunningPass:
     """A look under way."""
 
     app: AppOrGroup
@@ -56,7 +56,7 @@ class Workers:
         """All that may still run."""
         self._expected: list[threading.Thread] = []
         """Those of them that are to go on with the next app."""
-        self._looks: dict[threading.Thread, _Look] = {}
+        self._looks: dict[threading.Thread, _RunningPass] = {}
         queue.pause()
 
     def begin(self) -> None:
@@ -120,10 +120,10 @@ class Workers:
         try:
             while self._goes_on() and (app := self._queue.get()) is not None:
                 try:
-                    self._note(_Look(app, self._monotonic()))
+                    self._track(_RunningPass(app, self._monotonic()))
                     self._look_at(app)
                 finally:
-                    self._note(None)
+                    self._track(None)
                     self._queue.done(app)
         except BaseException as error:
             self._on_crash(error)
@@ -132,7 +132,7 @@ class Workers:
         with self._lock:
             return threading.current_thread() in self._expected
 
-    def _note(self, look: _Look | None) -> None:
+    def _track(self, look: _RunningPass | None) -> None:
         """Note what this thread looks at."""
         with self._lock:
             self._looks.pop(threading.current_thread(), None)

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.core.text.foreign_text import seconds_of
-from gitops_bg.outbound.http import Answer, MeasuringFailed, Request, ask
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request, ask
 from gitops_bg.outbound.quoting import is_json
 from gitops_bg.spec.analysis import providers
 
@@ -175,7 +175,7 @@ def _from_web_identity(environment: Mapping[str, str], token: str, region_name: 
     return Credentials(*values)
 
 
-def _require_success(answer: Answer, text: str) -> None:
+def _require_success(answer: HttpAnswer, text: str) -> None:
     """As the answer's own, with the words of XML: the operator names the address, and nobody else."""
     try:
         answer.require_success()
@@ -236,7 +236,7 @@ def _capitalized(value: Any) -> Any:
     return [_capitalized(item) for item in value] if isinstance(value, list) else value
 
 
-def _reading(answer: Answer) -> Reading:
+def _reading(answer: HttpAnswer) -> Reading:
     data = answer.json()
     results = rows(data, "MetricDataResults")
     for result in results:

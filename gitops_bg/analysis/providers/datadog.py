@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.core.text.foreign_text import seconds_of
-from gitops_bg.outbound.http import Answer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 
 ADDRESS = "https://api.datadoghq.com"
@@ -72,7 +72,7 @@ def _question(asked: providers.Datadog, context: Context) -> dict[str, Any]:
     return {"data": {"type": "scalar_request", "attributes": attributes}}
 
 
-def _data(answer: Answer, errors: str) -> Any:
+def _data(answer: HttpAnswer, errors: str) -> Any:
     """The body, where it names no errors in this field."""
     data = answer.json()
     if isinstance(data, dict) and data.get(errors):

@@ -10,7 +10,7 @@ from typing import Any
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import read, rows, trust
-from gitops_bg.outbound.http import Answer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 
 ADDRESSES = {"us": "https://api.newrelic.com/graphql", "eu": "https://api.eu.newrelic.com/graphql"}
@@ -51,7 +51,7 @@ def _address(asked: providers.NewRelic, context: Context) -> str:
     return own or ADDRESSES[where]
 
 
-def _reading(answer: Answer) -> Reading:
+def _reading(answer: HttpAnswer) -> Reading:
     data = answer.json()
     errors = data.get("errors") if isinstance(data, dict) else None
     if errors:

@@ -14,7 +14,7 @@ from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, number, present, read, rows, trust
 from gitops_bg.core.text.foreign_text import seconds_of
-from gitops_bg.outbound.http import Answer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 
 
@@ -50,7 +50,7 @@ def _encoded(parameters: Mapping[str, Any]) -> str:
     return urlencode(parameters, quote_via=quote)
 
 
-def _data(answer: Answer) -> Any:
+def _data(answer: HttpAnswer) -> Any:
     """The data of a successful response; an error envelope is reported whatever the HTTP status."""
     if answer.status in (400, 422, 503):
         _raise_its_error(answer)
@@ -60,7 +60,7 @@ def _data(answer: Answer) -> Any:
     return at(envelope, "data")
 
 
-def _raise_its_error(answer: Answer) -> None:
+def _raise_its_error(answer: HttpAnswer) -> None:
     envelope = replace(answer, status=200).json()
     if isinstance(envelope, dict) and envelope.get("status") == "error":
         raise MeasuringFailed("Prometheus answered with an error", answer.words)

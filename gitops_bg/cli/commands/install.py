@@ -174,7 +174,7 @@ def install(at: InstallOptions) -> int:
         objects = objects_of(deploy_folder(), wanted)
         entries = list(_applied(client, objects, output))
         gone = remove(client, superseded(deploy_folder(), wanted, before))
-        entries += [_told(output, entry) for entry in gone]
+        entries += [_print_entry(output, entry) for entry in gone]
         unready = _wait(client, at, output) if at.timeout else ()
     if output.json:
         output.data(_json(at, objects, entries, unready))
@@ -236,12 +236,12 @@ def _export(output: Output, at: InstallOptions) -> None:
     else:
         output.text("---\n".join(map(to_yaml, objects)))
     if not at.git.repo:
-        output.note(f"the agent needs the ConfigMap {NAME}, too: give --repo and --cluster, or make it by hand")
+        output.notice(f"the agent needs the ConfigMap {NAME}, too: give --repo and --cluster, or make it by hand")
     if not bindings_of(deploy_folder(), wanted):
-        output.note("the agent has rights in no namespace yet: give --watch-namespace NS, or --watch-all-namespaces")
+        output.notice("the agent has rights in no namespace yet: give --watch-namespace NS, or --watch-all-namespaces")
     if wanted.credentials:
         files = " ".join(f"--from-file={name}=…" for name in wanted.credentials)
-        output.note(
+        output.notice(
             f"credentials are not printed: kubectl -n {at.namespace} create secret generic {CREDENTIALS} {files}"
         )
 
@@ -252,18 +252,18 @@ def _applied(client: Client, objects: tuple[Object, ...], output: Output) -> Ite
     rest = tuple(each for each in objects if each not in kinds)
     try:
         for entry in apply(client, kinds):
-            yield _told(output, entry)
+            yield _print_entry(output, entry)
         if not waited(lambda: readiness.kinds_served(client), _SERVED_WITHIN):
             raise CommandFailed(f"the API server serves no BlueGreenDeployment after {spoken(_SERVED_WITHIN)}")
         for entry in apply(client, rest):
-            yield _told(output, entry)
+            yield _print_entry(output, entry)
     except Forbidden as error:
         raise Forbidden(
             f"{error} (to install takes cluster-admin: give `gitops-bg install --export` to one)"
         ) from error
 
 
-def _told(output: Output, entry: ChangeSetEntry) -> ChangeSetEntry:
+def _print_entry(output: Output, entry: ChangeSetEntry) -> ChangeSetEntry:
     output.line(f"{entry.kind.lower()}/{entry.name} {entry.change}")
     return entry
 
@@ -278,7 +278,7 @@ def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[Missing, 
         for each in readiness.missing(client, at.namespace):
             if each not in known:
                 known[each] = None
-                output.note(f"not ready yet: {each}")
+                output.notice(f"not ready yet: {each}")
         return False
 
     if waited(ready, at.timeout):
@@ -347,7 +347,7 @@ def uninstall(at: UninstallOptions) -> None:
             )
         kinds = (*roles_for_people(objects), *definitions(objects)) if at.crds else ()
         entries += remove(client, [*rest, *kinds])
-    _tell(output, at, entries, apps)
+    _print_uninstalled(output, at, entries, apps)
 
 
 def _installed(client: Client, namespace: str) -> tuple[Object, ...]:
@@ -370,7 +370,7 @@ def _counted(apps: list[str]) -> str:
     return f"{len(apps)} apps are" if len(apps) > 1 else "1 app is"
 
 
-def _tell(output: Output, at: UninstallOptions, entries: list[ChangeSetEntry], apps: list[str]) -> None:
+def _print_uninstalled(output: Output, at: UninstallOptions, entries: list[ChangeSetEntry], apps: list[str]) -> None:
     if output.json:
         objects = [{"kind": each.kind, "name": each.name, "change": each.change} for each in entries]
         output.data({"namespace": at.namespace, "objects": objects, "appsLeft": apps})

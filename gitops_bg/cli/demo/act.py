@@ -64,7 +64,7 @@ class Act:
 
     def at_forge(self, deed: str) -> None:
         """Say what somebody does on the forge's pages; times count from here."""
-        self.screen.note(deed)
+        self.screen.print_note(deed)
         self._mark = len(self.scene.traffic)
         self._pushed = time.monotonic()
 
@@ -76,7 +76,7 @@ class Act:
         while not check():
             if time.monotonic() > until:
                 raise self._missed(said, f"not within {self._deadline:g} s")
-            self._look_after_agent(said)
+            self._check_agent(said)
             time.sleep(_LOOK_EVERY)
         self.screen.met(self._since_push(), said)
 
@@ -111,7 +111,7 @@ class Act:
                     return answer
             if time.monotonic() > until:
                 raise self._missed(f"live traffic reaches {tag}", f"not within {self._deadline:g} s")
-            self._look_after_agent(f"live traffic reaches {tag}")
+            self._check_agent(f"live traffic reaches {tag}")
             time.sleep(_LOOK_EVERY)
 
     def _check_answers(self, tag: str, mark: int, moment: float) -> None:
@@ -121,7 +121,7 @@ class Act:
                 got = answer.failure or f"an answer of {answer.version}"
                 raise self._missed(f"every request is answered by {tag}", f"one got {got}")
 
-    def _look_after_agent(self, said: str) -> None:
+    def _check_agent(self, said: str) -> None:
         if dead := self.scene.agent.liveness_problems():
             raise self._missed(said, "; ".join(dead))
 

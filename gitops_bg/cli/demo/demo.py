@@ -49,7 +49,7 @@ def play(file: Path | None, keep: bool, stories: Sequence[Story], deadline: floa
             for story in stories:
                 with scene(story.hosting, story.subject) as built:
                     act = Act(built, screen, deadline)
-                    told = _tell_all(act, story, findings)
+                    told = _play_steps(act, story, findings)
                     if told and story is not stories[-1]:
                         continue
                     findings.complete = told
@@ -61,7 +61,7 @@ def play(file: Path | None, keep: bool, stories: Sequence[Story], deadline: floa
     except GiteaFailed as failure:
         screen.missed(str(failure))
     except KeyboardInterrupt:
-        screen.note("stopped before the end")
+        screen.print_note("stopped before the end")
         return INTERRUPTED
     finally:
         _save(findings, file)
@@ -73,7 +73,7 @@ def _save(findings: Findings, file: Path | None) -> None:
         write(findings, file)
 
 
-def _tell_all(act: Act, story: Story, findings: Findings) -> bool:
+def _play_steps(act: Act, story: Story, findings: Findings) -> bool:
     """Play the steps up to the first that fails, as later ones would prove nothing; return whether all succeeded."""
     built = act.scene
     act.screen.title(story.title)

@@ -10,18 +10,18 @@ _LATEST = 2_000
 
 def leave_running(scene: Scene, screen: Screen) -> None:
     """Show the addresses, then wait for Ctrl-C, or until the agent exits."""
-    _tell(scene, screen)
+    _print_access(scene, screen)
     try:
         while not scene.agent.liveness_problems():
             time.sleep(0.2)
             scene.traffic.forget(_LATEST)
     except KeyboardInterrupt:
-        screen.note("stopping")
+        screen.print_note("stopping")
     else:
         screen.missed("the agent ended: " + "; ".join(scene.agent.liveness_problems()))
 
 
-def _tell(scene: Scene, screen: Screen) -> None:
+def _print_access(scene: Scene, screen: Screen) -> None:
     screen.title("\nEverything goes on until Ctrl-C. In another terminal:")
     for why, command in suggested(scene):
         screen.command(why, command)

@@ -32,7 +32,7 @@ class Screen:
         self._line("")
         self._line(f"[bold]{number}. {escape(name)}[/]")
 
-    def note(self, text: str) -> None:
+    def print_note(self, text: str) -> None:
         """Print one note."""
         self._line(f"  {escape(text)}")
 

@@ -77,7 +77,7 @@ HOW = "write its number (v4 or 4), a tag of its image (1.2.0), or the beginning 
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NamedVersion:
     """A version that may be meant."""
 
     number: int | None
@@ -87,7 +87,7 @@ class Known:
     def __str__(self) -> str:
         """The version as a list shows it.
 
-        >>> str(Known(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
+        >>> str(NamedVersion(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
         'v7 (3f9c012345) shop/web:1.2.0'
         """
         digest = self.digest.removeprefix("v1:")[:10]
@@ -112,7 +112,7 @@ def number_of(text: str) -> int | None:
     return int(found[2]) if found else None
 
 
-def the_one(text: str, versions: Iterable[Known], of: object) -> Known:
+def the_one(text: str, versions: Iterable[NamedVersion], of: object) -> NamedVersion:
     """Return the version of ``of`` (an app) that a name means. Raises `ObjectNotFound`, `UsageError`."""
     known = list({each.digest: each for each in versions}.values())
     found = named(text, known)
@@ -123,7 +123,7 @@ def the_one(text: str, versions: Iterable[Known], of: object) -> Known:
     return found[0]
 
 
-def named(text: str, versions: Sequence[Known]) -> list[Known]:
+def named(text: str, versions: Sequence[NamedVersion]) -> list[NamedVersion]:
     """Return the versions that a name fits."""
     number = number_of(text)
     by_number = [each for each in versions if number is not None and each.number == number]
@@ -132,7 +132,7 @@ def named(text: str, versions: Sequence[Known]) -> list[Known]:
     return [each for each in versions if each in by_number or _has_tag(each, text) or _has_digest(each, text)]
 
 
-def _has_tag(version: Known, text: str) -> bool:
+def _has_tag(version: NamedVersion, text: str) -> bool:
     """Return whether it is an image of the version, its tag, or the beginning of its digest."""
     for image in version.images:
         reference, _, digest = image.partition("@")
@@ -142,7 +142,7 @@ def _has_tag(version: Known, text: str) -> bool:
     return False
 
 
-def _has_digest(version: Known, text: str) -> bool:
+def _has_digest(version: NamedVersion, text: str) -> bool:
     return _begins(version.digest.removeprefix("v1:"), text, "v1:")
 
 
@@ -151,7 +151,7 @@ def _begins(digest: str, text: str, prefix: str) -> bool:
     return len(wanted) >= _LEAST_OF_A_DIGEST and digest.startswith(wanted)
 
 
-def _listed(versions: Iterable[Known]) -> str:
+def _listed(versions: Iterable[NamedVersion]) -> str:
     return ", ".join(map(str, versions))
 
 

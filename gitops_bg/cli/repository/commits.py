@@ -37,7 +37,7 @@ _SHOWN = (APP_FILE, SETTINGS_FILE, GROUP_FILE)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitPlan:
     """What to commit: files of apps, or of the repository, each by its path."""
 
     edits: Mapping[str, EditOrNew]
@@ -51,7 +51,7 @@ class Change:
         return f"{one_line(self.subject)}\n{body}"
 
 
-def commit_change(session: Session, output: Output, change: Change) -> str:
+def commit_change(session: Session, output: Output, change: CommitPlan) -> str:
     """Commit the change to main; return the commit, or empty if main has it already.
 
     Raises `PushRefused` with a remedy.
@@ -71,14 +71,16 @@ def commit_to_apps(
     paths = {app: session.app_file(app) for app in edits}
     names = ", ".join(app.name for app in edits)
     changed = {paths[app]: _of_app_file(session, app, edit) for app, edit in edits.items()}
-    change = Change({path: each for path, each in changed.items() if each is not None}, f"{names}: {subject}", reason)
+    change = CommitPlan(
+        {path: each for path, each in changed.items() if each is not None}, f"{names}: {subject}", reason
+    )
     edited = _committed(session, output, change)
     return {app: edited.commit if path in edited.paths else "" for app, path in paths.items()}
 
 
-def in_app(places: Places, app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
+def in_app(places: Places, app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> CommitPlan:
     """Return the change of a file in an app's folder."""
-    return Change({places.file(app, filename): edit}, f"{app.name}: {subject}", reason)
+    return CommitPlan({places.file(app, filename): edit}, f"{app.name}: {subject}", reason)
 
 
 def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, bytes]) -> None:
@@ -100,7 +102,7 @@ def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, byte
         raise InvalidInput(*ours)
 
 
-def say_what_would_change(session: Session, output: Output, change: Change) -> None:
+def print_planned_commit(session: Session, output: Output, change: CommitPlan) -> None:
     """Say which commit would be made, and how it changes files, where nothing is to be written; then end the verb."""
     if output.dry_run:
         changed = session.repository.edits.changed(change.edits, session.repository.head)
@@ -138,8 +140,8 @@ def _lines(data: bytes | None) -> list[str]:
     return (data or b"").decode(errors="replace").splitlines(keepends=True)
 
 
-def _committed(session: Session, output: Output, change: Change) -> Edited:
-    say_what_would_change(session, output, change)
+def _committed(session: Session, output: Output, change: CommitPlan) -> Edited:
+    print_planned_commit(session, output, change)
     try:
         edited = session.repository.edits.commit(change.edits, change.message)
     except PushRefused as error:
@@ -156,7 +158,7 @@ def follow_push(session: Session, output: Output, commit: str) -> None:
     settings = session.repository.settings
     note = _moved_along(settings.branch, commit) if commit and _is_clone_of(settings.url) else ""
     if note:
-        output.note(note)
+        output.notice(note)
 
 
 def _is_clone_of(url: str) -> bool:

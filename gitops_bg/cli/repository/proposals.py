@@ -10,7 +10,7 @@ from typing import Any
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import OK, REFUSED, ObjectNotFound, UsageError
-from gitops_bg.cli.options.values import Known, named, number_of, the_one
+from gitops_bg.cli.options.values import NamedVersion, named, number_of, the_one
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import follow_push
 from gitops_bg.cli.repository.restore_version import side_of, version_in
@@ -34,9 +34,9 @@ from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, 
 # --- the version that a person names: from its record, or from main's past if the record has forgotten it ---
 
 
-def known_as(number: int | None, snapshot: Snapshot) -> Known:
+def known_as(number: int | None, snapshot: Snapshot) -> NamedVersion:
     """Return a version with its images, as far as its template is known."""
-    return Known(number, snapshot.digest, (described_by(snapshot.text)[0] or ()) if snapshot.text else ())
+    return NamedVersion(number, snapshot.digest, (described_by(snapshot.text)[0] or ()) if snapshot.text else ())
 
 
 def number_named(text: str, world: World, session: Session | None) -> int | None:
@@ -67,7 +67,7 @@ def with_template(session: Session, world: World, number: int) -> Version:
     return version_in(content, app, session.repository.places.folder(app))
 
 
-def _in_the_past(session: Session, app: AppKey) -> Iterator[Known]:
+def _in_the_past(session: Session, app: AppKey) -> Iterator[NamedVersion]:
     """Yield every version that main's primary.yaml ever named; one that nobody can read any more is none."""
     folder = session.repository.places.folder(app)
     for content in session.repository.primaries(app):
@@ -204,7 +204,7 @@ def report_proposal(
         more = {"waitsFor": list(waits), "configuration": [to_json(each) for each in changes]}
         output.data(_json(proposed, change) | more | ({"asked": asked} if asked else {}))
     elif proposed.branch:
-        tell_where_it_is_offered(output, proposed, branch)
+        print_offer(output, proposed, branch)
     else:
         shown = label(movement.to_version, movement.to_digest)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
@@ -216,7 +216,7 @@ def report_proposal(
     return REFUSED if proposed.branch else OK
 
 
-def tell_where_it_is_offered(output: Output, proposed: Proposed, branch: str) -> None:
+def print_offer(output: Output, proposed: Proposed, branch: str) -> None:
     """Print why ``branch`` did not take the change, where it is instead, and how people merge it."""
     output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
     output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")

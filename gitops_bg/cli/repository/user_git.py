@@ -95,7 +95,7 @@ def answered(*arguments: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def said_no(*arguments: str) -> bool:
+def git_answers_no(*arguments: str) -> bool:
     """Return whether git answers no (exit code 1) in the current directory. Raises `CommandFailed` for all else."""
     done = _run(*arguments, seconds=60)
     if done is None or done.returncode not in (0, 1):

@@ -16,7 +16,7 @@ from gitops_bg.core.checks.policies.match import asked_of_people
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.model.conditions import GIT_REACHABLE, SOURCE_VERIFIED
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnreadReason, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.conditions import (
@@ -27,23 +27,23 @@ from gitops_bg.core.status.conditions import (
 )
 
 
-def with_heard_gates(decision: Decision, facts: Facts, manifest: Object | None) -> Decision:
+def with_reported_gates(decision: Decision, facts: Facts, manifest: Object | None) -> Decision:
     """Return the decision with the gates of policies as the agent last wrote them, where rules ask about people."""
     policing = facts.desired.policing
     if not decision.gates or not policing or not facts.observed.git.has_forge:
         return decision
     if not asked_of_people(policing.all_policies):
         return decision
-    return replace(decision, gates=_heard(decision.gates, manifest))
+    return replace(decision, gates=_reported_gates(decision.gates, manifest))
 
 
-def with_heard_gates_of_group(decision: GroupDecision, facts: GroupFacts) -> GroupDecision:
+def with_reported_group_gates(decision: GroupDecision, facts: GroupFacts) -> GroupDecision:
     """Return the same of a group; its forge is asked about all of its services at once."""
     is_heard = facts.has_forge and bool(facts.asks)
-    return replace(decision, gates=_heard(decision.gates, facts.seen.body)) if is_heard else decision
+    return replace(decision, gates=_reported_gates(decision.gates, facts.seen.body)) if is_heard else decision
 
 
-def _heard(gates: tuple[GateResult, ...], manifest: Object | None) -> tuple[GateResult, ...]:
+def _reported_gates(gates: tuple[GateResult, ...], manifest: Object | None) -> tuple[GateResult, ...]:
     heard = tuple(_policies_in(((manifest or {}).get("status") or {}).get("gates") or []))
     others = tuple(gate for gate in gates if gate.kind != GateKind.POLICY)
     return (*others, *heard) if heard else gates
@@ -112,6 +112,6 @@ def as_far_as_the_agent_reads(facts: Facts, cluster: Cluster) -> Facts:
 
 
 def _held(condition: Object) -> UnverifiedCommit | None:
-    if condition["status"] != "False" or condition["reason"] not in set(Doubt):
+    if condition["status"] != "False" or condition["reason"] not in set(VerificationFailure):
         return None
-    return UnverifiedCommit("", "", Doubt(condition["reason"]), said=condition["message"])
+    return UnverifiedCommit("", "", VerificationFailure(condition["reason"]), said=condition["message"])

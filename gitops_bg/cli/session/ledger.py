@@ -47,16 +47,16 @@ def demanded(
     raise error(f"the ledger {branch} knows nothing of {about}{known}")
 
 
-def tell_doubts(repository: Repository, output: Output, *about: AppOrGroup) -> None:
+def report_unverified_entries(repository: Repository, output: Output, *about: AppOrGroup) -> None:
     """Note what is not shown of these; of none: of all that the ledger has."""
     everything = repository.ledger.doubts()
     doubts = [each for each in map(everything.get, about) if each] if about else list(everything.values())
     policies = repository.policy_log.doubt()
     for doubt in [*sorted(doubts), *([policies] if policies else [])]:
-        output.note(f"not shown: what {repository.settings.state_branch} says in {doubt}; {_REMEDY}")
+        output.notice(f"not shown: what {repository.settings.state_branch} says in {doubt}; {_REMEDY}")
     trouble = repository.ledger.trouble()
     if trouble:
-        output.note(trouble)
+        output.notice(trouble)
 
 
 def past_promotions(repository: Repository, app: AppKey, since: datetime, people: Directory) -> Iterator[PastPromotion]:

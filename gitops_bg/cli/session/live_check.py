@@ -175,7 +175,7 @@ def object_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> I
             document, _ = read_one(path, content)
             if document is not None:
                 yield from _unserved_route(kinds, document)
-                yield from _beside_deployment(cluster, app, document)
+                yield from _still_served_by_deployment(cluster, app, document)
         elif is_manifest(name) and name != PRIMARY_FILE:
             for document in read(path, content).documents:
                 yield from _unserved(kinds, document)
@@ -201,7 +201,7 @@ def _lacking(kind: str, version: str) -> tuple[str, str]:
     return message, remedy or "write a version that it serves: `kubectl api-versions` lists them"
 
 
-def _beside_deployment(cluster: Cluster, app: AppKey, document: Document) -> Iterator[Problem]:
+def _still_served_by_deployment(cluster: Cluster, app: AppKey, document: Document) -> Iterator[Problem]:
     """An app that adopts something says already whose pods serve until then."""
     if value_at(document.value, ("spec", "adopt")) is not None:
         return

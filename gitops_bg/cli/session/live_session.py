@@ -21,7 +21,7 @@ from gitops_bg.core.model.version import AppKey
 
 if TYPE_CHECKING:
     from gitops_bg.cluster.cluster import Cluster
-    from gitops_bg.cluster.observation.ownership import Allegiance
+    from gitops_bg.cluster.observation.ownership import Ownership
 
 
 def access(options: ClusterOptions) -> Access:
@@ -62,11 +62,11 @@ class LiveSession:
         return client
 
     @property
-    def follows(self) -> "Allegiance":
+    def follows(self) -> "Ownership":
         """Of which repository and cluster the apps are that are asked about; nobody's: of any."""
-        from gitops_bg.cluster.observation.ownership import NOBODYS
+        from gitops_bg.cluster.observation.ownership import UNOWNED
 
-        return NOBODYS
+        return UNOWNED
 
     @cached_property
     def cluster(self) -> "Cluster":

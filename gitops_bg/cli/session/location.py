@@ -19,7 +19,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.repo.git.address import repository_name
@@ -39,7 +39,7 @@ class About:
     namespace: str = ""
     if_branch: bool = False
     """Whether a branch that is named is a question, what if it were main, and contradicts nothing."""
-    follows: Allegiance = NOBODYS
+    follows: Ownership = UNOWNED
     """What they follow, where that is known already."""
 
 
@@ -61,7 +61,7 @@ class Location:
     """Where a verb is at work, as far as anybody says it."""
 
     git: GitOptions
-    follows: Allegiance = NOBODYS
+    follows: Ownership = UNOWNED
     """What the live objects follow; nobody's where none says it."""
     witness: str = ""
     """A commit that main of this place must have: its repository goes by another name here, as behind a proxy, and is
@@ -76,7 +76,7 @@ class Location:
 @dataclass(frozen=True, slots=True)
 class _Follower:
     name: str
-    follows: Allegiance
+    follows: Ownership
     commit: str
     """The commit of main that it was decided from; empty where it does not say."""
 
@@ -136,7 +136,7 @@ def _called(client: Client, about: About, typed: str) -> list[Object]:
 
 
 def _saying(bodies: Iterable[Object]) -> list[_Follower]:
-    made = (_Follower(_name(each), Allegiance.said_by(_annotations(each)), _commit(each)) for each in bodies)
+    made = (_Follower(_name(each), Ownership.of(_annotations(each)), _commit(each)) for each in bodies)
     return [each for each in made if each.follows.repository]
 
 
@@ -248,7 +248,7 @@ def _asked_about(about: About) -> str:
     return ", ".join(about.names) or "the agent"
 
 
-def described(follows: Allegiance) -> str:
+def described(follows: Ownership) -> str:
     """What a live object follows, in words."""
     branch = f"branch {follows.branch} of " if follows.branch else ""
     return f"{branch}{follows.repository} (cluster {follows.cluster})"
@@ -279,7 +279,7 @@ def user_file() -> Path:
     return Path(folder) / "gitops-bg" / CLIENT_SETTINGS_FILE
 
 
-def with_said_once(git: GitOptions, kube: ClusterOptions | None) -> GitOptions:
+def with_file_defaults(git: GitOptions, kube: ClusterOptions | None) -> GitOptions:
     """Return the options, with what files say where no option does. Raises `InvalidInput` for a broken file."""
     top = asked("rev-parse", "--show-toplevel")
     files = [(user_file(), False), *([(Path(top) / CLIENT_SETTINGS_FILE, True)] if top else [])]
@@ -291,7 +291,7 @@ def with_said_once(git: GitOptions, kube: ClusterOptions | None) -> GitOptions:
         settings, problems = read_client_settings(file.read_bytes(), str(file), of_repository=of_repository)
         if settings is None:
             raise InvalidInput(*problems)
-        said = settings.said_in(context) | said
+        said = settings.settings_in(context) | said
     return _filled(git, said)
 
 

@@ -134,8 +134,8 @@ def carry_out(asked: Asked[R], request: Request, patience: PatienceOptions, outp
         if by_agent:
             done = asked.wait(settled, patience.timeout)
         elif act is not None:
-            output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
-            done = act(settled, patience.timeout, output.note)
+            output.notice(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
+            done = act(settled, patience.timeout, output.notice)
         else:
             raise CommandFailed(
                 f"{asked.subject}: no agent answered within {spoken(patience.grace)}; the request waits for one, for a "
@@ -174,11 +174,13 @@ def _withdraw(asked: Asked[R], request: Request, output: Output) -> None:
     try:
         asked.withdraw(request)
     except GitopsBgError as error:
-        output.note(f"{asked.subject}: the request could not be taken back, and an agent may still answer it: {error}")
+        output.notice(
+            f"{asked.subject}: the request could not be taken back, and an agent may still answer it: {error}"
+        )
     else:
         answered = asked.record.operator.has_answered(request.id)
         became = "was carried out already" if answered else "is taken back"
-        output.note(f"{asked.subject}: interrupted; the request {became}")
+        output.notice(f"{asked.subject}: interrupted; the request {became}")
 
 
 def _not_done(subject: Subject, patience: PatienceOptions) -> CommandFailed:

@@ -15,18 +15,18 @@ from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.facts import Facts, gather
-from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, note_peers
+from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, register_rollouts
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.options.values import app_name
 from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.connect import open_repository, with_users_git
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cli.session.location import ALL, About, Location, assumed, demand_named, locations, with_said_once
+from gitops_bg.cli.session.location import ALL, About, Location, assumed, demand_named, locations, with_file_defaults
 from gitops_bg.cluster.api.errors import NamespaceMissing
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core.errors import LASTING, GitopsBgError, guarded
 from gitops_bg.core.model.git.main import Main
 from gitops_bg.core.model.record import Record
@@ -78,16 +78,16 @@ class Session(LiveSession):
         return self._opened[1]
 
     @cached_property
-    def follows(self) -> Allegiance:
+    def follows(self) -> Ownership:
         """The repository, branch and ledger that the verb is about, as its live objects name them."""
         if self._git is None:
-            return NOBODYS
+            return UNOWNED
         first = self._locations[0]
         if first.follows.repository and (first.otherwise or not first.witness):
             return first.follows
         location, repository = self._opened
         settings = repository.settings
-        ours = Allegiance(repository_name(settings.url), settings.cluster, settings.branch)
+        ours = Ownership(repository_name(settings.url), settings.cluster, settings.branch)
         return location.follows if location.follows.repository else ours
 
     @cached_property
@@ -96,7 +96,7 @@ class Session(LiveSession):
         if self._about.follows.repository:
             return [Location(self._git, self._about.follows)]
         git, kube = self._git, self._kube
-        settings = with_said_once(git, kube)
+        settings = with_file_defaults(git, kube)
         if kube is None:
             return [Location(settings)]
         return locations(git, settings, lambda: self.client, self._about)
@@ -113,11 +113,11 @@ class Session(LiveSession):
             read = partial(self._read, location.witness)
             repository = with_users_git(location.git, read, self._stack, pushes=pushes)
             if repository is not None:
-                self._tell(location, repository, now=pushes)
+                self._print_location(location, repository, now=pushes)
                 return location, repository
         raise UsageError(self._locations[0].otherwise)
 
-    def _tell(self, location: Location, repository: Repository, *, now: bool) -> None:
+    def _print_location(self, location: Location, repository: Repository, *, now: bool) -> None:
         """Tell what is assumed of a place: ``now``, or beside the result, if there is one."""
         settings = repository.settings
         said = assumed(location, self._about, settings.branch, settings.cluster)
@@ -193,10 +193,10 @@ class Session(LiveSession):
         catalog = self.catalog(of_groups=True)
         others = (gather(catalog, self.cluster, app, self.now) for app in sorted(catalog.apps() - {facts.app}))
         known = [facts, *(each for each in others if each)]
-        self.note_groups(catalog)
+        self.register_groups(catalog)
         return knowing_one_another(catalog.board, known, self.now, self.cluster.since)[0]
 
-    def note_groups(self, catalog: Catalog) -> None:
+    def register_groups(self, catalog: Catalog) -> None:
         """Note the state of each release group for those whose policies ask about it; as in the agent, nobody waits for
         one that nobody can look at.
         """
@@ -206,7 +206,7 @@ class Session(LiveSession):
                 with guarded(f"a look at the group {group}"):
                     facts = gatherer.gather(reading, group, self.now)
                     if isinstance(facts, GroupFacts):
-                        catalog.board.note(facts.peer_after(facts.decide(self.now), self.now))
+                        catalog.board.register(facts.peer_after(facts.decide(self.now), self.now))
             except LASTING:
                 catalog.board.failed(group)
 
@@ -302,8 +302,8 @@ def board_of_all(session: Session) -> Catalog:
     """Return a catalog whose board says how all apps and groups are: all of these are looked at, once."""
     catalog = session.catalog(of_groups=True)
     apps = (gather(catalog, session.cluster, app, session.now) for app in sorted(catalog.apps()))
-    note_peers(catalog.board, (each for each in apps if each), session.now, session.cluster.since)
-    session.note_groups(catalog)
+    register_rollouts(catalog.board, (each for each in apps if each), session.now, session.cluster.since)
+    session.register_groups(catalog)
     return catalog
 
 

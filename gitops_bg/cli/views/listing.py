@@ -76,7 +76,7 @@ class Listing:
         room = (ENDLESS if self._wide else width) - self._indent
         shown = self._that_fit(room)
         widths = [self._width(place) for place in shown[:-1]]
-        left = room - self._taken(shown[:-1])
+        left = room - self._used_width(shown[:-1])
         beside = left >= self._least(shown)
         margin = " " * self._indent
         if self._titles:
@@ -84,17 +84,17 @@ class Listing:
             yield _joined(margin, names, widths)
         for line in self._lines:
             cells = [line.cells[place] for place in shown]
-            for text in _beside(cells, widths, left) if beside else _below(cells, widths, line.below, room):
+            for text in _with_last_column(cells, widths, left) if beside else _below(cells, widths, line.below, room):
                 yield _whole(Text(margin) + text)
 
     def _that_fit(self, room: int) -> list[int]:
         """Return the places of the columns that are shown; the last one, the sentence, always is."""
         shown = [place for place, each in enumerate(self._columns) if self._wide or not each.wide]
         mine = self._least(shown)
-        if self._taken(place for place in shown[:-1] if not self._columns[place].rank) + mine > room:
+        if self._used_width(place for place in shown[:-1] if not self._columns[place].rank) + mine > room:
             mine = -GAP  # it stands below whatever goes
         droppable = sorted((place for place in shown[:-1] if self._columns[place].rank), key=self._rank)
-        while droppable and self._taken(shown[:-1]) + mine > room:
+        while droppable and self._used_width(shown[:-1]) + mine > room:
             shown.remove(droppable.pop())
         return shown
 
@@ -103,7 +103,7 @@ class Listing:
         words = (cell_len(word) for line in self._lines for word in line.cells[-1].plain.split())
         return max(*words, 0, min(LEAST_BESIDE, self._width(shown[-1])))
 
-    def _taken(self, places: Iterable[int]) -> int:
+    def _used_width(self, places: Iterable[int]) -> int:
         return sum(self._width(place) + GAP for place in places)
 
     def _rank(self, place: int) -> tuple[bool, int, int]:
@@ -145,7 +145,7 @@ def sentence(text: Text, width: int) -> Iterator[Text]:
         yield _whole(part[begin:end])
 
 
-def _beside(cells: Sequence[Text], widths: Sequence[int], left: int) -> Iterator[Text]:
+def _with_last_column(cells: Sequence[Text], widths: Sequence[int], left: int) -> Iterator[Text]:
     """Yield the line with its sentence in the last column; further lines of that have empty cells before it."""
     blank = Text(" " * sum(each + GAP for each in widths))
     for number, part in enumerate(sentence(cells[-1], left)):

@@ -147,10 +147,10 @@ class RowLines(Generic[Row]):
         """Show the rows that are new or different."""
         for row in rows:
             if row not in self._shown:
-                self._say(row)
+                self._print(row)
         self._shown = rows
 
-    def _say(self, row: Row) -> None:
+    def _print(self, row: Row) -> None:
         if self._output.json:
             self._output.data_line(self._value(row))
         else:

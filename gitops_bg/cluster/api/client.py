@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.answers import items_of, next_of
-from gitops_bg.cluster.api.connection import Answer, Call, Connection, Count, Stream
+from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection, Count, Stream
 from gitops_bg.cluster.api.errors import NotFound, is_absent, is_failed_test, refusal
 from gitops_bg.cluster.api.kinds import PODS, Kind, Object, name_of
 from gitops_bg.cluster.api.skew import Skew
@@ -234,7 +234,7 @@ class Client:
         return _decoded(call, answer)
 
 
-def _decoded(call: Call, answer: Answer) -> Object:
+def _decoded(call: Call, answer: ApiAnswer) -> Object:
     if not 200 <= answer.status < 300:
         raise refusal(call.what, answer.status, answer.headers, answer.data, call.path, call.body)
     try:

@@ -61,7 +61,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """An HTTP response, read to its end."""
 
     status: int
@@ -96,14 +96,14 @@ class Connection:
         """Close every idle connection."""
         self._transport.close()
 
-    def send(self, call: Call) -> Answer:
+    def send(self, call: Call) -> ApiAnswer:
         """Send ``call`` and read the response, whatever its status. Raises `Transient` and `Refused`."""
         thread = threading.get_ident()
         self._asking.add(thread)
         try:
             with border(call.what):
                 response = self._authorized(call, self._access.read_timeout)
-                return Answer(response.status, response.headers, response.data)
+                return ApiAnswer(response.status, response.headers, response.data)
         finally:
             self._asking.discard(thread)
 

@@ -151,7 +151,7 @@ class Watch:
         return self._can_do_without
 
     @property
-    def unheard(self) -> float:
+    def silent_seconds(self) -> float:
         """The seconds since the server last showed what is, or that nothing has changed."""
         return self._pace.clock() - self._heard_at
 

@@ -35,7 +35,7 @@ from gitops_bg.cluster.manifests.auxiliary import (
     scale_target_ref,
     sentence,
 )
-from gitops_bg.cluster.manifests.patches import disown, take_out, without
+from gitops_bg.cluster.manifests.patches import disown, removals, without
 from gitops_bg.cluster.observation.additions import left_behind
 from gitops_bg.cluster.observation.gateways import acceptance, is_reported, refusal_of
 from gitops_bg.cluster.observation.live_names import live_name
@@ -83,7 +83,7 @@ class AuxiliaryObjects:
         given = config.auxiliary_objects.manifests if config is not None else {}
         wanted = dict.fromkeys((*given, *record.last_read.auxiliary_objects))
         seen = [self._view_or_last(app, app_uid, one, _given(config, one), config) for one in wanted]
-        beside = _beside(config) if any(view is not None and view.moves for view in seen) else None
+        beside = _auxiliary_route(config) if any(view is not None and view.moves for view in seen) else None
         if beside is not None and beside not in wanted:
             seen.append(self._view_or_last(app, app_uid, beside, _given(config, beside), config))
         routes = (AuxiliaryObject(kind, app.name) for kind in ROUTES) if lost else ()
@@ -143,7 +143,7 @@ class AuxiliaryObjects:
                     kind, live, self._client.json_patch(kind, app.namespace, one.name, disown(live, app_uid))
                 )
 
-    def has_taken_over(self, app: AppKey, kind: str, former: AppKey, route: AuxiliaryObject) -> bool:
+    def is_replaced(self, app: AppKey, kind: str, former: AppKey, route: AuxiliaryObject) -> bool:
         """Whether an app has a route of its own for the ``route`` of its ``former`` name: it is live, and taken by the
         Gateways where that one is. No, where that cannot be read now.
         """
@@ -194,7 +194,7 @@ class AuxiliaryObjects:
         else:
             manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
         drift = self._intents.drift(kind, live, manifest)
-        if change := take_out(live, manifest):
+        if change := removals(live, manifest):
             self._client.json_patch(kind, app.namespace, auxiliary_object.name, change)
         answer = self._client.apply(kind, manifest, force=live is not None)
         if live is not None and (left := without(answer, left_behind(live, answer, manifest))):
@@ -361,7 +361,7 @@ def _content(live: Object) -> tuple[str, str]:
     return live["metadata"]["uid"], content_of(live)
 
 
-def _beside(config: AppConfig | None) -> AuxiliaryObject | None:
+def _auxiliary_route(config: AppConfig | None) -> AuxiliaryObject | None:
     route = config.auxiliary_objects.route if config is not None else None
     return route.beside if route is not None else None
 

@@ -22,7 +22,7 @@ from gitops_bg.cluster.manifests.render import (
 from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
 from gitops_bg.cluster.observation.observe import app_drifted
 from gitops_bg.cluster.observation.on_demand.pods import Pods
-from gitops_bg.cluster.observation.ownership import Allegiance
+from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import ReplicaSetState, State
@@ -74,7 +74,7 @@ class Executor:
     """Carries out actions in one cluster. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(
-        self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, parts: Parts, us: Allegiance
+        self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, parts: Parts, us: Ownership
     ) -> None:
         self._reader = reader
         self._writer = writer

@@ -3,7 +3,7 @@
 from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.api.kinds import APPS, Kind, Object
 from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, owner_of
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of, owner_of
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader, WriteThrough
 from gitops_bg.cluster.observation.states import meta_of
@@ -14,7 +14,7 @@ from gitops_bg.core.model.version import AppKey
 class Guards:
     """The safeguards that all parts of the executor share. Thread-safe."""
 
-    def __init__(self, reader: Reader, memory: WriteThrough, writer: Writer, us: Allegiance = NOBODYS) -> None:
+    def __init__(self, reader: Reader, memory: WriteThrough, writer: Writer, us: Ownership = UNOWNED) -> None:
         self._reader = reader
         self._memory = memory
         self._writer = writer

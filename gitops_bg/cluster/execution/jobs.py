@@ -139,10 +139,10 @@ class Jobs:
         """The results of a subject's awaited measurements that have one."""
         if self._thread is None:
             return ()
-        found = (self._look(subject, measurement, now) for measurement in _awaited(record))
+        found = (self._result_of(subject, measurement, now) for measurement in _awaited(record))
         return tuple(each for each in found if each is not None)
 
-    def _look(self, subject: Subject, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
+    def _result_of(self, subject: Subject, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
         name, memory = names.job_name(subject, measurement), self._memories.get(subject, _Memory())
         if error := memory.errors.get(name):
             return MeasurementResult(measurement, AnalysisPhase.ERROR, error[0], message=error[1])
@@ -171,7 +171,7 @@ class Jobs:
 
     # --- what goes in ---
 
-    def take(
+    def update(
         self, subject: Subject, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
     ) -> None:
         """Start the Jobs of these measurements, unless they run, and end those of ended runs.

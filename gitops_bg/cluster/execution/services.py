@@ -17,7 +17,7 @@ from gitops_bg.cluster.manifests.patches import (
     mark_service,
     prepare_service,
     replace_selector,
-    take_over,
+    take_ownership,
 )
 from gitops_bg.cluster.manifests.render import digest_in, selects, service_manifest
 from gitops_bg.cluster.manifests.services import (
@@ -172,18 +172,18 @@ class Services:
         It is read first where somebody else has changed what it selects: then it is said who.
         """
         if action.adopts:
-            return self._take_over(app, config, action, self._there(app, action.name))
+            return self._claim(app, config, action, self._there(app, action.name))
         held = self._reader.service(app.namespace, action.name)
         if held is None:
             raise _gone(app, action.name)
         field = _selector(app, action.digest, dict(held.selector))
         ours = self._writer.intents.is_ours(SERVICES, app.namespace, action.name, field, held.moved_by)
         if not ours or held.selector != action.expected_selector:
-            return self._take_back(app, action)
+            return self._restore(app, action)
         change = change_selector(app, action, _as_read(held))
         return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
 
-    def _take_back(self, app: AppKey, action: PointPreview) -> Entries:
+    def _restore(self, app: AppKey, action: PointPreview) -> Entries:
         live = self._guards.existing(SERVICES, app, action.name)
         change = change_selector(app, action, live)
         return (self._writer.write_field(SERVICES, live, _selector_of(app, action, live), change),)
@@ -205,7 +205,7 @@ class Services:
         if live is None:
             raise _gone(app, action.name)
         if action.adopts:
-            return self._take_over(app, config, action, live)
+            return self._claim(app, config, action, live)
         return self._lead(app, action, live)
 
     def repair(self, app: AppKey, action: RepairSelector, decided_on: str) -> Entries:
@@ -220,14 +220,14 @@ class Services:
             return (self._writer.write_known(SERVICES, app.namespace, action.name, field, change),)
         return (self._writer.write_field(SERVICES, live, field, change),)
 
-    def _take_over(
+    def _claim(
         self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | PointPreview, live: Object
     ) -> Entries:
         """Make a Service ours, and move it, in one write over exactly the Service that was read."""
-        if not _may_be_taken(app, config, live):
+        if not _consent_covers(app, config, live):
             raise WorldChanged(f"Service {app.namespace}/{action.name} is somebody's by now")
         manifest = self._writer.anchors.anchored(SERVICES, self._service(app, config, action))
-        change = take_over(action, live, manifest)
+        change = take_ownership(action, live, manifest)
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
     def hand_back(self, app: AppKey, action: HandBack, decided_on: str) -> Entries:
@@ -247,7 +247,7 @@ class Services:
     def mark(self, app: AppKey, config: AppConfig | None, action: MarkService, decided_on: str) -> Entries:
         """Write the mark of a withdrawn switch."""
         live = self._writer.get(SERVICES, app.namespace, action.name) if action.adopts else None
-        if live is None or not _may_be_taken(app, config, live):
+        if live is None or not _consent_covers(app, config, live):
             live = self._guards.existing(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         found = (live["metadata"].get("annotations") or {}).get(names.WITHDRAWN)
@@ -278,7 +278,7 @@ class Services:
             self._settled.add(state, intent_of(intent))
 
 
-def _may_be_taken(app: AppKey, config: AppConfig | None, live: Object) -> bool:
+def _consent_covers(app: AppKey, config: AppConfig | None, live: Object) -> bool:
     """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption.taking_over``)."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is not None and adopt.app:

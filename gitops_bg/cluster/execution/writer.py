@@ -10,7 +10,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, Kind, Object, name_of
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.intents import Intents
-from gitops_bg.cluster.manifests.patches import take_out
+from gitops_bg.cluster.manifests.patches import removals
 from gitops_bg.cluster.observation.field_paths import ChangedField
 from gitops_bg.cluster.observation.reader import WriteThrough
 from gitops_bg.core import names
@@ -63,7 +63,7 @@ class Writer:
         """
         anchored, by_force = self.anchors.anchored(kind, body), live is not None if force is None else force
         drift = self.drift(kind, live, body)
-        if change := take_out(live, anchored):
+        if change := removals(live, anchored):
             self.json_patch(kind, *name_of(body), change)
         answer = self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=by_force))
         self.applied(kind, body, answer)

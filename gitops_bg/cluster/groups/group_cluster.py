@@ -19,17 +19,18 @@ from gitops_bg.cluster.groups.manifests import WRITTEN_ONCE, group_labels, group
 from gitops_bg.cluster.groups.routes import read_route, rival_of
 from gitops_bg.cluster.groups.status import group_status, load_group_record
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.cluster.manifests.patches import keep_before, take_out, unchanged
+from gitops_bg.cluster.manifests.patches import keep_before, removals, unchanged
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import ports_are
-from gitops_bg.cluster.observation.gateways import is_reported, taken, unresolved
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.cluster.observation.gateways import acceptance_of_rules, is_reported, unresolved
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.cluster.observation.reader import foreign_slices
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only, pull_in, with_condition
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
+    AdoptObject,
     ApplyGroup,
     ApplyRoute,
     DeleteGroup,
@@ -38,7 +39,6 @@ from gitops_bg.core.groups.decision import (
     FollowMember,
     GroupAction,
     GroupDecision,
-    TakeOver,
 )
 from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.plan import object_of
@@ -84,7 +84,7 @@ class GroupCluster:
     ``us`` is what the agent follows: no group is somebody else's where that is nothing.
     """
 
-    def __init__(self, client: Client, us: Allegiance = NOBODYS) -> None:
+    def __init__(self, client: Client, us: Ownership = UNOWNED) -> None:
         self._client = client
         self._us = us
         self._uids: dict[GroupKey, str] = {}
@@ -123,7 +123,7 @@ class GroupCluster:
 
     def is_ours(self, body: Object) -> bool:
         """Whether the object names the repository and cluster that this agent follows."""
-        return not self._us.repository or Allegiance.said_by(body["metadata"].get("annotations") or {}) == self._us
+        return not self._us.repository or Ownership.of(body["metadata"].get("annotations") or {}) == self._us
 
     def observe(
         self,
@@ -152,11 +152,11 @@ class GroupCluster:
             rivals=tuple(sorted((rival_of(each) for each in found or () if not _is_of(group, each)), key=_by_name)),
             formers=tuple(self._former(group, each, found or ()) for each in self._left_main(group, in_main)),
             has_gateway_api=routes is not None,
-            drifted=body.get("spec") != spec or not self._is_said_whom_it_follows(body),
+            drifted=body.get("spec") != spec or not self._names_its_agent(body),
             requests=requests_at(body),
         )
 
-    def _is_said_whom_it_follows(self, body: Object) -> bool:
+    def _names_its_agent(self, body: Object) -> bool:
         return self._us.annotations.items() <= (body["metadata"].get("annotations") or {}).items()
 
     def save(
@@ -231,8 +231,8 @@ class GroupCluster:
                 return self._follow(group, action)
             case DeleteService():
                 self._delete(SERVICES, group, action.service)
-            case TakeOver():
-                self._take_over(group, action)
+            case AdoptObject():
+                self._adopt(group, action)
             case DeleteGroup():
                 self._delete_group(GroupKey(group.namespace, action.name))
             case _:
@@ -243,7 +243,7 @@ class GroupCluster:
         body = group_manifest(group, spec, self._us.annotations)
         live = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
         drift = self._intents.drift(RELEASE_GROUPS, live, body)
-        if change := take_out(live, body):
+        if change := removals(live, body):
             self._client.json_patch(RELEASE_GROUPS, *name_of(body), change)
         self._intents.applied(RELEASE_GROUPS, body, self._client.apply(RELEASE_GROUPS, body, force=True))
         return drift
@@ -323,7 +323,7 @@ class GroupCluster:
         change = [
             *unchanged(live["metadata"]["resourceVersion"]),
             *([] if names.MEMBER in before else keep_before(live)),
-            *take_out(live, body),
+            *removals(live, body),
             {"op": "add", "path": "/metadata/labels", "value": labels},
             {"op": "add", "path": "/spec/selector", "value": body["spec"]["selector"]},
             {"op": "add", "path": "/spec/ports", "value": body["spec"]["ports"]},
@@ -377,7 +377,7 @@ class GroupCluster:
             routes={each["metadata"]["name"]: _live_route(former, each) for each in routes if _is_of(former, each)},
         )
 
-    def _take_over(self, group: GroupKey, action: TakeOver) -> None:
+    def _adopt(self, group: GroupKey, action: AdoptObject) -> None:
         """Label an object of a group that left main as this group's, as it is, unless somebody has written to it."""
         kind = SERVICES if action.kind == SERVICES.name else HTTP_ROUTES
         live = self._own(kind, GroupKey(group.namespace, action.former), action.name)
@@ -421,7 +421,7 @@ def _record_or_why_not(body: Object) -> tuple[GroupRecord, str]:
 
 
 def _live_route(group: GroupKey, body: Object) -> LiveRoute:
-    accepted, reason = taken(body)
+    accepted, reason = acceptance_of_rules(body)
     foreign = owner_of(meta_of(body), body["metadata"].get("labels") or {}, group)
     return LiveRoute(
         route=read_route(body),

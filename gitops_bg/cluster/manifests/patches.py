@@ -46,7 +46,7 @@ def unchanged(version: str) -> list[Object]:
     return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
 
 
-def take_out(live: Object | None, manifest: Object) -> list[Object]:
+def removals(live: Object | None, manifest: Object) -> list[Object]:
     """Take out of an object that was read just before what others added, which an apply leaves alone."""
     return without(live, additions(live, manifest)) if live is not None else []
 
@@ -110,7 +110,7 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview | RepairSe
     ]
 
 
-def take_over(action: SwitchTraffic | PointPreview, live: Object, manifest: Object) -> list[Object]:
+def take_ownership(action: SwitchTraffic | PointPreview, live: Object, manifest: Object) -> list[Object]:
     """Make a Service ours and move it to our pods, all in one write, from exactly the state that was read.
 
     What it had before stays in an annotation; of one that another app of ours had, what it had before that.
@@ -123,7 +123,7 @@ def take_over(action: SwitchTraffic | PointPreview, live: Object, manifest: Obje
         {"op": "test", "path": _SELECTOR, "value": expected},
         *adopt_service(live, manifest),
         {"op": "add", "path": "/metadata/annotations", "value": annotations},
-        *_take_selector(live),
+        *_claim_selector(live),
     ]
 
 
@@ -214,7 +214,7 @@ def prepare_service(live: Object, manifest: Object) -> list[Object]:
     would get two ports of one name, and the apply is refused. The version is the only test: of a Service that is a name
     of something else, newer API servers show another spec than the one they patch.
     """
-    additional = (each for each in take_out(live, manifest) if each["op"] != "test")
+    additional = (each for each in removals(live, manifest) if each["op"] != "test")
     changes = [*keep_before(live), *additional]
     if ports := _replace_ports(live["spec"], manifest["spec"]):
         changes += [{"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]}, *ports]
@@ -226,10 +226,10 @@ def keep_before(live: Object) -> list[Object]:
     if not is_of_before(live):
         return []
     value = {**(live["metadata"].get("annotations") or {}), names.BEFORE_ADOPTION: before_of(live)}
-    return [{"op": "add", "path": "/metadata/annotations", "value": value}, *_take_selector(live)]
+    return [{"op": "add", "path": "/metadata/annotations", "value": value}, *_claim_selector(live)]
 
 
-def _take_selector(live: Object) -> list[Object]:
+def _claim_selector(live: Object) -> list[Object]:
     """Take the selector from all who manage it, in the write by which the Service becomes ours: API servers may leave
     it to them beside us, key by key, and it would look as if they wrote what we write.
 

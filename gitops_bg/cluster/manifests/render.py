@@ -18,7 +18,7 @@ from gitops_bg.cluster.api.kinds import (
 )
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
 from gitops_bg.cluster.observation.drift import QUANTITIES
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import derived_ports
 from gitops_bg.core.errors import InvalidInput
@@ -32,7 +32,7 @@ from gitops_bg.spec.manifests.references import redirected
 _HELD = ("type", "data", "binaryData")
 
 
-def app_manifest(app: AppKey, body: Mapping[str, Any], us: Allegiance = NOBODYS) -> Object:
+def app_manifest(app: AppKey, body: Mapping[str, Any], us: Ownership = UNOWNED) -> Object:
     """The BlueGreenDeployment with the spec of Git, and the repository that it follows."""
     manifest = {**_head(APPS, app, app.name), "spec": dict(body)}
     if us.annotations:

@@ -24,7 +24,7 @@ def acceptance(body: Object) -> tuple[bool | None, str]:
     return _acceptance(body, _BOTH)
 
 
-def taken(body: Object) -> tuple[bool | None, str]:
+def acceptance_of_rules(body: Object) -> tuple[bool | None, str]:
     """As `acceptance`, but for what is said against backends: a Gateway serves all rules but those that lead to them
     (https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule, ``backendRefs``).
     """
@@ -43,7 +43,7 @@ def is_reported(body: Object) -> bool:
 
 def _acceptance(body: Object, must_hold: tuple[str, ...]) -> tuple[bool | None, str]:
     generation = body["metadata"].get("generation", 0)
-    answers = [_answer(statuses, generation, must_hold) for statuses in _said(body)]
+    answers = [_answer(statuses, generation, must_hold) for statuses in _parent_statuses(body)]
     against = [reason for holds, reason in answers if holds is False]
     if against:
         return False, against[0]
@@ -57,7 +57,7 @@ def refusal_of(body: Object) -> str:
 
 def _refusal(body: Object, must_hold: tuple[str, ...]) -> str:
     generation = body["metadata"].get("generation", 0)
-    verdicts = (_verdict(status, generation, must_hold) for statuses in _said(body) for status in statuses)
+    verdicts = (_verdict(status, generation, must_hold) for statuses in _parent_statuses(body) for status in statuses)
     return next((reason for holds, reason in verdicts if holds is False), "")
 
 
@@ -89,7 +89,7 @@ def _is_below(host: str, wildcard: str) -> bool:
     return wildcard.startswith("*.") and host.endswith(wildcard[1:])
 
 
-def _said(body: Object) -> list[list[Mapping[str, Any]]]:
+def _parent_statuses(body: Object) -> list[list[Mapping[str, Any]]]:
     """The statuses of each parent that the route names now."""
     namespace = body["metadata"].get("namespace", "")
     said: defaultdict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)

@@ -171,7 +171,7 @@ class Informer(Generic[S, K]):
                 before = after = None
         if owner is not None:
             self._on_change(owner)
-        self._tell(before, after)
+        self._notify(before, after)
 
     def remove(self, body: Object) -> None:
         """Remove a deleted object; skip an event about an earlier object of that name."""
@@ -183,7 +183,7 @@ class Informer(Generic[S, K]):
             if slot is None or slot.state.meta.uid != uid:
                 return
             gone = self._drop(key)
-        self._tell(gone, None)
+        self._notify(gone, None)
 
     def sweep(self, namespace: str, round: int) -> None:
         """Remove every object that list number ``round`` did not contain."""
@@ -193,7 +193,7 @@ class Informer(Generic[S, K]):
             for key in [key for key, each in self._unread.items() if each.round < round and namespace in {"", key[0]}]:
                 del self._unread[key]
         for state in gone:
-            self._tell(state, None)
+            self._notify(state, None)
 
     def expect_nothing(self, namespace: str) -> None:
         """Await no own writes any more: a new list starts, and earlier events may never come."""
@@ -266,7 +266,7 @@ class Informer(Generic[S, K]):
         if len(self._deleted) > _TOMBSTONES:
             self._deleted.popitem(last=False)
 
-    def _tell(self, before: S | None, after: S | None) -> None:
+    def _notify(self, before: S | None, after: S | None) -> None:
         if before == after:
             return
         for app in {self._index(state) for state in (before, after) if state is not None}:

@@ -179,7 +179,7 @@ class Informers:
         """
         needed = [watch for watch in self._watches if not watch.can_do_without]
         known = [each for each in self._namespaces if self.unknown(each) is None]
-        return max(watch.unheard for watch in [each for each in needed if each.namespace in known] or needed)
+        return max(watch.silent_seconds for watch in [each for each in needed if each.namespace in known] or needed)
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches receive nothing at present."""

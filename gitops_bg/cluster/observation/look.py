@@ -17,7 +17,7 @@ _S = TypeVar("_S", AppState, ServiceState)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class AppContext:
     """What is known of an app besides its workloads and routes. ``config`` None: its folder left main."""
 
     app: AppKey

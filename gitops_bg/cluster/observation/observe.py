@@ -21,7 +21,7 @@ from gitops_bg.cluster.manifests.services import (
     service_names,
 )
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.look import AppContext
 from gitops_bg.cluster.observation.on_demand.deployments import adopted_from, gives_back_to
 from gitops_bg.cluster.observation.on_demand.foreign_services import (
     FRESH_SECONDS,
@@ -30,7 +30,7 @@ from gitops_bg.cluster.observation.on_demand.foreign_services import (
     Listed,
 )
 from gitops_bg.cluster.observation.on_demand.pods import Pods
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of, claim_on, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
 from gitops_bg.cluster.observation.service_routes import ServiceRoutes, serves_app
@@ -89,7 +89,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ObservationSources:
     """The sources of `gather`: most are caches, the others are asked only where an app needs them."""
 
     reader: Reader
@@ -103,7 +103,7 @@ class Sources:
 
 
 def gather(
-    sources: Sources, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None
+    sources: ObservationSources, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None
 ) -> Contents:
     """Read what `observe` needs; the only step that may ask the server. ``now`` None: nobody asks why pods are late."""
     reader = sources.reader
@@ -113,7 +113,7 @@ def gather(
     names = (*named, *(each for each in former if each not in named))
     if _runs_on_every_node(config, record):
         _follow_daemon_sets(reader, app, record)
-    adopting, returning = _may_take_over(config, record), _goes_back(config, record)
+    adopting, returning = _may_claim_services(config, record), _goes_back(config, record)
     routes = sources.router.current(app, names, adopting=adopting, returning=returning)
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
@@ -137,7 +137,7 @@ def gather(
     return _with_pods(contents, sources.pods, app) if wants_pods(record, now) else contents
 
 
-def _may_take_over(config: AppConfig | None, record: Record) -> bool:
+def _may_claim_services(config: AppConfig | None, record: Record) -> bool:
     """Whether Services that are not ours matter: the app agrees to take them over, or hands them back."""
     spec = config.spec if config is not None else None
     if spec is None:
@@ -163,7 +163,7 @@ def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, re
     return found
 
 
-def _successor(sources: Sources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
+def _successor(sources: ObservationSources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
     """Whether the app that this one is under a new name has a route; only where this one may have one."""
     own = next((one for one in record.last_read.auxiliary_objects if one.kind in ROUTES), None)
     if own is None or not record.last_read.moved_to:
@@ -175,7 +175,7 @@ def _successor(sources: Sources, app: AppKey, services: Iterable[str], record: R
     kind = route_kind_in(reread_json(live.spec)) if live is not None else own.kind
     if not kind:
         return Successor(wants_route=False)
-    return Successor(True, sources.auxiliary_objects.has_taken_over(other, kind, app, own))
+    return Successor(True, sources.auxiliary_objects.is_replaced(other, kind, app, own))
 
 
 def _follow_daemon_sets(reader: Reader, app: AppKey, record: Record) -> None:
@@ -217,11 +217,11 @@ def observe(
     config: AppConfig | None,
     record: Record,
     settled: AppliedStates | None = None,
-    us: Allegiance = NOBODYS,
+    us: Ownership = UNOWNED,
 ) -> Observed:
     """What Kubernetes shows of ``app``, compared with ``config`` (None: its folder left main)."""
     state, settled = contents.app, settled or AppliedStates()
-    look = Look(app, state, config, record, settled, contents.namespace_uid, contents.workloads.snapshots())
+    look = AppContext(app, state, config, record, settled, contents.namespace_uid, contents.workloads.snapshots())
     wanted = service_names(config, state)
     view = partial(contents.routes.view, look)
     return Observed(
@@ -263,18 +263,18 @@ def app_drifted(state: AppState, manifest: Object) -> bool:
     """
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
     wanted = manifest["metadata"].get("annotations") or {}
-    says = not wanted or wanted == Allegiance(state.repository, state.cluster, state.branch).annotations
+    says = not wanted or wanted == Ownership(state.repository, state.cluster, state.branch).annotations
     return not (labelled and says and reread_json(state.spec) == without_nulls(manifest["spec"]))
 
 
-def _is_app_drifted(look: Look, us: Allegiance) -> bool:
+def _is_app_drifted(look: AppContext, us: Ownership) -> bool:
     state = look.state
     if state is None or look.going or look.config is None or look.config.spec is None:
         return False
     return look.unsettled(state, app_manifest(look.app, look.config.body, us), app_drifted)
 
 
-def _copy(look: Look, state: ConfigurationState) -> ConfigurationView:
+def _copy(look: AppContext, state: ConfigurationState) -> ConfigurationView:
     owner = owner_of(CONFIGURATION[state.kind], state.meta, look.app)
     return ConfigurationView(
         kind=state.kind,

@@ -17,7 +17,7 @@ from gitops_bg.core.model.version import AppKey, GroupKey
 
 
 @dataclass(frozen=True, slots=True)
-class Allegiance:
+class Ownership:
     """What an agent follows: a repository, by its URL without credentials, and one of its clusters (``--cluster``)."""
 
     repository: str = ""
@@ -28,7 +28,7 @@ class Allegiance:
     """
 
     @classmethod
-    def said_by(cls, annotations: Mapping[str, str]) -> Self:
+    def of(cls, annotations: Mapping[str, str]) -> Self:
         """What a live object follows, by its annotations; nothing where they say none."""
         return cls(*(annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER, names.BRANCH)))
 
@@ -42,7 +42,7 @@ class Allegiance:
         return {key: text for key, text in said.items() if text} if self.repository else {}
 
 
-NOBODYS = Allegiance()
+UNOWNED = Ownership()
 """For commands that act on the cluster alone (`rollback --offline`): no repository is foreign."""
 
 
@@ -101,7 +101,7 @@ def is_unclaimed(meta: Meta, app: AppKey) -> bool:
     return meta.controller is None and meta.manager != names.MANAGER and meta.app in ("", names.app_label(app))
 
 
-def app_owner_of(state: AppState, app: AppKey, us: Allegiance = NOBODYS) -> str:
+def app_owner_of(state: AppState, app: AppKey, us: Ownership = UNOWNED) -> str:
     """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever its labels.
 
     One that follows another repository, or another cluster of this one, is not; one that names none is.
@@ -109,8 +109,8 @@ def app_owner_of(state: AppState, app: AppKey, us: Allegiance = NOBODYS) -> str:
     return _other_allegiance(state, app, us) or ("" if state.recorded else owner_of(APPS, state.meta, app))
 
 
-def _other_allegiance(state: AppState, app: AppKey, us: Allegiance) -> str:
-    theirs = Allegiance(state.repository, state.cluster)
+def _other_allegiance(state: AppState, app: AppKey, us: Ownership) -> str:
+    theirs = Ownership(state.repository, state.cluster)
     if not us.repository or not theirs.repository or theirs == us:
         return ""
     changes = " ".join(f"{key}={value}" for key, value in us.annotations.items())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.cluster.api.kinds import WORKLOADS
 from gitops_bg.cluster.manifests import ephemeral_metadata
-from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.look import AppContext
 from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.project import snapshot_in
 from gitops_bg.cluster.observation.states import ReplicaSetState
@@ -21,7 +21,7 @@ class SeenReplicaSets:
 
     states: tuple[ReplicaSetState, ...] = ()
 
-    def views(self, look: Look) -> tuple[ReplicaSetView, ...]:
+    def views(self, look: AppContext) -> tuple[ReplicaSetView, ...]:
         """The view of each ReplicaSet, compared with its version in the record."""
         return tuple(_view(look, state) for state in self.states)
 
@@ -30,7 +30,7 @@ class SeenReplicaSets:
         return {short(state.full_digest): state.snapshot for state in self.states if state.snapshot}
 
 
-def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
+def _view(look: AppContext, state: ReplicaSetState) -> ReplicaSetView:
     version = _version(look, state)
     digest = _claimed(look.app, state) if version is None else version.digest
     owner = owner_of(WORKLOADS[state.workload], state.meta, look.app)
@@ -56,7 +56,7 @@ def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
     )
 
 
-def _version(look: Look, state: ReplicaSetState) -> Version | None:
+def _version(look: AppContext, state: ReplicaSetState) -> Version | None:
     """The version that a ReplicaSet runs."""
     return next((each for each in look.record.versions if runs(look.app, state, each.digest)), None)
 
@@ -90,7 +90,7 @@ def runs(app: AppKey, state: ReplicaSetState, digest: str) -> bool:
     return named == short(digest) if named else state.full_digest == digest
 
 
-def _drifted(look: Look, state: ReplicaSetState, version: Version | None) -> bool:
+def _drifted(look: AppContext, state: ReplicaSetState, version: Version | None) -> bool:
     if look.settled.covers(state, ()):
         return False
     labelled = version is None or (state.color, state.number) == (version.color, str(version.number))

@@ -10,7 +10,7 @@ from gitops_bg.cluster.manifests.render import digest_in, service_manifest
 from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
 from gitops_bg.cluster.observation.additions import left_git
 from gitops_bg.cluster.observation.drift import contains, ports_are
-from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.look import AppContext
 from gitops_bg.cluster.observation.on_demand.pods import Selected
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.states import Pairs, ServiceState, SliceState
@@ -35,7 +35,7 @@ class ServiceRoutes:
     selected: Mapping[str, Selected] = field(default_factory=dict)
     """On the way back: the pods that carry the labels that each Service then selects by, or does already."""
 
-    def view(self, look: Look, name: str) -> ServiceView | None:
+    def view(self, look: AppContext, name: str) -> ServiceView | None:
         """The view of a Service, compared with Git."""
         state = self.services.get(name)
         if state is None:
@@ -61,7 +61,7 @@ class ServiceRoutes:
         )
         return view if owner else replace(view, drifted=self._drifted(look, state, view))
 
-    def _drifted(self, look: Look, state: ServiceState, view: ServiceView) -> bool:
+    def _drifted(self, look: AppContext, state: ServiceState, view: ServiceView) -> bool:
         if not look.uid or look.going:
             return False
         if not look.controlled(state.meta):
@@ -93,7 +93,7 @@ class ServiceRoutes:
         return min(map(len, reached)) if reached else len({pod for each in slices for pod in each.ready})
 
 
-def _ports(look: Look, view: ServiceView, template: str) -> str:
+def _ports(look: AppContext, view: ServiceView, template: str) -> str:
     """The ports of a Service with the version that it selects; empty where that version is unknown."""
     version = next((each for each in look.record.versions if short(each.digest) == view.digest), None)
     if version is None or look.config is None or look.config.spec is None:

@@ -122,7 +122,7 @@ def _handled(live: Object, decision: Decision) -> Object | None:
     known, new = before if isinstance(before, dict) else None, decision.handled
     if new is None or (known and known.get("request") == new.request):
         return known
-    return shown.HandledLook(request=new.request, commit=new.commit, contains=new.contains).stored()
+    return shown.HandledPoll(request=new.request, commit=new.commit, contains=new.contains).stored()
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:

@@ -218,7 +218,7 @@ _LOOK = "the agent has just started and reads main; where that takes long, `kube
 _PUT_BACK = "put the folder back, as by `git revert` of the commit that removed it; it keeps serving meanwhile"
 
 
-def main_looked_at(world: World, _: Version | None) -> GateResult | None:
+def main_is_read(world: World, _: Version | None) -> GateResult | None:
     """Shut until an agent that has just started has read main."""
     if not world.desired.seen and world.desired.knowledge.counts:
         return GateResult(GateKind.SPEC, False, "nobody has looked at main yet", remedy=_LOOK)

@@ -15,7 +15,7 @@ from gitops_bg.core.world import World
 SERVICE, REPLICA_SET, APP = "Service", "ReplicaSet", "BlueGreenDeployment"
 
 
-def may_repair(world: World, kind: str, name: str) -> bool:
+def repair_is_due(world: World, kind: str, name: str) -> bool:
     """Whether an object that differs, is missing or has another size than the record says is repaired now."""
     of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
     return all(each.is_due(world.now, live=carries_traffic(world, kind, name)) for each in of_it)

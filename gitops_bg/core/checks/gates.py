@@ -20,7 +20,7 @@ from gitops_bg.core.checks.app_gates import (
     endpoints_ready,
     enough_available,
     folder_in_main,
-    main_looked_at,
+    main_is_read,
     offered_alone,
     pods_checked,
     policies_of_first,
@@ -63,7 +63,7 @@ def _of_app(gate: AlikeGate) -> AppGate:
 
 OF_THE_APP: tuple[AppGate, ...] = (
     _of_app(not_suspended),  # somebody wants nothing to move
-    main_looked_at,  # before the first look at main, what it wants is unknown
+    main_is_read,  # before the first look at main, what it wants is unknown
     _of_app(files_valid),  # bad input is never partly applied
     folder_in_main,  # nor is an app moved that main no longer describes
     _of_app(history_kept),  # and a main that moved backwards moves nothing

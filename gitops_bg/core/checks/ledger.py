@@ -4,7 +4,7 @@ Each answer is a sentence, and empty where nothing is wrong.
 """
 
 
-def never_told(claimed: int, kind: str) -> str:
+def unknown_entry(claimed: int, kind: str) -> str:
     """That the ledger claimed to have an entry which the record of an app, or of a group, never gave out."""
     if not claimed:
         return ""

@@ -3,7 +3,7 @@
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World
 
 
@@ -27,5 +27,5 @@ def destination(world: World, number: int | None, *, forced: bool = False) -> Ve
     version = world.record.numbered(number)
     if version is None or not world.snapshot(version).text:
         return None
-    may_go = version.was_active if forced else leads_back(world.record, version, by_name=True)
+    may_go = version.was_active if forced else can_roll_back_to(world.record, version, by_name=True)
     return version if may_go or version.digest == world.record.routing.traffic else None

@@ -1,13 +1,13 @@
 """What may be the matter with an app, each in a sentence, or empty; the table of them is in `situations`."""
 
 from gitops_bg.core.checks.adoption.moving import ends_at
-from gitops_bg.core.checks.adoption.onboarding import inescapable, leaks
+from gitops_bg.core.checks.adoption.onboarding import cannot_be_isolated, selected_by_others
 from gitops_bg.core.checks.adoption.release import is_handed_back, is_released, is_releasing
 from gitops_bg.core.checks.adoption.taking_over import services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble
 from gitops_bg.core.checks.pods.scheduling import why_stuck
 from gitops_bg.core.checks.ports import unservable
-from gitops_bg.core.checks.routes import taken_by_others, why_not_moved
+from gitops_bg.core.checks.routes import requests_claimed_by_others, why_not_moved
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
@@ -20,12 +20,12 @@ def conflict(world: World) -> str:
     """What stands where only one thing can: a foreign object, two versions with one short digest, or an older route for
     the same requests; or empty.
     """
-    return foreign_object(world) or world.desired.twins or taken_by_others(world)
+    return foreign_object(world) or world.desired.twins or requests_claimed_by_others(world)
 
 
 def unwritten(world: World) -> str:
     """What cannot be written to Git, or empty: an app whose history or offer nobody can read is not Healthy."""
-    offer, ledger = world.observed.git.offer_refused, untold(world)
+    offer, ledger = world.observed.git.offer_refused, ledger_error(world)
     if offer:
         return f"the promotion branch cannot be written: {offer}"
     return f"the ledger cannot be written: {ledger}" if ledger else ""
@@ -107,7 +107,9 @@ def foreign_object(world: World) -> str:
         view.owner or f"{view.name} is not ours" for view in views if view and not view.ours and view not in agreed
     ]
     beside = (view.owner for view in observed.auxiliary_objects if view.owner and not world.moved)
-    return "; ".join(filter(None, (*whose, leaks(world) if whose else "", *beside, *inescapable(world))))
+    return "; ".join(
+        filter(None, (*whose, selected_by_others(world) if whose else "", *beside, *cannot_be_isolated(world)))
+    )
 
 
 def _preview(world: World) -> ServiceView | None:
@@ -120,7 +122,7 @@ def _preview(world: World) -> ServiceView | None:
     return None if view and adopt and adopt.was(view.app) else view
 
 
-def untold(world: World) -> str:
+def ledger_error(world: World) -> str:
     """Why the app's history does not reach Git, or empty."""
     return world.observed.git.ledger_refused if world.record.ledger else ""
 

@@ -55,7 +55,7 @@ def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class PortSources:
     """Every source of the ports that a Service may have while it selects one version.
 
     JSON texts; an empty one says nothing.
@@ -81,10 +81,12 @@ class Sources:
     """Whether the target names the version."""
 
 
-def sources_of(desired: Desired, version: Version, service: str, live: ServiceView | None, *, serving: bool) -> Sources:
+def sources_of(
+    desired: Desired, version: Version, service: str, live: ServiceView | None, *, serving: bool
+) -> PortSources:
     """The sources for one Service and one version, whose snapshot must have its text."""
     is_there = live is not None and live.digest == short(version.digest)
-    return Sources(
+    return PortSources(
         git=_find(desired.ports, service, None),
         template=version.snapshot.text,
         kept=_find(version.ports, service, "") or "",
@@ -111,7 +113,7 @@ def _find(ports: Iterable[ServicePorts], service: str, otherwise: str | None) ->
     return next((each.ports for each in ports if each.service == service), otherwise)
 
 
-def choose(known: Sources) -> str:
+def choose(known: PortSources) -> str:
     """Return Git's ports if the version can serve them, else those it was served or promoted with, else the best guess.
 
     A version that serves keeps its ports; one that is to serve takes those of its promotion. Where only the target's
@@ -127,7 +129,7 @@ def choose(known: Sources) -> str:
     return next(filter(None, before), "") or guess or derived or now or ""
 
 
-def _guessed(known: Sources, ports: str) -> str:
+def _guessed(known: PortSources, ports: str) -> str:
     is_meant = known.git is not None and known.wanted
     return ports if is_meant else retargeted(ports, known.template)
 

@@ -36,7 +36,7 @@ class OwnRoute:
     answered: bool = False
 
 
-class Heard(Protocol):
+class ObservedRoute(Protocol):
     """A live route, as far as Gateways have said something of it."""
 
     @property
@@ -98,10 +98,10 @@ def given_up(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRout
     claims = tuple(each.claim for each in routes)
     left = (each for each in found.values() if not unclaimed(namespace, claims, each))
     live = [each for each in routes if each.born is not None]
-    return tuple(each for each in left if is_taken(live, silent_before=not each.answered))
+    return tuple(each for each in left if is_accepted(live, silent_before=not each.answered))
 
 
-def is_taken(routes: Sequence[Heard], *, silent_before: bool) -> bool:
+def is_accepted(routes: Sequence[ObservedRoute], *, silent_before: bool) -> bool:
     """Whether their Gateways have taken these routes, as far as they say; ``silent_before``: they said nothing of those
     whose place these take, either.
     """
@@ -202,7 +202,7 @@ def own_routes(world: World) -> tuple[OwnRoute, ...]:
     return (OwnRoute(route.live.name, route.claim, view.born, view.taken, view.answered),)
 
 
-def taken_by_others(world: World) -> str:
+def requests_claimed_by_others(world: World) -> str:
     """Which route of somebody else gets requests before that of the app, in a sentence; empty where none does."""
     return first_of_others(world.spec.app.namespace, own_routes(world), world.observed.rivals)
 
@@ -266,7 +266,7 @@ def is_carried_by(world: World, new: AuxiliaryView | None, former: AuxiliaryView
     """
     if new is None or new.trouble or new.moves or is_of_another(world, new):
         return False
-    return is_taken((new,), silent_before=former is None or not former.answered)
+    return is_accepted((new,), silent_before=former is None or not former.answered)
 
 
 def why_not_moved(world: World) -> str:

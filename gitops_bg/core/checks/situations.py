@@ -14,10 +14,10 @@ from gitops_bg.core.checks.leaving import after_leaving, stays
 from gitops_bg.core.checks.phase import (
     conflict,
     failure,
+    ledger_error,
     refusal,
     unavailable,
     unreached,
-    untold,
     version_name,
 )
 from gitops_bg.core.checks.pods.restart import restart_story
@@ -28,7 +28,7 @@ from gitops_bg.core.model.analysis.metrics import AnalysisPhase
 from gitops_bg.core.model.analysis.runs import why
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.main import Doubt
+from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
@@ -63,7 +63,7 @@ def _goes_back(world: World) -> str:
 
 def _unverified(world: World) -> str:
     held = world.observed.git.verification.held if world.observed.git.verification else None
-    return held_since(world.observed.git) if held and held.doubt is not Doubt.PENDING else ""
+    return held_since(world.observed.git) if held and held.doubt is not VerificationFailure.PENDING else ""
 
 
 def left(world: World) -> str:
@@ -170,7 +170,7 @@ def no_offer(world: World) -> str:
 
 
 def _no_ledger(world: World) -> str:
-    ledger = untold(world)
+    ledger = ledger_error(world)
     return f"the ledger cannot be written: {ledger}" if ledger else ""
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
-from gitops_bg.core.checks.policies.facts import place_of, said_by_commit, verdicts
-from gitops_bg.core.checks.routes import taken_by_others
+from gitops_bg.core.checks.policies.facts import gates_of_commit, place_of, verdicts
+from gitops_bg.core.checks.routes import requests_claimed_by_others
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.messages import LISTENING
@@ -105,7 +105,7 @@ class AppSubject:
         asked = world.spec.strategy.preview_service is not None
         return not asked or reaches_only(world, world.observed.preview_service, version)
 
-    def anew(self, _: str) -> str:
+    def retry_hint(self, _: str) -> str:
         """A retry has everything asked anew."""
         return f"`gitops-bg retry {self.world.spec.app}` asks anew"
 
@@ -144,14 +144,14 @@ class AppSubject:
 
     def rival(self, _: str) -> str:
         """Which route of somebody else gets requests before that of the app."""
-        return taken_by_others(self.world)
+        return requests_claimed_by_others(self.world)
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
         """What policies say about the app itself; nothing where none is for it."""
         version = self.world.record.version(digest)
         if version is None or self.world.desired.policing is None:
             return ()
-        return (Judged("", tuple(said_by_commit(self.world, version)), verdicts(self.world, version)),)
+        return (Judged("", tuple(gates_of_commit(self.world, version)), verdicts(self.world, version)),)
 
     def place(self, digest: str) -> tuple[int, str]:
         """The place of a version in the queue."""

@@ -30,7 +30,7 @@ def accepted(world: World) -> World:
         world = replace(
             world, desired=replace(desired, primary=Missing.UNREADABLE, problems=(*desired.problems, trouble))
         )
-    if both := twins(world):
+    if both := digest_collision(world):
         unclear = replace(world.desired, target=Missing.UNREADABLE, primary=Missing.UNREADABLE, twins=both)
         world = replace(world, desired=unclear)
     return world
@@ -63,7 +63,7 @@ def _known(world: World) -> Iterator[Snapshot]:
         yield world.target.snapshot
 
 
-def twins(world: World) -> str:
+def digest_collision(world: World) -> str:
     """The two versions that have the same short digest, in a sentence; empty where there are none.
 
     Services select pods by it: traffic would go to both.

@@ -12,15 +12,15 @@ from datetime import datetime
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.subject import Round, Rounds, Subject, W
 from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan
 from gitops_bg.core.model.analysis.runs import (
     AnalysisRun,
     MeasurementRequest,
     MeasurementResult,
-    anew,
     begin,
-    take,
+    restarted,
     why,
+    with_measurement,
 )
 from gitops_bg.core.model.analysis.runs import due as due_of
 from gitops_bg.core.model.analysis.runs import moments as moments_of
@@ -34,9 +34,9 @@ PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 # --- steps ---
 
 
-def take_results(world: W, rounds: Rounds[W]) -> W:
+def process_results(world: W, rounds: Rounds[W]) -> W:
     """Read the answers of hooks, then measurements, and act on them."""
-    return take_measurements(hooks.take_hook_answers(world, rounds), rounds)
+    return process_measurements(hooks.process_hook_results(world, rounds), rounds)
 
 
 def begin_checks(world: W, rounds: Rounds[W]) -> W:
@@ -44,7 +44,7 @@ def begin_checks(world: W, rounds: Rounds[W]) -> W:
     return begin_runs(hooks.begin_hooks(world, rounds), rounds)
 
 
-def take_measurements(world: W, rounds: Rounds[W]) -> W:
+def process_measurements(world: W, rounds: Rounds[W]) -> W:
     """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
     world = _answer_pause(_without_stale(world, rounds), rounds)
     asked = rounds(world)
@@ -95,7 +95,7 @@ def _answer_pause(world: W, rounds: Rounds[W]) -> W:
     run = asked.analyses.run(PRE)
     if run is None or not run.paused or run.named or not asked.of.is_named(run.digest):
         return world
-    return _with_run(world, anew(run), rounds)
+    return _with_run(world, restarted(run), rounds)
 
 
 def _with_run(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
@@ -109,15 +109,15 @@ def _conclude(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
         return world
     of, reason = rounds(world).of, found(run)
     if run.paused:
-        return of.noting(Event.PAUSED, run.digest, reason)
+        return of.with_ledger_entry(Event.PAUSED, run.digest, reason)
     if run.phase is AnalysisPhase.SUCCESSFUL:
-        world = of.noting(Event.ANALYSED, run.digest, reason)
+        world = of.with_ledger_entry(Event.ANALYSED, run.digest, reason)
         return rounds(world).of.release(run) if run.stage is POST else world
     if run.stage is PRE:
         return of.stop(run.digest, Cause.ANALYSIS_FAILED, reason)
     if back := of.way_back(run):
         return of.go_back(back, Cause.ANALYSIS_FAILED, reason)
-    return of.noting(Event.FAILED, run.digest, f"{reason}; there is nothing to go back to")
+    return of.with_ledger_entry(Event.FAILED, run.digest, f"{reason}; there is nothing to go back to")
 
 
 # --- runs that are over, or begin anew ---
@@ -129,8 +129,8 @@ def kept(asked: Round[Subject]) -> Analyses:
     for run in asked.analyses.runs:
         if _is_stale(asked, run):
             analyses = analyses.without_run(run, asked.now)
-        elif _begins_anew(asked, run):
-            analyses = analyses.with_run(anew(run), asked.now)
+        elif _is_obsolete(asked, run):
+            analyses = analyses.with_run(restarted(run), asked.now)
     return analyses
 
 
@@ -146,7 +146,7 @@ def _is_stale(asked: Round[Subject], run: AnalysisRun) -> bool:
     return not is_there or asked.plan(run.stage) is None
 
 
-def _begins_anew(asked: Round[Subject], run: AnalysisRun) -> bool:
+def _is_obsolete(asked: Round[Subject], run: AnalysisRun) -> bool:
     """Whether what was measured says nothing any more.
 
     Before promotion: the preview left the version, and another one answered meanwhile. After it: traffic is about to
@@ -213,7 +213,7 @@ def _first_run(asked: Round[Subject], stage: AnalysisStage, digest: str, fallbac
     return AnalysisRun(stage, digest, rollout, asked.analyses.next_attempt(stage, rollout), fallback)
 
 
-def _started(asked: Round[Subject], run: AnalysisRun, plan: Plan, stable: str) -> AnalysisRun:
+def _started(asked: Round[Subject], run: AnalysisRun, plan: MeasurementPlan, stable: str) -> AnalysisRun:
     return begin(run, plan, asked.of.name(run.digest), stable, asked.now)
 
 
@@ -240,12 +240,12 @@ def _going_on(asked: Round[Subject]) -> Iterator[AnalysisRun]:
 def measured(asked: Round[Subject], results: Iterable[MeasurementResult]) -> tuple[AnalysisRun, ...]:
     """The runs that measurements change, with these."""
     running = (run for stage in (PRE, POST) if (run := asked.analyses.run(stage)) and run.running)
-    return tuple(after for run in running if (after := _taken(asked, run, results)) != run)
+    return tuple(after for run in running if (after := _with_results(asked, run, results)) != run)
 
 
-def _taken(asked: Round[Subject], run: AnalysisRun, results: Iterable[MeasurementResult]) -> AnalysisRun:
+def _with_results(asked: Round[Subject], run: AnalysisRun, results: Iterable[MeasurementResult]) -> AnalysisRun:
     for result in results:
-        run = take(run, asked.epoch, result)
+        run = with_measurement(run, asked.epoch, result)
     return run
 
 

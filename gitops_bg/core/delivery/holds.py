@@ -6,7 +6,7 @@ fact goes only once live traffic has come to the digest again (decision 16).
 
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.record import Delivery, Event
 from gitops_bg.core.model.statements import Cause, Says, Statement
 
@@ -25,7 +25,7 @@ def put_hold(
     reason: str,
     by: str = "",
     event: Event = Event.HELD,
-    awaits: Awaited | None = None,
+    awaits: AwaitsPoll | None = None,
 ) -> W:
     """Put a hold on a version, once, and note it in the ledger. Its number is that of the ledger's entry that tells of
     it: a retry whose author knew less is older.
@@ -38,7 +38,7 @@ def put_hold(
     commit = world.desired.commit if event is Event.HELD else ""
     refusal = Statement(digest, Says.REFUSED, world.now, cause, reason, by, commit, awaits, record.sequence + 1)
     world = with_record(world, record.saying(refusal))
-    return world.noting_of(event, digest, reason=reason, by=by, commit=commit)
+    return world.with_ledger_entry_of(event, digest, reason=reason, by=by, commit=commit)
 
 
 def lift_hold(world: W, digest: str, *, how: Says, reason: str, by: str = "") -> W:
@@ -47,7 +47,11 @@ def lift_hold(world: W, digest: str, *, how: Says, reason: str, by: str = "") ->
     if hold is None or hold.lifted is how:
         return world
     world = with_record(world, world.record.saying(Statement(digest, how, world.now, reason=reason, by=by)))
-    return world if hold.lifted is not None else world.noting_of(Event.HOLD_LIFTED, digest, reason=reason, by=by)
+    return (
+        world
+        if hold.lifted is not None
+        else world.with_ledger_entry_of(Event.HOLD_LIFTED, digest, reason=reason, by=by)
+    )
 
 
 def lift_others(world: W, wanted: str, reason: str) -> W:

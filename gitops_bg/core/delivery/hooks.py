@@ -14,8 +14,8 @@ from gitops_bg.core.delivery.subject import AskingSubject, Round, Rounds, Subjec
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import (
-    Answer,
     Hook,
+    HookAnswer,
     HookCall,
     HookResponse,
     HookRun,
@@ -28,7 +28,7 @@ from gitops_bg.core.model.hooks import (
     is_old,
     key_of,
     satisfied,
-    take,
+    with_answer,
 )
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
@@ -58,7 +58,7 @@ def what_next(
         return f"; too old to count, asked again since {_clock(moment)}"
     ends = expires_at(run, hook, resumed_at)
     again = f"; asked again at {_clock(moment)}" if moment and run.last_at else ""
-    return again + (f", until {_clock(ends)}" if ends and run.answer is not Answer.ACCEPTED else "")
+    return again + (f", until {_clock(ends)}" if ends and run.answer is not HookAnswer.ACCEPTED else "")
 
 
 def _count(hook: Hook, run: HookRun) -> str:
@@ -136,10 +136,10 @@ def is_skipped(asked: Round[Subject], digest: str, kind: HookType) -> bool:
 
 def says_no(hook: Hook, run: HookRun) -> bool:
     """Whether the answers end the way of a version: too many refusals, or a rollback hook that accepts."""
-    return failure_limit_exceeded(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED)
+    return failure_limit_exceeded(run, hook) or (hook.type is ROLLBACK and run.answer is HookAnswer.ACCEPTED)
 
 
-def is_told_refusal(answered: Answered) -> bool:
+def is_first_refusal(answered: Answered) -> bool:
     """Whether a refusal is to be told: the first one, later ones are only shown. A rollback hook refuses when all is
     well.
     """
@@ -155,7 +155,7 @@ def _is_over(asked: Round[Subject], hook: Hook, run: HookRun) -> bool:
 # --- steps ---
 
 
-def take_hook_answers(world: W, rounds: Rounds[W]) -> W:
+def process_hook_results(world: W, rounds: Rounds[W]) -> W:
     """Read the answers of hooks, and act on them; a gate that somebody has just closed lets nothing through."""
     if not rounds(world).hook_state.runs:
         return world
@@ -164,7 +164,7 @@ def take_hook_answers(world: W, rounds: Rounds[W]) -> W:
     answered = answered_by(asked, asked.calls)
     world = _with_answers(world, answered, rounds)
     for each in answered:
-        world = _tell(world, each, rounds)
+        world = _record_refusals(world, each, rounds)
     for hook, _, run in answered:
         world = _refuse(world, hook, run, rounds) if says_no(hook, run) else world
     return world
@@ -191,9 +191,9 @@ def _ask_people(world: W, rounds: Rounds[W]) -> W:
     """Answer for manual gates according to what somebody did to them; the ledger has each that waits for people."""
     answered = opened_by_hand(rounds(world))
     world = _with_answers(world, answered, rounds)
-    for hook, _, run in filter(is_told_closed, answered):
+    for hook, _, run in filter(is_first_wait, answered):
         asked = rounds(world)
-        world = asked.of.noting(Event.HOOK_REFUSED, run.digest, answered_text(asked, hook, run))
+        world = asked.of.with_ledger_entry(Event.HOOK_REFUSED, run.digest, answered_text(asked, hook, run))
     return world
 
 
@@ -207,15 +207,15 @@ def _with_runs(world: W, runs: tuple[HookRun, ...], rounds: Rounds[W]) -> W:
     return world if runs == asked.hook_state.runs else asked.of.with_part(replace(asked.hook_state, runs=runs))
 
 
-def _tell(world: W, each: Answered, rounds: Rounds[W]) -> W:
+def _record_refusals(world: W, each: Answered, rounds: Rounds[W]) -> W:
     """Note the first refusal, and a deadline that has passed, in the ledger."""
     hook, before, after = each
     asked = rounds(world)
-    if is_told_refusal(each):
-        world = asked.of.noting(Event.HOOK_REFUSED, after.digest, answered_text(asked, hook, after))
+    if is_first_refusal(each):
+        world = asked.of.with_ledger_entry(Event.HOOK_REFUSED, after.digest, answered_text(asked, hook, after))
     if after.expired and not before.expired:
         asked = rounds(world)
-        world = asked.of.noting(Event.HOOK_EXPIRED, after.digest, describe(asked, hook, after))
+        world = asked.of.with_ledger_entry(Event.HOOK_EXPIRED, after.digest, describe(asked, hook, after))
     return world
 
 
@@ -236,13 +236,13 @@ def _refuse(world: W, hook: Hook, run: HookRun, rounds: Rounds[W]) -> W:
 def answered_by(asked: Round[Subject], responses: Iterable[HookResponse]) -> tuple[Answered, ...]:
     """The runs that go on, with what came back. Deadlines are applied, also those that somebody has just changed."""
     by_id = {one.id: one for one in responses}
-    return tuple(Answered(hook, run, _heard(asked, hook, run, by_id)) for hook, run in asked_about(asked))
+    return tuple(Answered(hook, run, _with_response(asked, hook, run, by_id)) for hook, run in asked_about(asked))
 
 
-def _heard(asked: Round[Subject], hook: Hook, run: HookRun, responses: Mapping[str, HookResponse]) -> HookRun:
+def _with_response(asked: Round[Subject], hook: Hook, run: HookRun, responses: Mapping[str, HookResponse]) -> HookRun:
     called = responses.get(id_of(run, asked.epoch))
     if called is not None and not _is_over(asked, hook, run):
-        run = take(run, hook, called)
+        run = with_answer(run, hook, called)
     ends = expires_at(run, hook, asked.resumed_at)
     return replace(run, expired=ends is not None and asked.now >= ends)
 
@@ -285,7 +285,7 @@ def opened_by_hand(asked: Round[Subject]) -> tuple[Answered, ...]:
     return tuple(Answered(hook, run, _by_hand(asked, run)) for hook, run in asked_about(asked) if hook.manual)
 
 
-def is_told_closed(answered: Answered) -> bool:
+def is_first_wait(answered: Answered) -> bool:
     """Whether it is to be told that a manual gate waits for people: once for each try."""
     hook, before, after = answered
     return before.answer is None and not after.accepted and not hook.mute_alert
@@ -293,8 +293,8 @@ def is_told_closed(answered: Answered) -> bool:
 
 def _by_hand(asked: Round[Subject], run: HookRun) -> HookRun:
     is_open = asked.hook_state.gate(run.hook) is not None
-    since = asked.now if run.answer is Answer.ACCEPTED and not is_open else run.since
-    answer = Answer.ACCEPTED if is_open else Answer.REFUSED
+    since = asked.now if run.answer is HookAnswer.ACCEPTED and not is_open else run.since
+    answer = HookAnswer.ACCEPTED if is_open else HookAnswer.REFUSED
     return replace(run, answer=answer, accepted=max(run.accepted, int(is_open)), since=since)
 
 
@@ -383,7 +383,7 @@ def describe(asked: Round[Subject], hook: Hook, run: HookRun | None) -> str:
         return f"{hook.title}: not asked yet"
     if hook.manual or _is_over(asked, hook, run):
         return answered_text(asked, hook, run)
-    moment, anew = next_call(asked, hook, run), asked.of.anew(run.digest)
+    moment, anew = next_call(asked, hook, run), asked.of.retry_hint(run.digest)
     return answered_text(asked, hook, run) + what_next(hook, run, moment, anew, asked.now, asked.resumed_at)
 
 

@@ -52,7 +52,7 @@ def recalled(record: D, memory: LedgerMemory) -> D:
 LONGEST_REASON = 500
 
 
-def note_suspension(world: W) -> W:
+def record_suspension(world: W) -> W:
     """Remember whether it is suspended, and when that ended: who is asked after it has the whole time that a hook
     gives.
     """
@@ -61,13 +61,15 @@ def note_suspension(world: W) -> W:
         return world
     suspend, asked = world.spec.suspend, world.suspended_by
     operator = replace(record.operator, suspended=suspended, resumed_at=world.resumed_at)
-    event, by, reason = _told_of(suspend, asked, suspended=suspended)
+    event, by, reason = _suspension_entry(suspend, asked, suspended=suspended)
     has_ended_by_itself = not suspended and suspend is not None
     commit = "" if has_ended_by_itself else asked.commit
-    return with_record(world, record.with_part(operator)).noting_of(event, by=by, reason=reason, commit=commit)
+    return with_record(world, record.with_part(operator)).with_ledger_entry_of(
+        event, by=by, reason=reason, commit=commit
+    )
 
 
-def _told_of(suspend: Suspension | None, asked: Source, *, suspended: bool) -> tuple[Event, str, str]:
+def _suspension_entry(suspend: Suspension | None, asked: Source, *, suspended: bool) -> tuple[Event, str, str]:
     """What the ledger is told where a suspension begins or ends: the event, who, and why.
 
     ``suspend`` is what the file says now, ``asked`` the commit since which it does.
@@ -79,23 +81,23 @@ def _told_of(suspend: Suspension | None, asked: Source, *, suspended: bool) -> t
     return Event.RESUMED, asked.author, asked.subject
 
 
-def note_standing(world: W) -> W:
+def record_state_changes(world: W) -> W:
     """Note one ledger entry for each change of its state."""
-    for step in (note_suspension, _validity, _return, _history):
+    for step in (record_suspension, _validity, _return, _history):
         world = step(world)
     return world
 
 
 def _validity(world: W) -> W:
-    problems = _as_told(world.desired.problems)
+    problems = _problems_text(world.desired.problems)
     if not world.desired.main.counts or problems == world.record.invalid:
         return world
     event = Event.INVALID if problems else Event.VALID
     world = with_record(world, replace(world.record, invalid=problems))
-    return world.noting_of(event, reason=problems, commit=world.desired.commit)
+    return world.with_ledger_entry_of(event, reason=problems, commit=world.desired.commit)
 
 
-def _as_told(problems: Iterable[Problem]) -> str:
+def _problems_text(problems: Iterable[Problem]) -> str:
     return "; ".join(map(str, problems))[:LONGEST_REASON]
 
 
@@ -105,21 +107,21 @@ def _return(world: W) -> W:
         return world
     world = with_record(world, replace(world.record, orphaned=False))
     reason = f"the {world.kind.value}'s folder is back in main"
-    return world.noting_of(Event.ADOPTED, reason=reason, commit=world.desired.commit)
+    return world.with_ledger_entry_of(Event.ADOPTED, reason=reason, commit=world.desired.commit)
 
 
 def _history(world: W) -> W:
     """Record what main lost, and have the ledger told where that lasts, or is over."""
     (before, known), main = world.history, world.desired.main
     lost = main.lost_after(before)
-    told = main.told_after(known, lost)
+    told = main.loss_to_report(known, lost)
     world = world.with_history(lost, told)
     if told == known:
         return world
     if not told:
-        return world.noting_of(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
+        return world.with_ledger_entry_of(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
     reason = f"main no longer contains {told[:10]}; it moves nothing until that is back or accepted"
-    return world.noting_of(Event.HISTORY_REWRITTEN, reason=reason, commit=world.desired.commit)
+    return world.with_ledger_entry_of(Event.HISTORY_REWRITTEN, reason=reason, commit=world.desired.commit)
 
 
 # --- entries on their way ---
@@ -127,7 +129,7 @@ def _history(world: W) -> W:
 Kept = TypeVar("Kept", bound=Delivery)
 
 
-def noted(record: Kept, entry: LedgerEntry) -> Kept:
+def with_entry(record: Kept, entry: LedgerEntry) -> Kept:
     """The record with one more entry, which gets the next number. Raises ``ValueError`` for a record without an epoch:
     the entry would make the ledger's file unreadable.
     """
@@ -142,7 +144,7 @@ def news(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
     return tuple(entry for entry in after.ledger if entry.sequence > before.sequence)
 
 
-def untold(record: Kept) -> Iterator[LedgerEntry]:
+def undelivered_entries(record: Kept) -> Iterator[LedgerEntry]:
     """The entries that those who listen have not been told of."""
     return (entry for entry in record.ledger if entry.sequence > record.outbox.notified_sequence)
 

@@ -47,7 +47,7 @@ def _set_gate(world: W, request: Request, rounds: Rounds[W]) -> W:
         return world
     of = rounds(asked.of.with_part(gates)).of
     reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
-    return of.noting(_GATES[request.verb], of.coming(), reason, request.by)
+    return of.with_ledger_entry(_GATES[request.verb], of.coming(), reason, request.by)
 
 
 def gates_after(state: HookState, known: Iterable[Hook], request: Request) -> HookState:

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.model.hooks import (
     Alert,
-    Answer,
     Hook,
+    HookAnswer,
     HookCall,
     HookResponse,
     HookType,
@@ -111,15 +111,15 @@ def _answered(outbox: Outbox, hook: Hook, one: OutboxMessage, called: HookRespon
     asked again. A message whose next try would come too late is given up with what the hook said last.
     """
     answer = answer_of(called.status)
-    again = answer is Answer.REFUSED and is_retried(hook, called.status, one.tries)
+    again = answer is HookAnswer.REFUSED and is_retried(hook, called.status, one.tries)
     said = " ".join(called.text.split())[:300]
-    if answer is Answer.UNANSWERED or again:
+    if answer is HookAnswer.UNANSWERED or again:
         tried = replace(one, tries=one.tries + 1, last_at=called.at)
         if not _is_late(hook, one, _due_at(tried)):
             return _with(outbox, one, tried), ""
         return _with(outbox, one, None), f"no answer within {hook.deadline} s{said and f'; at last: {said}'}"
     outbox = _with(outbox, one, None)
-    if answer is Answer.REFUSED:
+    if answer is HookAnswer.REFUSED:
         return outbox, f"refused ({called.status}): {said}"
     return replace(outbox, undelivered=tuple(name for name in outbox.undelivered if name != hook.key)), ""
 

@@ -12,7 +12,7 @@ from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.delivery.world import W
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.policies.facts import Overriding, Peer, Verdict
+from gitops_bg.core.model.policies.facts import Overriding, Peer, RuleVerdict
 from gitops_bg.core.model.policies.rules import PoliciesThen, Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppOrGroup, Source
@@ -61,7 +61,7 @@ def carries(files: tuple[str, ...]) -> str:
     return f"carries other files: {', '.join(files)}"
 
 
-def of_verdicts(found: tuple[Verdict, ...]) -> Iterator[GateResult]:
+def of_verdicts(found: tuple[RuleVerdict, ...]) -> Iterator[GateResult]:
     """What the policies say."""
     shut = {verdict.policy for verdict in found if not verdict.open}
     told: set[str] = set()
@@ -74,7 +74,7 @@ def of_verdicts(found: tuple[Verdict, ...]) -> Iterator[GateResult]:
             yield GateResult(GateKind.POLICY, True, f"{verdict.policy}: {'; '.join(reasons)}")
 
 
-def _shut(verdict: Verdict) -> GateResult:
+def _shut(verdict: RuleVerdict) -> GateResult:
     reason = f"{verdict.policy}: {verdict.reason}"
     if verdict.overriding:
         by = verdict.overriding
@@ -84,7 +84,7 @@ def _shut(verdict: Verdict) -> GateResult:
     return GateResult(GateKind.POLICY, False, reason, verdict.until, verdict.remedy)
 
 
-def note_overridden(world: W, asked: Round[Subject], digest: str) -> W:
+def record_overridden_policies(world: W, asked: Round[Subject], digest: str) -> W:
     """Note in the ledger each policy in spite of which traffic moves: who overrode it, and why (policies.md §6)."""
     told: dict[Overriding, list[tuple[str, str]]] = {}
     for judged in asked.of.judged(digest):
@@ -95,7 +95,7 @@ def note_overridden(world: W, asked: Round[Subject], digest: str) -> W:
         rules = dict.fromkeys(rule for _, rule in found)
         signed = ", signed" if by.proof is Proof.SIGNED else ""
         said = f"{_about(service for service, _ in found)}{by.policy} ({', '.join(rules)}{signed}): {by.reason}"
-        world = world.noting_of(Event.OVERRIDDEN, digest, reason=said, by=by.by, commit=by.commit)
+        world = world.with_ledger_entry_of(Event.OVERRIDDEN, digest, reason=said, by=by.by, commit=by.commit)
     return world
 
 

@@ -10,14 +10,14 @@ from functools import wraps
 from typing import Generic, Protocol, TypeVar
 
 from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookRun
 from gitops_bg.core.model.observed import Request
-from gitops_bg.core.model.policies.facts import Verdict
+from gitops_bg.core.model.policies.facts import RuleVerdict
 from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Cause, Hold
@@ -31,7 +31,7 @@ class Judged:
     """Its name, where the promotion is that of a group; else empty."""
     commit: tuple[GateResult, ...]
     """What the promotion's own commit says against it."""
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RuleVerdict, ...]
     """What policies say."""
 
 
@@ -90,7 +90,7 @@ class Subject(Protocol):
         """Whether who asks the preview gets answers of all available pods of a version."""
         ...
 
-    def anew(self, digest: str, /) -> str:
+    def retry_hint(self, digest: str, /) -> str:
         """What has hooks asked anew about a version, in words."""
         ...
 
@@ -177,7 +177,7 @@ class ActingSubject(AskingSubject, Protocol[W_co]):
         """The world with what its hooks or operators have answered, or with its analyses, in its record."""
         ...
 
-    def noting(self, event: Event, digest: str, reason: str, by: str = "", /) -> W_co:
+    def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "", /) -> W_co:
         """The world with one more entry of the ledger, about a version, or about none."""
         ...
 
@@ -227,9 +227,9 @@ class Round(Generic[S_co]):
     """In the order of the file."""
     hook_state: HookState
     """What they have answered, as the record has it, and the manual gates that somebody opened."""
-    before: Plan | None
+    before: MeasurementPlan | None
     """What is measured before a promotion; None: nothing."""
-    after: Plan | None
+    after: MeasurementPlan | None
     """What is measured after it."""
     analyses: Analyses
     calls: tuple[HookResponse, ...]
@@ -255,7 +255,7 @@ class Round(Generic[S_co]):
         """Whether somebody promotes a version by `promote --full`, without its checks."""
         return self.operator.promotes_in_full(self.of.rollout(digest))
 
-    def plan(self, stage: AnalysisStage) -> Plan | None:
+    def plan(self, stage: AnalysisStage) -> MeasurementPlan | None:
         """What is measured in a stage."""
         return self.before if stage is AnalysisStage.PRE else self.after
 

@@ -109,7 +109,9 @@ class DeliveryWorld(Protocol):
         """The world with that in its record."""
         ...
 
-    def noting_of(self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = "") -> Self:
+    def with_ledger_entry_of(
+        self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
+    ) -> Self:
         """The world with one more ledger entry, about a version or about none; ``commit``: that of main which asked for
         it.
         """

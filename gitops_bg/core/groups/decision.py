@@ -86,7 +86,7 @@ class DeleteService:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeOver:
+class AdoptObject:
     """Have an object of a group whose folder left main belong to this one, as it is."""
 
     kind: str
@@ -127,7 +127,7 @@ class CommitActive:
 
 
 GroupGitAction = CommitActive | WithdrawPromotion
-GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService | TakeOver | DeleteGroup
+GroupAction = ApplyGroup | ApplyRoute | DeleteRoute | FollowMember | DeleteService | AdoptObject | DeleteGroup
 
 
 @dataclass(frozen=True, slots=True)

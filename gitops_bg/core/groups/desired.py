@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
-from gitops_bg.core.model.analysis.metrics import Plan
+from gitops_bg.core.model.analysis.metrics import MeasurementPlan
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.journal import NO_JOURNAL, Journal
 from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
-from gitops_bg.core.model.policies.facts import Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import PolicyInput, VersionFacts
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
 
@@ -56,9 +56,9 @@ class GroupSpec:
     suspend: Suspension | None = None
     retry: Retry | None = None
     """Which version somebody has tried again."""
-    pre_promotion_analysis: Plan | None = None
+    pre_promotion_analysis: MeasurementPlan | None = None
     """What must be good before the group is promoted; None: nothing."""
-    post_promotion_analysis: Plan | None = None
+    post_promotion_analysis: MeasurementPlan | None = None
     """What must be good after it."""
     hooks: tuple[Hook, ...] = ()
     """Who is asked about a promotion, and who is told of what happens, in the order of the file."""
@@ -68,7 +68,7 @@ class GroupSpec:
 class MemberPolicing:
     """What policies ask about one service of the version that group.yaml names."""
 
-    policing: Policing
+    policing: PolicyInput
     promotion: Source | None
     """The commit of main since which group.yaml names the version; None where that is unknown, or nobody has merged it
     yet.

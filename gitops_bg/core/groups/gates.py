@@ -22,7 +22,7 @@ from gitops_bg.core.delivery.policies import policies
 from gitops_bg.core.groups.members import members_available, members_healthy
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
-from gitops_bg.core.groups.subject import asked_anew, round_of
+from gitops_bg.core.groups.subject import retry_hint, round_of
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookRun
@@ -98,7 +98,7 @@ def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
         ends = run is not None and says_no(hook, run)
         if ends or hook.type is not ROLLBACK:
             is_over = ends or (run is not None and run.expired)
-            remedy = asked_anew(world, version) if is_over else ""
+            remedy = retry_hint(world, version) if is_over else ""
             gates.append(replace(hooks.hook_gate(asked, hook, run), remedy=remedy))
     return tuple(gates)
 

@@ -110,7 +110,7 @@ def _without_override(world: GroupWorld) -> GroupWorld:
     until = f"; {serves} serves until its gates are open" if serves != asked else ""
     arrived = asked == version_in(override.to_digest)
     reason = "group.yaml follows live traffic again" if arrived else f"group.yaml asks for {asked}{until}"
-    return world.noting(Event.CONVERGED, to=asked, reason=reason)
+    return world.with_ledger_entry(Event.CONVERGED, to=asked, reason=reason)
 
 
 def try_again(world: GroupWorld, digest: str, by: str) -> GroupWorld:
@@ -125,7 +125,7 @@ def try_again(world: GroupWorld, digest: str, by: str) -> GroupWorld:
     return _without_override(world) if is_over else world
 
 
-def note_refused_commit(world: GroupWorld) -> GroupWorld:
+def record_refused_commit(world: GroupWorld) -> GroupWorld:
     """Note once that main refuses the commit of a way back, where there is one to make."""
     override, refused, wanted = world.record.override, world.observed.main_refused, return_of_override(world)
     if override is None or override.diverged or not refused or wanted is None:
@@ -135,4 +135,4 @@ def note_refused_commit(world: GroupWorld) -> GroupWorld:
     offered = f"{offered} once that is deleted: main has it" if branch is not None and branch.is_merged else offered
     instead = world.observed.not_offered(wanted.version) or offered
     reason = f"main refuses the commit ({refused}); {instead}"
-    return world.noting(Event.DIVERGED, to=wanted.version, by=override.by, reason=reason, asked=False)
+    return world.with_ledger_entry(Event.DIVERGED, to=wanted.version, by=override.by, reason=reason, asked=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.git.pulls import PullState
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.http_routes import HttpRoute, RivalRoute
@@ -122,7 +122,7 @@ class ObservedGroup:
     """What operators ask for, oldest first, answered or not."""
     drifted: bool = False
     """Whether somebody changed the live ReleaseGroup's spec."""
-    contests: tuple[Contest, ...] = ()
+    contests: tuple[DriftLoop, ...] = ()
     """The repairs of late, of what others changed; as far as this process made them."""
     measurements: tuple[MeasurementResult, ...] = ()
     """The results that no saved record contains."""

@@ -13,6 +13,7 @@ from gitops_bg.core.checks.git.unverified import away
 from gitops_bg.core.checks.routes import OwnRoute, rivalries
 from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
 from gitops_bg.core.groups.decision import (
+    AdoptObject,
     ApplyGroup,
     ApplyRoute,
     CommitActive,
@@ -23,15 +24,14 @@ from gitops_bg.core.groups.decision import (
     GroupAction,
     GroupGitAction,
     Move,
-    TakeOver,
 )
 from gitops_bg.core.groups.lifecycle import promote, rollback
 from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.groups.routes.routing import during, render
-from gitops_bg.core.groups.routes.taking import led_by_default, takes_requests
+from gitops_bg.core.groups.routes.taking import claims_requests, led_by_default
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.questions import answered_once
@@ -49,7 +49,7 @@ def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -
 @answered_once
 def wanted_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
     """The HTTPRoutes that shall be live now; none without a gateway."""
-    return (*carrying_routes(world), *routes_beside(world))
+    return (*carrying_routes(world), *replacement_routes(world))
 
 
 @answered_once
@@ -76,7 +76,7 @@ def routes_after(world: GroupWorld, version: str) -> tuple[HttpRoute, ...]:
     return during(world.state, after, world.key, gateway, TransitionStep.SWITCH)
 
 
-def routes_beside(world: GroupWorld) -> tuple[HttpRoute, ...]:
+def replacement_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
     """Those that are to take their place at another Gateway, or for other hosts (`core.groups.routes.attaching`)."""
     beside = world.record.reattachment
     if beside is None or not world.observed.has_gateway_api:
@@ -182,7 +182,7 @@ def moves_by(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Move]:
     live = [each.route for each in world.observed.routes.values() if each.route is not None and not each.foreign]
     now = led_by_default(live, world.gateway)
     for request, to in led_by_default(routes, world.gateway).items():
-        losing = [now[request]] if request in now else [by for old, by in now.items() if takes_requests(request, old)]
+        losing = [now[request]] if request in now else [by for old, by in now.items() if claims_requests(request, old)]
         if leaves := frozenset[str]().union(*losing) - to:
             yield Move(leaves, to)
 
@@ -269,7 +269,7 @@ def _may_come(world: GroupWorld, route: HttpRoute) -> bool:
     own = OwnRoute(route.name, claim_of(route), born=None)
     shared = [each.match for each in rivalries(world.key.namespace, own, world.observed.rivals)]
     led = led_by_default((route,), world.gateway).items() if shared else ()
-    taken = (to for request, to in led if any(takes_requests(request, ((), match)) for match in shared))
+    taken = (to for request, to in led if any(claims_requests(request, ((), match)) for match in shared))
     return all(world.answers(member) or _has_answered(world, member) for to in taken for member in to)
 
 
@@ -315,7 +315,7 @@ def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:
         return "HTTPRoute", action.route.name
     if isinstance(action, DeleteRoute):
         return "HTTPRoute", action.name
-    if isinstance(action, TakeOver):
+    if isinstance(action, AdoptObject):
         return action.kind, action.name
     if isinstance(action, DeleteGroup):
         return names.GROUP_KIND, action.name
@@ -342,5 +342,5 @@ def _is_paused(world: GroupWorld, action: GroupAction) -> bool:
     return any(not each.is_due(world.now, live=_is_live(each)) for each in of_it)
 
 
-def _is_live(contest: Contest) -> bool:
+def _is_live(contest: DriftLoop) -> bool:
     return contest.kind != names.GROUP_KIND

@@ -26,13 +26,13 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
 from gitops_bg.core.groups.requests import answer_retries
-from gitops_bg.core.groups.routes.taking import takes
+from gitops_bg.core.groups.routes.taking import matches_claim
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
 from gitops_bg.core.model.git.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 
 
-def follow_main(world: GroupWorld) -> GroupWorld:
+def register_from_main(world: GroupWorld) -> GroupWorld:
     """Follow what main says: holds and retries, versions and services that left, and new ones. Where main does not
     count, nothing is concluded from what it has, or lacks.
     """
@@ -60,7 +60,7 @@ def _drop_removed(world: GroupWorld) -> GroupWorld:
             world = replace(world, rejected=("ActiveVersionRemoved", message))
             continue
         world = world.with_record(state=delete(world.record.state, name))
-        world = world.noting(Event.VERSION_DELETED, to=name, reason="its folder left main")
+        world = world.with_ledger_entry(Event.VERSION_DELETED, to=name, reason="its folder left main")
     return world
 
 
@@ -82,11 +82,13 @@ def _drop_services(world: GroupWorld) -> GroupWorld:
         else:
             gone.append(place)
     if left and not any(world.rejected):
-        world = replace(world, rejected=("ActiveServiceRemoved", _said_of(left)))
+        world = replace(world, rejected=("ActiveServiceRemoved", _first_left(left)))
     state = replace(world.record.state, endpoints=tuple(stays))
     for part in (*gone, *_named_no_more(world)):
         state = remove_service(state, part.service, part.version)
-        world = world.noting(Event.SERVICE_REMOVED, to=part.version, reason=f"the folder of {part.service} left main")
+        world = world.with_ledger_entry(
+            Event.SERVICE_REMOVED, to=part.version, reason=f"the folder of {part.service} left main"
+        )
     return world.with_record(state=state)
 
 
@@ -120,7 +122,7 @@ def _has_successor(world: GroupWorld, part: Part) -> bool:
     served = {(each.service, each.match) for each in state.routes if each.version == active}
     own = [match for service, match in served if service == part.service]
     return any(
-        takes(route.match, match, gateway.hosts)
+        matches_claim(route.match, match, gateway.hosts)
         for version in {active, world.wanted}
         for service, folder in _services_in(world, version)
         for route in folder.routes
@@ -145,7 +147,7 @@ def _named_no_more(world: GroupWorld) -> Iterator[Part]:
             yield each
 
 
-def _said_of(left: Sequence[Endpoint]) -> str:
+def _first_left(left: Sequence[Endpoint]) -> str:
     each = left[0]
     more = f", and so do {len(left) - 1} more" if len(left) > 1 else ""
     name = f"{each.initial_version}/{each.service}"
@@ -173,7 +175,7 @@ def _register_versions(world: GroupWorld) -> GroupWorld:
             is_known = world.record.state.stage(name) is not None
             world = _with_services(world, name, world.desired.versions[name])
             if not is_known and world.record.state.stage(name) is not None:
-                world = world.noting(Event.CANDIDATE, to=name, reason=_brings(world, name))
+                world = world.with_ledger_entry(Event.CANDIDATE, to=name, reason=_brings(world, name))
     return _without_interrupted_move(world) if was_lost else world
 
 
@@ -182,7 +184,7 @@ def _deployed(world: GroupWorld) -> GroupWorld:
     active = world.record.state.only(VersionStage.ACTIVE)
     if not active:
         return world
-    return world.noting(
+    return world.with_ledger_entry(
         Event.DEPLOYED, to=active, reason=_brings(world, active), source=world.desired.journal.by(GroupNamed)
     )
 

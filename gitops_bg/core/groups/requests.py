@@ -19,7 +19,7 @@ from gitops_bg.core.groups.model import (
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import anew
+from gitops_bg.core.model.analysis.runs import restarted
 from gitops_bg.core.model.git.journal import Retried
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Event
@@ -97,11 +97,11 @@ def abort(world: GroupWorld, request: Request) -> GroupWorld:
 def answer_retries(world: GroupWorld) -> GroupWorld:
     """Follow the retries that main asked for since, oldest first."""
     for asked, said in world.desired.journal.of(Retried):
-        world = try_anew(world, asked, said.retry)
+        world = retry_version(world, asked, said.retry)
     return world
 
 
-def try_anew(world: GroupWorld, asked: Source, retry: Retry) -> GroupWorld:
+def retry_version(world: GroupWorld, asked: Source, retry: Retry) -> GroupWorld:
     """Follow a retry in group.yaml: lift the hold on what it names, and have all checks of that begin anew.
 
     While the group is suspended, nothing is tried again, and a way back is finished first: what is tried again goes
@@ -119,7 +119,7 @@ def try_anew(world: GroupWorld, asked: Source, retry: Retry) -> GroupWorld:
     world = _without_checks(try_again(before, retry.digest, retry.by), retry.digest)
     if world.record == before.record:
         return before
-    return world.noting(Event.RETRIED, to=version_in(retry.digest), by=retry.by, source=asked)
+    return world.with_ledger_entry(Event.RETRIED, to=version_in(retry.digest), by=retry.by, source=asked)
 
 
 def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:
@@ -133,7 +133,7 @@ def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:
         if run.digest == digest and run.stage is AnalysisStage.PRE:
             analyses = analyses.without_run(run, world.now)
         elif run.digest == digest and (run.paused or (run.bad and serves)):
-            analyses = analyses.with_run(anew(run), world.now)
+            analyses = analyses.with_run(restarted(run), world.now)
     return world.with_record(hook_state=replace(state, runs=left), analyses=analyses)
 
 
@@ -155,7 +155,9 @@ def demand_promotable(key: GroupKey, desired: DesiredGroup, record: GroupRecord,
         message = f"{version} is legacy: to go back to it, gitops-bg rollback {key} --to {version}"
         raise PromotionRejected(Rejection.NOT_A_CANDIDATE, message)
     if stage is VersionStage.ARCHIVED:
-        raise PromotionRejected(Rejection.NOT_A_CANDIDATE, f"{version} is archived: {_anew(key, desired, version)}")
+        raise PromotionRejected(
+            Rejection.NOT_A_CANDIDATE, f"{version} is archived: {_next_name(key, desired, version)}"
+        )
     if stage is None and active:
         _demand_new(key, desired, record, version, active)
 
@@ -168,7 +170,7 @@ def _demand_new(key: GroupKey, desired: DesiredGroup, record: GroupRecord, versi
         message = f"{version} was deleted when another version became active: change a file in its folder first"
         raise PromotionRejected(Rejection.NO_SUCH_VERSION, message)
     if version_number(version) < version_number(active):
-        message = f"{version} is older than {active}, which is active: {_anew(key, desired, version)}"
+        message = f"{version} is older than {active}, which is active: {_next_name(key, desired, version)}"
         raise PromotionRejected(Rejection.PASSED, message)
 
 
@@ -187,11 +189,11 @@ def demand_way_back(key: GroupKey, desired: DesiredGroup, record: GroupRecord, v
     if stage is VersionStage.CANDIDATE:
         right += f"; to have {version}: gitops-bg promote {key} --to {version}"
     elif stage is not VersionStage.ACTIVE:
-        right += f"; {_anew(key, desired, version)}"
+        right += f"; {_next_name(key, desired, version)}"
     what = f"is {stage.lower()}" if stage is not None else "is no version of the group any more"
     raise PromotionRejected(Rejection.NO_LEGACY, f"{version} {what}: {right}")
 
 
-def _anew(key: GroupKey, desired: DesiredGroup, version: str) -> str:
+def _next_name(key: GroupKey, desired: DesiredGroup, version: str) -> str:
     free = f"v{max(map(version_number, desired.versions), default=0) + 1}"
     return f"to have it again, gitops-bg group new {key} {free} --from {version}"

@@ -14,7 +14,7 @@ from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import abort
-from gitops_bg.core.groups.routes.rivals import requests_kept, requests_taken
+from gitops_bg.core.groups.routes.rivals import requests_claimed_by_others, requests_kept
 from gitops_bg.core.groups.succession import left_behind
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.history import Analyses
@@ -155,15 +155,15 @@ class GroupSubject:
         is_asked_for = self.world.spec.active == version or may_lead_back
         return is_asked_for and run.digest == self.world.digest_of(version)
 
-    def anew(self, digest: str) -> str:
+    def retry_hint(self, digest: str) -> str:
         """Another content is asked about anew, and the same one once somebody asked for another version."""
-        return f"to ask anew, {asked_anew(self.world, version_in(digest))}"
+        return f"to ask anew, {retry_hint(self.world, version_in(digest))}"
 
     def answer(self, run: AnalysisRun) -> str:
         """Before a promotion, as for a hook; what serves is measured once."""
         if run.stage is POST:
             return f"set active: {run.fallback} to go back, promote another version, or remove postPromotionAnalysis"
-        return f"to measure anew, {asked_anew(self.world, version_of(run))}"
+        return f"to measure anew, {retry_hint(self.world, version_of(run))}"
 
     def awaits_before(self, _: str) -> str:
         """A version of a group is measured under its own name."""
@@ -184,7 +184,7 @@ class GroupSubject:
     def lift(self, hold: Hold) -> str:
         """What a Gateway was too late for, it may be too late for again."""
         first = "mend what the Gateway says, then " if hold.cause is Cause.LATE else ""
-        return f"{first}{asked_anew(self.world, version_in(hold.digest))}"
+        return f"{first}{retry_hint(self.world, version_in(hold.digest))}"
 
     def resume(self) -> str:
         """The verb that ends a suspension."""
@@ -194,7 +194,7 @@ class GroupSubject:
         """Which route of somebody else gets requests before those of the group, or would then, or which former name
         still does.
         """
-        now = requests_taken(self.world, carrying_routes(self.world))
+        now = requests_claimed_by_others(self.world, carrying_routes(self.world))
         return now or requests_kept(self.world, version_in(digest)) or left_behind(self.world)
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
@@ -212,7 +212,7 @@ class GroupSubject:
         return ("version", version_of(run)), ("formerVersion", former)
 
 
-def asked_anew(world: GroupWorld, version: str) -> str:
+def retry_hint(world: GroupWorld, version: str) -> str:
     """What a person does to have a version measured, or asked about, once more."""
     back = world.record.state.only(VersionStage.ACTIVE)
     return f"gitops-bg retry {world.key}, change a file in {version}/, or set active: {back} and back"
@@ -279,9 +279,9 @@ class ActingGroup(GroupSubject):
         """The same world with that in its record. Each try has a number of its own."""
         return self.world.with_part(part)
 
-    def noting(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
+    def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
         """An entry without a commit: main did not ask for it."""
-        return self.world.noting_of(event, digest, reason=reason, by=by)
+        return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> GroupWorld:
         """Of what a group has is in its folders: what else somebody asks for is a commit."""

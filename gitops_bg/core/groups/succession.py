@@ -10,7 +10,7 @@ beside them, as with another Gateway (`core.groups.routes.attaching`).
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.groups.decision import DeleteGroup, GroupAction, TakeOver
+from gitops_bg.core.groups.decision import AdoptObject, DeleteGroup, GroupAction
 from gitops_bg.core.groups.lost_record import is_lost
 from gitops_bg.core.groups.observed import FormerGroup
 from gitops_bg.core.groups.plan import members_of
@@ -55,7 +55,7 @@ def succeed(world: GroupWorld) -> GroupWorld:
     )
     said = f"{world.key.name} takes over what the release group {former.name} has, whose folder left main"
     observed = replace(world.observed, memory=None)  # That of the new name: the one of the former is read from now on.
-    return replace(world, record=record, observed=observed).noting(Event.TAKEN_OVER, reason=said)
+    return replace(world, record=record, observed=observed).with_ledger_entry(Event.TAKEN_OVER, reason=said)
 
 
 def why_not_succeeded(world: GroupWorld) -> str:
@@ -106,7 +106,7 @@ def _objects(former: FormerGroup) -> Iterator[GroupAction]:
     for kind, found in (("Service", services), ("HTTPRoute", routes)):
         for name, foreign in found:
             if not foreign:
-                yield TakeOver(kind, name, former.name)
+                yield AdoptObject(kind, name, former.name)
 
 
 def _is_same(world: GroupWorld, former: FormerGroup) -> bool:

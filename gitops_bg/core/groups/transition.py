@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery.analyses import await_verdict
-from gitops_bg.core.delivery.policies import note_overridden
+from gitops_bg.core.delivery.policies import record_overridden_policies
 from gitops_bg.core.groups.gates import gates_of
 from gitops_bg.core.groups.holds import hold_version
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
@@ -56,7 +56,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     """
     state, moving, wanted = world.record.state, world.record.transition, world.wanted
     if moving is not None and moving.withdrawn:
-        return _taken_up(world, moving) if wanted == moving.target else _passed_by(world, moving)
+        return _resumed(world, moving) if wanted == moving.target else _passed_by(world, moving)
     if moving is not None:
         return _withdrawn(world, moving, _why_other(world)) if wanted != moving.target else world
     stage = state.stage(wanted)
@@ -65,7 +65,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     try:
         after_of(world, wanted)
     except PromotionRejected as error:
-        return replace(world, rejected=(str(error.why), _said_of(world, wanted) or str(error)))
+        return replace(world, rejected=(str(error.why), _deleted_hint(world, wanted) or str(error)))
     if not all(gate.open for gate in gates_of(world, wanted)):
         return world
     kind = TransitionKind.ROLLBACK if stage is VersionStage.LEGACY else TransitionKind.PROMOTION
@@ -83,7 +83,7 @@ def _why_other(world: GroupWorld) -> str:
     return f"requests go back from {version_in(override.from_digest)} to {world.wanted}: {override.reason}"
 
 
-def _taken_up(world: GroupWorld, moving: Transition) -> GroupWorld:
+def _resumed(world: GroupWorld, moving: Transition) -> GroupWorld:
     """Go on with a move that is on its way back, where Git asks for it again: the version that it goes back to may have
     lost its pods, and requests are with the other one as long as that is so. Every gate is asked again.
     """
@@ -123,7 +123,7 @@ def _left_and(world: GroupWorld, version: str) -> tuple[str, ...]:
     return tuple(sorted({*world.record.left, version}))
 
 
-def _said_of(world: GroupWorld, version: str) -> str:
+def _deleted_hint(world: GroupWorld, version: str) -> str:
     """What to do about a version that is no candidate any more; empty where it has not been deleted."""
     if all(each.name != version for each in world.record.deleted):
         return ""
@@ -136,12 +136,12 @@ def advance(world: GroupWorld) -> GroupWorld:
     if moving is None:
         return world
     waits = not moving.goes_back and _awaits_gateway_status(world, moving.step_since)
-    if waits or not _is_taken(world, moving):
+    if waits or not _is_accepted(world, moving):
         return world
     if moving.withdrawn:
         said, asked = moving.withdrawn, world.record.override is None and world.spec.active != moving.target
         source = world.desired.journal.by(GroupNamed)
-        world = world.noting(
+        world = world.with_ledger_entry(
             Event.WITHDRAWN, to=moving.target, origin=moving.source, reason=said, asked=asked, source=source
         )
         world = world.with_record(left_at=world.now, left=_left_and(world, moving.target)) if moving.moved else world
@@ -156,7 +156,7 @@ def advance(world: GroupWorld) -> GroupWorld:
 def _switching(world: GroupWorld, moving: Transition) -> GroupWorld:
     """Move requests, and note the policies in spite of which a promotion does."""
     if not moving.goes_back:
-        world = note_overridden(world, acting_group(world), world.digest_of(moving.target))
+        world = record_overridden_policies(world, acting_group(world), world.digest_of(moving.target))
     return world.with_record(transition=replace(moving, step=TransitionStep.SWITCH, step_since=world.now))
 
 
@@ -182,7 +182,7 @@ def give_up(world: GroupWorld) -> GroupWorld:
         return _withdrawn(world, moving, hold.why)
     if world.now < deadline_of(world, moving):
         return world
-    if _is_taken(world, moving):
+    if _is_accepted(world, moving):
         shut = next((gate.reason for gate in gates_of(world, moving.target) if not gate.open), "")
         waits = shut and moving.step is TransitionStep.PREPARE
         # Else it is done: it was in place while nobody looked. It begins again once every gate is open.
@@ -247,7 +247,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     is_override = override is not None and version_in(override.to_digest) == moving.target
     reason, by = (override.reason, override.by) if override is not None and is_override else ("", "")
     source = world.desired.journal.by(GroupNamed) if world.spec.active == moving.target else None
-    world = world.noting(
+    world = world.with_ledger_entry(
         event, to=moving.target, origin=moving.source, by=by, reason=reason, asked=not reason, source=source
     )
     move = GroupMove(moving.kind, moving.source, moving.target, world.desired.commit, world.now, reason)
@@ -267,7 +267,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
     return await_verdict(world, world.digest_of(moving.target), moving.source, acting_group)
 
 
-def _is_taken(world: GroupWorld, moving: Transition) -> bool:
+def _is_accepted(world: GroupWorld, moving: Transition) -> bool:
     """Whether a step is done: on the way back, once it is written (I6).
 
     A promotion waits for the Gateway, also for backends that it does not find, unless a member that does not answer

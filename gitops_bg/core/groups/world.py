@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from gitops_bg.core.delivery.ledger import noted
+from gitops_bg.core.delivery.ledger import with_entry
 from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
 from gitops_bg.core.groups.model import (
     Endpoint,
@@ -20,7 +20,7 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routes.taking import takes
+from gitops_bg.core.groups.routes.taking import matches_claim
 from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
@@ -70,7 +70,7 @@ class GroupWorld:
         record = replace(record, rollout=max((record.rollout, *(run.rollout for run in runs))))
         return self if record == self.record else replace(self, record=record)
 
-    def noting(
+    def with_ledger_entry(
         self,
         event: Event,
         *,
@@ -96,7 +96,7 @@ class GroupWorld:
             by=by or source.author,
             reason=reason,
         )
-        return replace(self, record=noted(self.record, entry))
+        return replace(self, record=with_entry(self.record, entry))
 
     # --- what the steps of `core.delivery` ask (`core.delivery.world.DeliveryWorld`) ------------------------------
 
@@ -129,11 +129,11 @@ class GroupWorld:
         """The world with that in its record."""
         return self.with_record(lost=lost, history=told)
 
-    def noting_of(
+    def with_ledger_entry_of(
         self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
     ) -> "GroupWorld":
         """The world with one more ledger entry, about a version or about none."""
-        return self.noting(event, to=version_in(digest), reason=reason, by=by, source=Source(commit))
+        return self.with_ledger_entry(event, to=version_in(digest), reason=reason, by=by, source=Source(commit))
 
     # --- what its own steps ask -------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class GroupWorld:
             if route.version != active or not route.allowed or _place_of(route) in known:
                 continue
             for was in answering:
-                if (was.service, was.initial_version) != (route.service, route.initial_version) and takes(
+                if (was.service, was.initial_version) != (route.service, route.initial_version) and matches_claim(
                     route.match, was.match, hosts
                 ):
                     yield route, was

@@ -30,14 +30,14 @@ _MEND = Advice("correct the line that is named, and push", "gitops-bg check")
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class NextStep:
     """``next``: what happens without anybody."""
 
     next: str
     advice: tuple[Advice, ...] = ()
 
 
-def outlook_of(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision) -> Outlook:
+def next_step(key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision) -> NextStep:
     """Return what comes after a decision: the first row that fits, as in `core.status.group_situations`."""
     group = _Group(key, desired, observed, decision)
     return next(found for row in _ROWS if (found := row(group)) is not None)
@@ -63,51 +63,51 @@ class _Group:
         return f"{self.active} serves on" if has_served(self.record, self.observed) else "nothing serves yet"
 
 
-def _unusable(group: _Group) -> Outlook | None:
+def _unusable(group: _Group) -> NextStep | None:
     if group.observed.foreign:
-        return Outlook("nothing moves: the ReleaseGroup is not the agent's", (Advice(group.observed.foreign),))
+        return NextStep("nothing moves: the ReleaseGroup is not the agent's", (Advice(group.observed.foreign),))
     if group.desired.spec is None:
-        return Outlook(f"{group.serves_on}; nothing moves until its files are valid", (_MEND,))
+        return NextStep(f"{group.serves_on}; nothing moves until its files are valid", (_MEND,))
     return None
 
 
-def _shared_invalid(group: _Group) -> Outlook | None:
+def _shared_invalid(group: _Group) -> NextStep | None:
     """What the group shares with others is broken: that stops promotions alone."""
     if group.desired.problems:
-        return Outlook(f"{group.serves_on}; nothing is promoted until its files are valid", (_MEND,))
+        return NextStep(f"{group.serves_on}; nothing is promoted until its files are valid", (_MEND,))
     return None
 
 
-def _without_record(group: _Group) -> Outlook | None:
+def _without_record(group: _Group) -> NextStep | None:
     if not any(each.reason == RECORD_LOST for each in group.decision.conditions):
         return None
     said = "what serves serves on; nothing moves until the record can be made again from main"
-    return Outlook(said, (Advice("put back the folder that the condition names, or do what else it says, and push"),))
+    return NextStep(said, (Advice("put back the folder that the condition names, or do what else it says, and push"),))
 
 
-def _new(group: _Group) -> Outlook | None:
+def _new(group: _Group) -> NextStep | None:
     if not group.observed.uid:
-        return Outlook("the agent makes the ReleaseGroup, and its services come up")
+        return NextStep("the agent makes the ReleaseGroup, and its services come up")
     return None
 
 
-def _moving(group: _Group) -> Outlook | None:
+def _moving(group: _Group) -> NextStep | None:
     moving = group.record.transition
     if moving is None:
         return None
     if moving.withdrawn:
         said = f"requests stay with {moving.source}, or go back to it: {moving.withdrawn}"
-        return Outlook(said, tuple(_out_of_withdrawn(group, moving)))
+        return NextStep(said, tuple(_out_of_withdrawn(group, moving)))
     if moving.goes_back:
-        return Outlook(f"requests go back from {moving.source} to {moving.target} now, whatever the Gateway says")
+        return NextStep(f"requests go back from {moving.source} to {moving.target} now, whatever the Gateway says")
     advice = (Advice(f"go back to {moving.source}", f"gitops-bg rollback {group.key} --to {moving.source}"),)
     if moving.step is TransitionStep.PREPARE:
         shut = [gate for gate in group.decision.gates if not gate.open]
         gated = " and every gate is open" if shut else ""
         said = f"once the Gateway has taken the rules with the version's header{gated}, all other requests move"
         mends = dict.fromkeys(Advice(gate.remedy) for gate in shut if gate.remedy)
-        return Outlook(f"{said} from {moving.source} to {moving.target}", (*mends, *advice))
-    return Outlook(f"once the Gateway has taken its routes, {moving.target} is active", advice)
+        return NextStep(f"{said} from {moving.source} to {moving.target}", (*mends, *advice))
+    return NextStep(f"once the Gateway has taken its routes, {moving.target} is active", advice)
 
 
 def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
@@ -122,88 +122,88 @@ def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
         yield Advice(f"or go on to {moving.target}", f"gitops-bg {verb} {group.key} --to {moving.target}")
 
 
-def _after_failure(group: _Group) -> Outlook | None:
+def _after_failure(group: _Group) -> NextStep | None:
     """Traffic has left a version that failed, and main still names that one."""
     override = group.record.override
     if override is None:
         return None
     left, to = version_in(override.from_digest), version_in(override.to_digest)
     if group.active != to:
-        return Outlook(f"requests go back from {left} to {to} as soon as that answers", tuple(_of_ill(group, to)))
+        return NextStep(f"requests go back from {left} to {to} as soon as that answers", tuple(_of_ill(group, to)))
     if not override.diverged:
-        return Outlook(f"{group.serves_on}; the agent commits active: {to} to main")
+        return NextStep(f"{group.serves_on}; the agent commits active: {to} to main")
     branch = group.observed.to_merge(to)
     by_hand = f"merge {branch}, which names {to}" if branch else f"name {to} in group.yaml"
     back = Advice(by_hand) if branch else Advice(by_hand, f"gitops-bg rollback {group.key} --to {to}")
     again = Advice("or have it tried again as it is", f"gitops-bg retry {group.key}")
-    return Outlook(f"{group.serves_on}; {left} is not promoted again by itself", (back, again))
+    return NextStep(f"{group.serves_on}; {left} is not promoted again by itself", (back, again))
 
 
-def _rejected(group: _Group) -> Outlook | None:
+def _rejected(group: _Group) -> NextStep | None:
     if not any(each.type == PROMOTION_REJECTED and each.status for each in group.decision.conditions):
         return None
     said = "put back what the condition names, or name a candidate, or the version before, as active"
-    return Outlook(f"{group.serves_on}; what main asks for is rejected", (Advice(said),))
+    return NextStep(f"{group.serves_on}; what main asks for is rejected", (Advice(said),))
 
 
-def _gated(group: _Group) -> Outlook | None:
+def _gated(group: _Group) -> NextStep | None:
     if not group.decision.gates or group.desired.spec is None:
         return None
     wanted, shut = group.desired.spec.active, [gate for gate in group.decision.gates if not gate.open]
     if not shut:
-        return Outlook(f"requests begin to move to {wanted} now")
+        return NextStep(f"requests begin to move to {wanted} now")
     advice = (Advice(gate.remedy) for gate in shut if gate.remedy)
     waits_for_pods = any(gate.kind == GateKind.AVAILABILITY for gate in shut)
     ill = _of_ill(group, wanted) if waits_for_pods else ()
     by_itself = f"requests begin to move to {wanted} by themselves once every gate is open"
     is_held = any(gate.kind is GateKind.HOLD for gate in shut)  # It opens for nobody who only waits.
     said = f"{group.serves_on}; {f'{wanted} waits until somebody has it tried again' if is_held else by_itself}"
-    return Outlook(said, tuple(dict.fromkeys((*ill, *advice))))
+    return NextStep(said, tuple(dict.fromkeys((*ill, *advice))))
 
 
-def _coming_up(group: _Group) -> Outlook | None:
+def _coming_up(group: _Group) -> NextStep | None:
     """Services of the active version that no request has ever reached: they may wait for gates of their own."""
     new = tuple(_unserved(group.record, group.observed))
     if not new:
         return None
     said = f"{_few_names(new)} serve{'s' if len(new) == 1 else ''} nobody yet"
     advice = (Advice(f"see what {each} waits for", f"gitops-bg explain {group.key.namespace}/{each}") for each in new)
-    return Outlook(f"{said}: a service does once its pods are ready and its own gates are open", tuple(advice))
+    return NextStep(f"{said}: a service does once its pods are ready and its own gates are open", tuple(advice))
 
 
-def _measured(group: _Group) -> Outlook | None:
+def _measured(group: _Group) -> NextStep | None:
     """What serves is measured, or its measurement has paused."""
     run = group.record.analyses.run(AnalysisStage.POST)
     if run is None or version_of(run) != group.active or not (run.running or run.paused):
         return None
     back = Advice(f"go back to {run.fallback}", f"gitops-bg rollback {group.key} --to {run.fallback}")
     if run.running:
-        return Outlook(
+        return NextStep(
             f"{group.serves_on} while it is measured; if it fails, requests go back to {run.fallback}", (back,)
         )
     stay = Advice("or end the pause: promote another version, or remove postPromotionAnalysis from group.yaml")
-    return Outlook(f"{group.serves_on}; its analysis is inconclusive, and waits for somebody", (back, stay))
+    return NextStep(f"{group.serves_on}; its analysis is inconclusive, and waits for somebody", (back, stay))
 
 
-def _ill(group: _Group) -> Outlook | None:
+def _ill(group: _Group) -> NextStep | None:
     ill = tuple(_of_ill(group, group.active))
-    return Outlook(f"{group.serves_on}; its services recover by themselves if they can", ill) if ill else None
+    return NextStep(f"{group.serves_on}; its services recover by themselves if they can", ill) if ill else None
 
 
-def _settling(group: _Group) -> Outlook | None:
+def _settling(group: _Group) -> NextStep | None:
     if not group.active:
-        return Outlook("the first version serves once its services are healthy")
+        return NextStep("the first version serves once its services are healthy")
     if group.decision.actions or group.record.left_at is not None:
-        return Outlook(f"{group.active} serves; routes and Services are brought in line with main")
+        return NextStep(f"{group.active} serves; routes and Services are brought in line with main")
     return None
 
 
-def _at_rest(group: _Group) -> Outlook | None:
+def _at_rest(group: _Group) -> NextStep | None:
     said = f"nothing: {group.active} serves until group.yaml names another version"
-    return Outlook(said, tuple(_choices(group)))
+    return NextStep(said, tuple(_choices(group)))
 
 
-_ROWS: tuple[Callable[[_Group], Outlook | None], ...] = (
+_ROWS: tuple[Callable[[_Group], NextStep | None], ...] = (
     _unusable,
     _without_record,
     _moving,

@@ -12,7 +12,7 @@ from gitops_bg.core.groups.model import PromotionRejected, VersionStage
 from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.plan import after_of
 from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.groups.requests import try_anew
+from gitops_bg.core.groups.requests import retry_version
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.inspect.forecast import Forecast, forecast
 from gitops_bg.core.model.decision import GateResult
@@ -74,7 +74,7 @@ def proposal_of(
     live, named = record.state.only(VersionStage.ACTIVE), main.spec.active if main.spec is not None else ""
     if merged.spec is not None and merged.spec.retry is not None:  # It is on hold no longer then.
         world, asked = GroupWorld(key, merged.spec, merged, observed, record, now), Source(merged.commit or "merged")
-        record = try_anew(world, asked, merged.spec.retry).record
+        record = retry_version(world, asked, merged.spec.retry).record
     ahead = forecast(key, merged, observed, record, now)
     if merged.spec is None:
         why = str(merged.problems[0]) if merged.problems else "nobody can read what it would say"

@@ -90,7 +90,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class HandledLook:
+class HandledPoll:
     """The answer to somebody who asked for a look at main: what this look read."""
 
     request: str
@@ -127,7 +127,7 @@ class Decision:
     """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
     pull: PullRequest | None = None
     """The pull request of the app's promotion branch, as far as it is known."""
-    handled: HandledLook | None = None
+    handled: HandledPoll | None = None
     """What is answered to the last who asked for a look at main."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""

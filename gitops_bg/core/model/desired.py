@@ -5,9 +5,9 @@ from enum import Enum
 from typing import Literal
 
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Journal, Looks
+from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.stored import NOT_STORED
 from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
@@ -131,7 +131,7 @@ class Desired:
     route: AppRoute | None = None
     whole: bool = True
     """Whether the whole folder could be read: only then has an auxiliary object that is missing here left Git."""
-    looks: Looks = NO_LOOKS
+    looks: PollCount = NO_LOOKS
     """The look at main that this comes from."""
     knowledge: Knowledge = Knowledge.SAME
     generation: int = 0
@@ -145,7 +145,7 @@ class Desired:
 
     A preview Service without a manifest has those of an active one with a manifest.
     """
-    policing: Policing | None = field(default=None, metadata=NOT_STORED)
+    policing: PolicyInput | None = field(default=None, metadata=NOT_STORED)
     """The promotion policies, and the facts that they ask for; None where no policy is for the app."""
 
     twins: str = ""

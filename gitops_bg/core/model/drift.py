@@ -66,7 +66,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class DriftLoop:
     """The repairs of one object, one after the other. Times are UTC."""
 
     kind: str
@@ -110,12 +110,12 @@ class Contest:
 
 
 def after_repair(
-    contests: tuple[Contest, ...], kind: str, name: str, drift: Drift, now: datetime
-) -> tuple[Contest, ...]:
+    contests: tuple[DriftLoop, ...], kind: str, name: str, drift: Drift, now: datetime
+) -> tuple[DriftLoop, ...]:
     """Count one more repair, and forget those of long ago."""
     recent = [each for each in contests if now - each.last < REMEMBERED]
-    before = next((each for each in recent if (each.kind, each.name) == (kind, name)), Contest(kind, name, 0, now))
-    contest = Contest(kind, name, before.count + 1, now, drift, before.said, before.drift.by != drift.by)
+    before = next((each for each in recent if (each.kind, each.name) == (kind, name)), DriftLoop(kind, name, 0, now))
+    contest = DriftLoop(kind, name, before.count + 1, now, drift, before.said, before.drift.by != drift.by)
     if contest.is_fight and (contest.said is None or not timedelta() <= now - contest.said < SAY_AGAIN):
         contest = replace(contest, said=now)
     return (*(each for each in recent if each is not before), contest)

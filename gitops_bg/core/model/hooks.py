@@ -98,7 +98,7 @@ class Hook:
         return f"alert {self.name}" if self.type is HookType.ALERT else f"{self.type} hook {self.name}"
 
 
-class Answer(StrEnum):
+class HookAnswer(StrEnum):
     """The result of a call."""
 
     ACCEPTED = "accepted"
@@ -106,7 +106,7 @@ class Answer(StrEnum):
     UNANSWERED = "unanswered"
 
 
-def answer_of(status: int) -> Answer:
+def answer_of(status: int) -> HookAnswer:
     """Translate an HTTP status; 0 stands for no answer at all (refused connection, timeout, broken TLS).
 
     Any 2xx accepts, 204 included. An answer of a proxy or an overloaded backend counts as none; every other status
@@ -116,8 +116,8 @@ def answer_of(status: int) -> Answer:
     ['accepted', 'accepted', 'refused', 'refused', 'unanswered', 'unanswered']
     """
     if 200 <= status < 300:
-        return Answer.ACCEPTED
-    return Answer.UNANSWERED if status in (0, 429, 502, 503, 504) else Answer.REFUSED
+        return HookAnswer.ACCEPTED
+    return HookAnswer.UNANSWERED if status in (0, 429, 502, 503, 504) else HookAnswer.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class HookRun:
     """How many tries in a row had no result: no answer, or a refusal that is retried."""
     unanswered_since: datetime | None = None
     last_at: datetime | None = None
-    answer: Answer | None = None
+    answer: HookAnswer | None = None
     status: int = 0
     text: str = ""
     expired: bool = False
@@ -237,16 +237,16 @@ def id_of(run: HookRun, epoch: str) -> str:
     return f"{key_of(run, epoch)}.{run.tries}"
 
 
-def take(run: HookRun, hook: Hook, called: HookResponse) -> HookRun:
+def with_answer(run: HookRun, hook: Hook, called: HookResponse) -> HookRun:
     """Return the run with one more answer."""
     answer = answer_of(called.status)
     run = replace(run, answer=answer, status=called.status, text=called.text, last_at=called.at)
-    if answer is Answer.UNANSWERED:
+    if answer is HookAnswer.UNANSWERED:
         return replace(run, tries=run.tries + 1, unanswered_since=run.unanswered_since or called.at)
     run = replace(run, unanswered_since=None)
-    if answer is Answer.REFUSED and is_retried(hook, called.status, run.tries):
+    if answer is HookAnswer.REFUSED and is_retried(hook, called.status, run.tries):
         return replace(run, tries=run.tries + 1)
-    if answer is Answer.REFUSED:
+    if answer is HookAnswer.REFUSED:
         return replace(run, tries=0, refused=run.refused + 1)
     return replace(run, tries=0, accepted=run.accepted + 1, since=called.at)
 
@@ -267,7 +267,7 @@ def is_old(run: HookRun, hook: Hook, now: datetime) -> bool:
 def has_accepted(run: HookRun, hook: Hook) -> bool:
     """Whether the hook has accepted as often as its gate needs, however long ago."""
     if hook.type is HookType.CONFIRM_PROMOTION:
-        return run.answer is Answer.ACCEPTED
+        return run.answer is HookAnswer.ACCEPTED
     return run.accepted >= (hook.iterations if hook.type is HookType.ROLLOUT else 1)
 
 

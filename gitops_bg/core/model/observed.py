@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
-from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.git.main import SourceVerification, UnreadReason
 from gitops_bg.core.model.git.pulls import Merge, PullRequest
 from gitops_bg.core.model.hooks import HookResponse
@@ -339,7 +339,7 @@ class Observed:
     """Why the agent may not list the pods, or empty."""
     requests: tuple[Request, ...] = ()
     """What operators asked for, oldest first; the record knows which are answered (`OperatorState.has_answered`)."""
-    contests: tuple[Contest, ...] = ()
+    contests: tuple[DriftLoop, ...] = ()
     """The repairs of late, of what others changed; as far as this process made them."""
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""

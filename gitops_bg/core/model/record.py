@@ -26,8 +26,8 @@ from gitops_bg.core.model.statements import (
     override,
     past_holds,
     refused_by_main,
-    said,
     unwanted,
+    with_statement,
     without,
 )
 from gitops_bg.core.model.version import Version
@@ -255,7 +255,7 @@ class LastRead:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedMerge:
+class PendingMergeLookup:
     """A promotion that traffic followed, and of which the forge is asked who merged and who approved it."""
 
     commit: str
@@ -291,7 +291,7 @@ class SeenInGit:
 
     The first agent to notice notes it; a main that counts clears it.
     """
-    asked_merges: tuple[AskedMerge, ...] = ()
+    asked_merges: tuple[PendingMergeLookup, ...] = ()
     """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.pulls``)."""
 
     @property
@@ -435,7 +435,7 @@ class Delivery:
 
     def saying(self, statement: Statement) -> Self:
         """Return a copy with one more statement."""
-        return replace(self, statements=said(self.statements, statement))
+        return replace(self, statements=with_statement(self.statements, statement))
 
     def without_override(self) -> Self:
         """Return a copy in which traffic is to go where main says."""
@@ -505,7 +505,7 @@ class Record(Delivery):
         return f"{self.epoch}-{self.routing.withdrawals}" if self.routing.withdrawals else ""
 
     @property
-    def awaits_look(self) -> bool:
+    def awaits_poll(self) -> bool:
         """Whether a decision still waits for the first look at main that begins after it."""
         return any(each.awaits for each in self.statements)
 

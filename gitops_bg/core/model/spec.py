@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.analysis.metrics import Plan
+from gitops_bg.core.model.analysis.metrics import MeasurementPlan
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
 
@@ -152,8 +152,8 @@ class Strategy:
     """How many pods of a version may be missing during a restart; at least one (``core.checks.pods.restart``)."""
     more_active_services: tuple[str, ...] = ()
     """Further Services that carry live traffic: all move together, or none."""
-    pre_promotion_analysis: Plan | None = None
-    post_promotion_analysis: Plan | None = None
+    pre_promotion_analysis: MeasurementPlan | None = None
+    post_promotion_analysis: MeasurementPlan | None = None
 
     @property
     def active_services(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.git.journal import Awaited, Looks
+from gitops_bg.core.model.git.journal import AwaitsPoll, PollCount
 
 
 class Says(StrEnum):
@@ -85,7 +85,7 @@ class Statement:
     by: str = ""
     commit: str = ""
     """The commit of main that said it. What is wanted so is answered by whatever changes ``primary.yaml`` later."""
-    awaits: Awaited | None = None
+    awaits: AwaitsPoll | None = None
     """Set where Git did not say it, until main has been looked at since."""
     sequence: int = 0
     """The ledger entry that tells of it; 0 until it has one. Of what is wanted: that main refuses it."""
@@ -109,7 +109,7 @@ class Hold:
     cause: Cause = Cause.UNKNOWN
     lifted: Says | None = None
     """None while the hold is in force."""
-    awaits: Awaited | None = None
+    awaits: AwaitsPoll | None = None
     sequence: int = 0
 
     @property
@@ -145,7 +145,7 @@ class Override:
     at: datetime
     cause: Cause = Cause.ROLLED_BACK
     """The cause of the hold that the version left by traffic gets."""
-    awaits: Awaited | None = None
+    awaits: AwaitsPoll | None = None
     """Set until main has been looked at after it was made; until then main cannot answer it."""
     commit: str = ""
     """The commit of main that asked for it: whatever changes ``primary.yaml`` later answers it."""
@@ -208,7 +208,7 @@ def override(statements: Statements) -> Override | None:
     return None
 
 
-def said(statements: Statements, new: Statement) -> Statements:
+def with_statement(statements: Statements, new: Statement) -> Statements:
     """The list with one more statement, without those that nothing follows from any more.
 
     What is wanted takes the place of what was wanted before. An answer to a refusal that does not speak against the
@@ -236,17 +236,17 @@ def refused_by_main(statements: Statements, sequence: int) -> Statements:
     return tuple(replace(one, sequence=sequence) if one.says is Says.WANTED else one for one in statements)
 
 
-def looked(statements: Statements, looks: Looks) -> Statements:
+def after_poll(statements: Statements, looks: PollCount) -> Statements:
     """The list once main has been looked at: what awaited that look awaits it no more. Where another process made the
     statement it is unknown when that one looked, so the next look of this one counts.
     """
     return tuple(
-        replace(one, awaits=None if one.awaits.is_over(looks) else one.awaits.noted(looks)) if one.awaits else one
+        replace(one, awaits=None if one.awaits.is_over(looks) else one.awaits.stamped(looks)) if one.awaits else one
         for one in statements
     )
 
 
-def restated(statements: Statements, digest: str, awaits: Awaited) -> Statements:
+def restated(statements: Statements, digest: str, awaits: AwaitsPoll) -> Statements:
     """The list in which the hold on a version is said once more: what the next look at main shows is no answer."""
     last = _last(statements).get(digest)
     return tuple(replace(one, awaits=awaits) if one is last and one.says is Says.REFUSED else one for one in statements)
@@ -257,7 +257,7 @@ def preceded(statements: Statements, by: Iterable[Statement]) -> Statements:
     known = _last(statements)
     before: Statements = ()
     for one in by:
-        before = before if one.digest in known else said(before, one)
+        before = before if one.digest in known else with_statement(before, one)
     return (*before, *statements)
 
 

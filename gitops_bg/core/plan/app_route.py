@@ -37,14 +37,14 @@ def route_actions(
     moves = view is not None and view.moves and not world.suspended
     if moves and may_follow(world):
         reason = reason or "a Gateway has taken what Git says"
-    elif moves and route.beside is not None and (why := _why_beside(world, route.beside, ports)):
+    elif moves and route.beside is not None and (why := _replacement_reason(world, route.beside, ports)):
         yield ApplyAuxiliaryObject(route.beside, why, named, number, ports)
     if reason:
         stays = view is not None and view.moves and (world.suspended or not may_follow(world))
         yield ApplyAuxiliaryObject(route.live, reason, named, number, ports, stays=stays)
 
 
-def _why_beside(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
+def _replacement_reason(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
     """Why the route beside the live one is to be written; empty where it is as it shall be, or cannot be ours."""
     view = world.auxiliary_object(beside)
     if view is None:

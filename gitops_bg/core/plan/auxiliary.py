@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.adoption.moving import is_led_otherwise, own_routes, successor
 from gitops_bg.core.checks.adoption.release import is_released
 from gitops_bg.core.checks.auxiliary import is_of_another, may_be_live
-from gitops_bg.core.checks.contests import may_repair
+from gitops_bg.core.checks.contests import repair_is_due
 from gitops_bg.core.checks.routes import HTTP_ROUTE, formers_to_end, is_carried_by
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.model.actions import (
@@ -94,7 +94,7 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
         view = world.auxiliary_object(one)
         if view and (is_of_another(world, view) or view.trouble or view.deleting):
             continue
-        due = may_repair(world, one.kind, one.name)
+        due = repair_is_due(world, one.kind, one.name)
         if not due:
             continue
         if world.record.last_read.autoscaler and world.record.last_read.autoscaler.copy == one and is_released(world):

@@ -43,7 +43,7 @@ def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
         return True
     if isinstance(failed, SWITCHING) and isinstance(action, SwitchTraffic):
         return not (_goes_back(action) and _goes_back(failed))
-    return _leads_live_traffic(failed) and _takes_away(action)
+    return _leads_live_traffic(failed) and _removes_pods(action)
 
 
 def stands_alone(action: object) -> bool:
@@ -82,7 +82,7 @@ def _leads_live_traffic(action: ClusterAction) -> bool:
     return is_made or isinstance(action, (*SWITCHING, RepairSelector, HandBack))
 
 
-def _takes_away(action: ClusterAction) -> bool:
+def _removes_pods(action: ClusterAction) -> bool:
     """Whether there are fewer pods after an action, or less that pods need."""
     if isinstance(action, ScaleReplicaSet | ScaleDeployment):
         return action.replicas < action.current

@@ -8,7 +8,7 @@ stands in Git, in the target or in ``primary.yaml``; where it does not, the copy
 
 from collections.abc import Iterable
 
-from gitops_bg.core.checks.contests import may_repair
+from gitops_bg.core.checks.contests import repair_is_due
 from gitops_bg.core.checks.pods.sizes import wanted_size
 from gitops_bg.core.model.actions import (
     ApplyConfiguration,
@@ -82,7 +82,7 @@ def _make(
     if view is not None and (view.deleting or (view.digest == ref.digest and not view.drifted)):
         return None
     name = configuration_name(world.spec.app, ref)
-    due = may_repair(world, ref.kind, name)
+    due = repair_is_due(world, ref.kind, name)
     if not due:
         return None
     return ApplyConfiguration(ref, name, version.number, repair=view is not None)

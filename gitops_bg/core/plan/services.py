@@ -17,7 +17,7 @@ from gitops_bg.core.checks.adoption.release import (
     still_missing,
 )
 from gitops_bg.core.checks.adoption.taking_over import deployment_size, is_former_preview, may_take_over
-from gitops_bg.core.checks.contests import SERVICE, may_repair
+from gitops_bg.core.checks.contests import SERVICE, repair_is_due
 from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.model.actions import (
@@ -86,7 +86,7 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
     there = (
         (name, view)
         for name, view in world.active_services
-        if view and _may_move(world, view) and may_repair(world, SERVICE, name)
+        if view and _may_move(world, view) and repair_is_due(world, SERVICE, name)
     )
     return tuple(
         MarkService(name, view.selector, wanted, adopts=not view.ours)
@@ -125,7 +125,7 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
 
 
 def _point(world: World, elsewhere: ServiceView | None, digest: str) -> tuple[PointPreview, ...]:
-    if elsewhere is None or not may_repair(world, SERVICE, elsewhere.name):
+    if elsewhere is None or not repair_is_due(world, SERVICE, elsewhere.name):
         return ()
     ports = _ports(world, elsewhere.name, digest)
     return (PointPreview(elsewhere.name, elsewhere.selector, digest, ports),)
@@ -181,7 +181,7 @@ def _astray(world: World) -> Iterator[tuple[str, ServiceView]]:
     for name, view in world.active_services:
         if view is None or not view.ours or view.digest == short(routing.traffic):
             continue
-        if _may_lead_back(world, view) and may_repair(world, SERVICE, name):
+        if _may_lead_back(world, view) and repair_is_due(world, SERVICE, name):
             yield name, view
 
 
@@ -193,13 +193,13 @@ def _may_lead_back(world: World, view: ServiceView) -> bool:
     """
     routing = world.record.routing
     if routing.switch is not None and not (
-        routing.switch.withdrawn and view.withdrawn == world.record.withdrawn and _is_taken_back(world, routing.switch)
+        routing.switch.withdrawn and view.withdrawn == world.record.withdrawn and _is_withdrawn(world, routing.switch)
     ):
         return False
     return not world.suspended or (view.digest != "" and world.is_selected(routing.traffic))
 
 
-def _is_taken_back(world: World, switch: Switch) -> bool:
+def _is_withdrawn(world: World, switch: Switch) -> bool:
     """Whether live traffic is to stay at what a withdrawn switch was to leave: not where what comes instead is another
     switch to the same version, nor where that was to be left for being bad.
     """
@@ -243,8 +243,8 @@ def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
     """
     if service is None:
         goes_away = moves_no_more(world) or world.record.moved_at is not None
-        return not goes_away and may_repair(world, SERVICE, name)
-    return may_repair(world, SERVICE, name)
+        return not goes_away and repair_is_due(world, SERVICE, name)
+    return repair_is_due(world, SERVICE, name)
 
 
 def _why_applied(service: ServiceView) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.adoption.onboarding import leak_to, serves_by
 from gitops_bg.core.checks.adoption.release import is_released, is_releasing
-from gitops_bg.core.checks.contests import REPLICA_SET, may_repair
+from gitops_bg.core.checks.contests import REPLICA_SET, repair_is_due
 from gitops_bg.core.checks.pods.ephemeral_metadata import metadata_for
 from gitops_bg.core.checks.pods.restart import PodGroup
 from gitops_bg.core.checks.pods.sizes import wanted_size
@@ -125,11 +125,11 @@ def manageable(world: World) -> tuple[Version, ...]:
 def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None:
-        due = may_repair(world, REPLICA_SET, live_name(world, version))
+        due = repair_is_due(world, REPLICA_SET, live_name(world, version))
         return _create(world, version, size) if due and not _in_the_way(world, version) else ()
     if _needs_repair(world, version, view):
         return _repair(world, version, max(size, view.replicas))
-    if view.replicas < size and may_repair(world, REPLICA_SET, view.name):
+    if view.replicas < size and repair_is_due(world, REPLICA_SET, view.name):
         reason = f"the {version.stage} version needs {size}"
         return (_scaled(version, view.replicas, size, reason),)
     return ()
@@ -169,7 +169,7 @@ def _anti_affinity(world: World) -> AntiAffinityTerm | None:
 def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
     """Whether the ReplicaSet differs from its version, the snapshot to repair it is known, and that is due."""
     differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
-    return differs and bool(world.snapshot(version).text) and may_repair(world, REPLICA_SET, view.name)
+    return differs and bool(world.snapshot(version).text) and repair_is_due(world, REPLICA_SET, view.name)
 
 
 def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterAction, ...]:
@@ -189,7 +189,7 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None or view.replicas <= size or _needs_repair(world, version, view):
         return ()
-    if not may_repair(world, REPLICA_SET, view.name):
+    if not repair_is_due(world, REPLICA_SET, view.name):
         return ()
     leak = leak_to(world, version)
     serving = is_live(world, version.digest) and not (leak or is_released(world))

@@ -16,8 +16,8 @@ from gitops_bg.core.checks.adoption.taking_over import (
     deployment_size,
     has_stand_ins,
     may_go_at,
+    placeholder_labels,
     services_to_take_over,
-    stand_ins,
     watched_deployment,
     why_left_alone,
     why_unproven,
@@ -90,7 +90,7 @@ def _before(world: World, adopt: Adoption) -> Condition:
 
 def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> str:
     up, needed = world.available(coming.digest), needed_to_switch(world, coming)
-    held = ", ".join(f"{key}={value}" for key, value in stand_ins(world, coming))
+    held = ", ".join(f"{key}={value}" for key, value in placeholder_labels(world, coming))
     apart = f"; until then they carry {held}, which no Service of {adopt.source} selects" if held else ""
     return f"{up} of {needed} pods of {version_name(coming)} are available to take over {services}{apart}"
 

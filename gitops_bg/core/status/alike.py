@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gitops_bg.core.checks.git.main import why_rewritten
 from gitops_bg.core.checks.git.unverified import describe
-from gitops_bg.core.checks.ledger import never_told, set_back
+from gitops_bg.core.checks.ledger import set_back, unknown_entry
 from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
@@ -24,7 +24,7 @@ from gitops_bg.core.model.conditions import (
     Condition,
 )
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason
+from gitops_bg.core.model.git.main import SourceVerification, UnreadReason, VerificationFailure
 from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import SubjectKind
@@ -111,7 +111,7 @@ def ledger_trusted(
     """
     if doubt:
         yield Condition(LEDGER_TRUSTED, False, "WrittenByOthers", doubt)
-    elif said := never_told(record.ledger_claimed, kind):
+    elif said := unknown_entry(record.ledger_claimed, kind):
         yield Condition(LEDGER_TRUSTED, False, "Ahead", said)
     elif said := _behind(record, seen, kind):
         yield Condition(LEDGER_TRUSTED, False, "Behind", said)
@@ -132,9 +132,9 @@ def source_verified(verification: SourceVerification | None) -> Iterator[Conditi
             yield Condition(SOURCE_VERIFIED, True, "KeysUnreadable", trouble)
         return
     message = "; ".join(filter(None, [describe(held), trouble]))
-    if held.doubt is Doubt.PENDING:
+    if held.doubt is VerificationFailure.PENDING:
         yield Condition(SOURCE_VERIFIED, False, "NotCheckedYet", message)
-    elif held.doubt is Doubt.RECORDS_UNKNOWN:
+    elif held.doubt is VerificationFailure.RECORDS_UNKNOWN:
         yield Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message)
     else:
         yield Condition(SOURCE_VERIFIED, False, held.doubt.value, message)

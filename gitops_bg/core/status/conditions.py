@@ -13,10 +13,10 @@ from gitops_bg.core.checks.phase import (
     failure,
     foreign_object,
     led_elsewhere,
+    ledger_error,
     refusal,
     unavailable,
     unreached,
-    untold,
     version_name,
 )
 from gitops_bg.core.checks.pods.draining import without_traffic
@@ -25,7 +25,7 @@ from gitops_bg.core.checks.pods.scheduling import stuck
 from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero, wanted_size
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.checks.refusals import RefusalCause, cause_of
-from gitops_bg.core.checks.routes import taken_by_others
+from gitops_bg.core.checks.routes import requests_claimed_by_others
 from gitops_bg.core.checks.situations import (
     AT_ZERO,
     diverged,
@@ -42,7 +42,7 @@ from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase
 from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, has_accepted
+from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType, has_accepted
 from gitops_bg.core.model.record import FormerService
 from gitops_bg.core.model.version import SubjectKind, Version
 from gitops_bg.core.names import ALL_VERSIONS
@@ -91,7 +91,7 @@ def exposed(world: World) -> Iterator[Condition]:
     """
     if found := exposures(world):
         more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
-        said = "; ".join(map(_said, found[:_MOST]))
+        said = "; ".join(map(_exposed_service, found[:_MOST]))
         reason = "SelectedByOthers" if any(each.versions for each in found) else "SelectedOnceUp"
         yield Condition(EXPOSED, True, reason, f"{said}{more}: {_WHAT_TO_DO}")
     elif refused := world.observed.other_services_refused:
@@ -99,7 +99,7 @@ def exposed(world: World) -> Iterator[Condition]:
         yield Condition(EXPOSED, None, "ServicesUnreadable", why)
 
 
-def _said(exposure: Exposure) -> str:
+def _exposed_service(exposure: Exposure) -> str:
     """One Service, as `Exposed` names it.
 
     The selector is what somebody else wrote, of Kubernetes' alphabet and length.
@@ -319,7 +319,7 @@ def _lets_through(hook: Hook, run: HookRun) -> bool:
 def _standing_of(run: HookRun) -> str:
     if run.expired:
         return "Expired"
-    return {None: "Asked", Answer.UNANSWERED: "Unanswered"}.get(run.answer, "Refused")
+    return {None: "Asked", HookAnswer.UNANSWERED: "Unanswered"}.get(run.answer, "Refused")
 
 
 def _in_full(world: World, hook: Hook, run: HookRun) -> str:
@@ -356,7 +356,7 @@ def _invalid_policy(world: World) -> Iterator[Condition]:
 def _conflict(world: World) -> Iterator[Condition]:
     if whose := foreign_object(world):
         yield Condition("Conflict", True, "ForeignObject", whose)
-    elif not world.desired.twins and (rival := taken_by_others(world)):
+    elif not world.desired.twins and (rival := requests_claimed_by_others(world)):
         yield Condition("Conflict", True, "RequestsTaken", rival)
     elif world.observed.app_claimed:
         yield Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
@@ -384,7 +384,7 @@ def _offer_writable(world: World) -> Iterator[Condition]:
 
 def _ledger_writable(world: World) -> Iterator[Condition]:
     """The condition of an app with ledger entries to write; other apps do not show the refusal."""
-    if why := untold(world):
+    if why := ledger_error(world):
         yield Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
 
 

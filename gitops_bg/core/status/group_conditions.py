@@ -28,7 +28,7 @@ from gitops_bg.core.status.alike import (
 from gitops_bg.core.status.group_situations import (
     BEING_WRITTEN,
     ROUTES_ACCEPTED,
-    held,
+    hold_reason,
     not_accepted,
     standing_of,
     unanswered,
@@ -53,7 +53,7 @@ def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
         _routes_accepted(world),
         *_candidates_answer(world),
         *analysis_passed(round_of(world), world.digest_of(coming) if coming else ""),
-        *on_hold(held(world)),
+        *on_hold(hold_reason(world)),
         *_diverged(world),
         *ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.GROUP),
         *history_rewritten(world.lost),

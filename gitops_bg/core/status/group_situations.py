@@ -14,7 +14,7 @@ from gitops_bg.core.groups.members import brought_by
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes, is_in_place, unresolved, wanted_services
 from gitops_bg.core.groups.routes.attaching import why_not_attached
-from gitops_bg.core.groups.routes.rivals import requests_taken
+from gitops_bg.core.groups.routes.rivals import requests_claimed_by_others
 from gitops_bg.core.groups.subject import POST, round_of, run_after, run_before
 from gitops_bg.core.groups.succession import left_behind, taking_over
 from gitops_bg.core.groups.transition import lacks_pods, obstacle_of, refused_by
@@ -44,7 +44,7 @@ BEING_WRITTEN = "routes and Services are being written"
 # --- what may be the matter ---------------------------------------------------------------------------------
 
 
-def _takes_over(world: GroupWorld) -> str:
+def _succeeds(world: GroupWorld) -> str:
     former = world.record.succeeds
     return f"it takes over what the release group {former} has, whose folder left main" if taking_over(world) else ""
 
@@ -99,7 +99,7 @@ def way_back(world: GroupWorld, override: Override) -> str:
     return f"{said}{todo}"
 
 
-def held(world: GroupWorld) -> str:
+def hold_reason(world: GroupWorld) -> str:
     """That the version which group.yaml names is on hold, and what lifts that; or empty."""
     hold = world.record.held(world.digest_of(world.spec.active))
     return f"{hold.why}; `gitops-bg retry {world.key}` lifts the hold" if hold is not None else ""
@@ -111,7 +111,7 @@ def _rejected(world: GroupWorld) -> str:
 
 def not_accepted(world: GroupWorld) -> str:
     """What stands against routes and Services, and somebody else has to mend; empty where nothing does."""
-    others = requests_taken(world, carrying_routes(world)) or left_behind(world)
+    others = requests_claimed_by_others(world, carrying_routes(world)) or left_behind(world)
     refused = f"the cluster refuses a write: {world.observed.refused}" if world.observed.refused else ""
     against = why_not_attached(world) or refused_by(world) or refused or others
     return against or ("" if lacks_pods(world) else obstacle_of(world))
@@ -206,7 +206,7 @@ def _shut_reasons(world: GroupWorld) -> list[str]:
 # --- the table ----------------------------------------------------------------------------------------------
 
 SITUATIONS: tuple[Situation[GroupWorld], ...] = (
-    Situation(Phase.PROGRESSING, READY, _takes_over),
+    Situation(Phase.PROGRESSING, READY, _succeeds),
     Situation(Phase.ROLLING_BACK, ROUTES_ACCEPTED, _move_back),
     Situation(Phase.PROMOTING, ROUTES_ACCEPTED, _under_way),
     Situation(Phase.INVALID, INVALID_SPEC, _problem),
@@ -216,7 +216,7 @@ SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(Phase.DEGRADED, HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost)),
     Situation(Phase.SUSPENDED, SUSPENDED, _suspended_by),
     Situation(Phase.DEPLOYING, READY, _first_version),
-    Situation(Phase.HELD, ON_HOLD, held),
+    Situation(Phase.HELD, ON_HOLD, hold_reason),
     Situation(Phase.PAUSED, ANALYSIS_PASSED, _analysis_says(lambda _, run: run.paused)),
     Situation(Phase.HELD, ANALYSIS_PASSED, _analysis_says(lambda _, run: run.bad)),
     Situation(Phase.PROGRESSING, ANALYSIS_PASSED, _analysis_says(_is_measured)),

@@ -78,7 +78,7 @@ def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
     known = {rollout.number: rollout for rollout in before.rollouts}
     for rollout in after.rollouts:
         told = _of_rollout(known.get(rollout.number), rollout)
-        yield from (one for one in told if not _is_told_by_entry(one, rollout, before, after))
+        yield from (one for one in told if not _is_covered_by_entry(one, rollout, before, after))
     yield from analysis_events(before, after)
 
 
@@ -88,7 +88,7 @@ def analysis_events(before: RunRecord, after: RunRecord) -> Iterator[RolloutEven
         yield from _of_run(old, run)
 
 
-def _is_told_by_entry(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
+def _is_covered_by_entry(told: RolloutEvent, rollout: Rollout, before: Record, after: Record) -> bool:
     switch, fresh = after.routing.switch, news(before, after)
     if told.notice is Notice.ROLLOUT_STARTED:
         return any(entry.event is Event.CANDIDATE and entry.rollout == rollout.number for entry in fresh)
@@ -176,11 +176,11 @@ def event_of(result: ActionResult, news: Sequence[LedgerEntry] = ()) -> RolloutE
     if result.refused:
         refused = Notice.CREATE_REFUSED if isinstance(result.action, CreateReplicaSet) else Notice.WRITE_REFUSED
         return RolloutEvent(refused, str(result))
-    notice = None if _is_told(result.action, news) else notice_of(result.action)
+    notice = None if _is_covered(result.action, news) else notice_of(result.action)
     return RolloutEvent(notice, str(result)) if notice else None
 
 
-def _is_told(action: object, news: Sequence[LedgerEntry]) -> bool:
+def _is_covered(action: object, news: Sequence[LedgerEntry]) -> bool:
     if not isinstance(action, ScaleReplicaSet) or action.current:
         return False
     return any(entry.event is Event.CANDIDATE and entry.to_digest == action.digest for entry in news)

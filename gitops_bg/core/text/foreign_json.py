@@ -35,7 +35,7 @@ class NotJson(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """The limits of a document. ``bytes`` counts UTF-8 bytes of bytes, and characters of a text."""
 
     bytes: int = 16 * 1024 * 1024
@@ -43,11 +43,11 @@ class Limits:
     """Whether a key may occur twice in an object, as nearly every reader of JSON allows; the last one counts."""
 
 
-ORDINARY = Limits()
-UNIQUE = Limits(twice=False)
+ORDINARY = DocumentLimits()
+UNIQUE = DocumentLimits(twice=False)
 
 
-def read_json(text: str | bytes, limits: Limits = ORDINARY) -> Any:
+def read_json(text: str | bytes, limits: DocumentLimits = ORDINARY) -> Any:
     """Decode a text of one author. Raises `NotJson`.
 
     >>> read_json('{"a": [1, 2.5]}')

@@ -14,7 +14,7 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.port import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
-from gitops_bg.outbound.http import Answer, NoAnswer
+from gitops_bg.outbound.http import HttpAnswer, NoAnswer
 from gitops_bg.outbound.rest import LONGEST_WAIT, Rate, RestClient, rate_of
 
 Now = Callable[[], datetime]
@@ -83,7 +83,7 @@ class Api:
                 raise ForgeDown(str(error)) from None
             if answer is None:
                 return
-            self._look_at(answer)
+            self._read_limits(answer)
             yield from self._shape(self._good(answer, doing)).items()
 
     def write(self, method: str, path: str, doing: str, body: Mapping[str, Any] | None = None) -> Shape:
@@ -102,15 +102,15 @@ class Api:
 
     def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
-    ) -> Answer:
+    ) -> HttpAnswer:
         try:
             answer = self._client.ask(method, path, query, body)
         except NoAnswer as error:
             raise ForgeDown(str(error)) from None
-        self._look_at(answer)
+        self._read_limits(answer)
         return answer
 
-    def _look_at(self, answer: Answer) -> None:
+    def _read_limits(self, answer: HttpAnswer) -> None:
         self.rate = rate_of(answer.headers, self._now())
         if _is_limit(answer, self.rate):
             raise self._rate_limited()
@@ -133,12 +133,12 @@ class Api:
             wait = timedelta(seconds=seconds)
         return RateLimited(self.place, now + wait, wait.total_seconds())
 
-    def _good(self, answer: Answer, doing: str) -> Answer:
+    def _good(self, answer: HttpAnswer, doing: str) -> HttpAnswer:
         if 200 <= answer.status < 300:
             return answer
         raise trouble(answer, self.place, doing, self.rate)
 
-    def _shape(self, answer: Answer) -> Shape:
+    def _shape(self, answer: HttpAnswer) -> Shape:
         if not answer.body.strip():
             return Shape(None, self.place)
         try:
@@ -147,7 +147,7 @@ class Api:
             raise Nonsense(self.place, f"{answer.place} gave no JSON but {_short(_beginning(answer.body))}") from None
 
 
-def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError:
+def trouble(answer: HttpAnswer, place: str, doing: str, rate: Rate) -> GitopsBgError:
     """Return the error for an answer that is neither a success nor a limit."""
     words = _words(answer)
     if answer.status == 401:
@@ -163,7 +163,7 @@ def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError
     return Nonsense(place, f"status {answer.status} when asked to {doing}")
 
 
-def _is_limit(answer: Answer, rate: Rate) -> bool:
+def _is_limit(answer: HttpAnswer, rate: Rate) -> bool:
     """Return True for 429; for 403 if a header or the text says so: GitHub uses both for both limits (forges.md §2)."""
     if answer.status != 403:
         return answer.status == 429
@@ -171,7 +171,7 @@ def _is_limit(answer: Answer, rate: Rate) -> bool:
     return told or any(sign in _words(answer).lower() for sign in _SIGNS_OF_A_LIMIT)
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: HttpAnswer) -> str:
     """Return the forge's message, in JSON or not, on one line and shortened."""
     try:
         return _short(Shape(read_json(answer.body), answer.place).words())

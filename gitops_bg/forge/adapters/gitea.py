@@ -9,15 +9,15 @@ from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,
+    ForgeLimits,
     HeadMoved,
-    Limits,
     MergeRefused,
     Pull,
     PullState,
     Review,
+    ReviewVerdict,
     StillChecking,
     User,
-    Verdict,
 )
 
 HEADERS = (("Accept", "application/json"),)
@@ -31,7 +31,7 @@ _METHODS = (
 )
 """In order of preference: a merge commit names who merged."""
 _STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failure"}
-_VERDICTS = {"APPROVED": Verdict.APPROVED, "REQUEST_CHANGES": Verdict.CHANGES_REQUESTED}
+_VERDICTS = {"APPROVED": ReviewVerdict.APPROVED, "REQUEST_CHANGES": ReviewVerdict.CHANGES_REQUESTED}
 
 
 class Gitea(IssueForge):
@@ -39,7 +39,7 @@ class Gitea(IssueForge):
 
     page: ClassVar = {"limit": "50"}
     kind = "gitea"
-    limits = Limits(body=65_536, description=255)
+    limits = ForgeLimits(body=65_536, description=255)
 
     def pull(self, number: int) -> Pull:
         """See `Forge.pull`. Only the timeline of its issue says who closed it."""
@@ -146,10 +146,10 @@ class Gitea(IssueForge):
         return pull_in(found, _DIALECT)
 
 
-def _verdict(review: Shape) -> Verdict | None:
+def _verdict(review: Shape) -> ReviewVerdict | None:
     """Return the verdict; a dismissed review keeps its state."""
     verdict = _VERDICTS.get(review["state"].text())
-    return Verdict.WITHDRAWN if verdict and review["dismissed"].flag() else verdict
+    return ReviewVerdict.WITHDRAWN if verdict and review["dismissed"].flag() else verdict
 
 
 def _state(found: Shape) -> PullState:

@@ -10,14 +10,14 @@ from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,
+    ForgeLimits,
     HeadMoved,
-    Limits,
     MergeRefused,
     Pull,
     PullState,
     Review,
+    ReviewVerdict,
     User,
-    Verdict,
 )
 
 HEADERS = (("Accept", "application/vnd.github+json"), ("X-GitHub-Api-Version", "2022-11-28"))
@@ -26,9 +26,9 @@ _METHODS = (("merge", "allow_merge_commit"), ("squash", "allow_squash_merge"), (
 _METHOD_REFUSED = re.compile(r"(merge commits|squash merges|rebase merges) are not allowed", re.IGNORECASE)
 _STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failure"}
 _VERDICTS = {
-    "APPROVED": Verdict.APPROVED,
-    "CHANGES_REQUESTED": Verdict.CHANGES_REQUESTED,
-    "DISMISSED": Verdict.WITHDRAWN,
+    "APPROVED": ReviewVerdict.APPROVED,
+    "CHANGES_REQUESTED": ReviewVerdict.CHANGES_REQUESTED,
+    "DISMISSED": ReviewVerdict.WITHDRAWN,
 }
 
 
@@ -37,7 +37,7 @@ class GitHub(IssueForge):
 
     page: ClassVar = {"per_page": "100"}
     kind = "github"
-    limits = Limits(body=65_536, description=140)
+    limits = ForgeLimits(body=65_536, description=140)
 
     def pull(self, number: int) -> Pull:
         """See `Forge.pull`. Only the issue behind it says who closed it."""

@@ -11,13 +11,13 @@ from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,
-    Draft,
+    ForgeLimits,
     HeadMoved,
-    Limits,
     MergeRefused,
     NotAccepted,
     Prefix,
     Pull,
+    PullRequestDraft,
     PullState,
     Review,
     StillChecking,
@@ -34,7 +34,7 @@ class GitLab(RestForge):
     """One project on GitLab."""
 
     kind = "gitlab"
-    limits = Limits(body=1_048_576, description=255)
+    limits = ForgeLimits(body=1_048_576, description=255)
 
     def __init__(self, api: Api, owner: str, name: str) -> None:
         super().__init__(api, owner, name)
@@ -56,7 +56,7 @@ class GitLab(RestForge):
     def _mr(self, number: int) -> str:
         return f"{self._path}/merge_requests/{number}"
 
-    def edit(self, pull: Pull, draft: Draft) -> None:
+    def edit(self, pull: Pull, draft: PullRequestDraft) -> None:
         """See `Forge.edit`. Changes that fail on one wrong name come last."""
         wanted = {
             "title": (pull.title, self._title(pull, draft)),
@@ -70,7 +70,7 @@ class GitLab(RestForge):
             self._api.write("PUT", self._mr(pull.number), f"edit merge request {pull.number}", changed)
         self._edit_people(pull, draft)
 
-    def _edit_people(self, pull: Pull, draft: Draft) -> None:
+    def _edit_people(self, pull: Pull, draft: PullRequestDraft) -> None:
         """Without a licence GitLab keeps only one reviewer and one assignee, so each is requested once."""
         reviewers = self._not_asked(pull.number, "review", missing(draft.reviewers, pull.reviewers))
         assignees = self._not_asked(pull.number, "assign", missing(draft.assignees, pull.assignees))
@@ -154,7 +154,7 @@ class GitLab(RestForge):
             words = "the token's user may not merge into this branch"
         return MergeRefused(self._api.place, number, f"{words} ({why.replace('_', ' ')})" if why else words)
 
-    def _create(self, draft: Draft) -> Pull:
+    def _create(self, draft: PullRequestDraft) -> Pull:
         body = {
             "source_branch": draft.branch,
             "target_branch": draft.base,

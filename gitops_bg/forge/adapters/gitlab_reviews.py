@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.rest_forge import NOBODY, last_words
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.port import Pull, Review, User, Verdict
+from gitops_bg.forge.port import Pull, Review, ReviewVerdict, User
 
 _PAGE = {"per_page": "100"}
 _BOT = re.compile(r"(project|group)_\d+_bot(_\w+)?|service_account_\w+|ghost\d*|alert-bot|support-bot")
 """Account names of tokens and services, for servers that do not say who is a bot."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_OBJECTIONS = {"requested_changes": Verdict.CHANGES_REQUESTED, "unapproved": Verdict.WITHDRAWN}
+_OBJECTIONS = {"requested_changes": ReviewVerdict.CHANGES_REQUESTED, "unapproved": ReviewVerdict.WITHDRAWN}
 
 
 def person(found: Shape) -> User:
@@ -55,7 +55,7 @@ class Reviews:
         approvals = list(found["approved_by"].items()) if found is not None else []
         times = self._times(number) if any(not item["approved_at"] for item in approvals) else {}
         users = [(self._user(item["user"]), item["approved_at"]) for item in approvals]
-        return [versions.review(user, Verdict.APPROVED, at, times.get(user.id)) for user, at in users]
+        return [versions.review(user, ReviewVerdict.APPROVED, at, times.get(user.id)) for user, at in users]
 
     def _times(self, number: int) -> dict[str, Shape]:
         """Return when each person last approved, from the system notes: older servers have it nowhere else."""
@@ -95,7 +95,7 @@ class _Versions:
     def read(cls, listed: Iterator[Shape], head: str) -> "_Versions":
         return cls(tuple(sorted((v["created_at"].time(), v["head_commit_sha"].text()) for v in listed)), head)
 
-    def review(self, user: User, verdict: Verdict, *times: Shape | None) -> Review:
+    def review(self, user: User, verdict: ReviewVerdict, *times: Shape | None) -> Review:
         """Return a review at the first known of these times."""
         known = next((time.time() for time in times if time), None)
         seen = [head for since, head in self.heads if known is not None and since <= known]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from gitops_bg.forge.adapters.rest_forge import RestForge, missing, people_and_teams
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.port import Draft, Prefix, Pull, PullState, User
+from gitops_bg.forge.port import Prefix, Pull, PullRequestDraft, PullState, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class IssueForge(RestForge):
         """See `Forge.open_pulls`."""
         return tuple(pull for pull in self._open() if pull.branch.startswith(prefix))
 
-    def edit(self, pull: Pull, draft: Draft) -> None:
+    def edit(self, pull: Pull, draft: PullRequestDraft) -> None:
         """See `Forge.edit`. Changes that fail on one wrong name come last."""
         number = pull.number
         title = self._title(pull, draft)
@@ -105,7 +105,7 @@ class IssueForge(RestForge):
     def _labels_as_asked(self, names: list[str]) -> list[str] | list[int]:
         """Return how a request names these labels; create them first if the forge requires that."""
 
-    def _create(self, draft: Draft) -> Pull:
+    def _create(self, draft: PullRequestDraft) -> Pull:
         body = {"title": draft.title, "head": draft.branch, "base": draft.base, "body": draft.body}
         doing = f"open a pull request for {draft.branch}"
         return self._read(self._api.write("POST", f"{self._path}/pulls", doing, body))

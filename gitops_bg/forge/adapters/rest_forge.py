@@ -12,13 +12,13 @@ from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,
-    Draft,
     ForgeDown,
-    Limits,
+    ForgeLimits,
     Nonsense,
     NotAccepted,
     Prefix,
     Pull,
+    PullRequestDraft,
     PullState,
     Review,
     User,
@@ -42,7 +42,7 @@ T = TypeVar("T")
 class RestForge(ABC):
     """One repository on one forge. Implements the parts of `forge.port.Forge` that are the same for all forges."""
 
-    limits: Limits
+    limits: ForgeLimits
     kind: str
 
     def __init__(self, api: Api, owner: str, name: str) -> None:
@@ -58,27 +58,27 @@ class RestForge(ABC):
         """Close the connections, at the end of the thread."""
         self._api.close()
 
-    def open(self, draft: Draft) -> Pull:
+    def open(self, draft: PullRequestDraft) -> Pull:
         """See `Forge.open`. A create without a clear answer may have worked: look for its result (forges.md §5)."""
         pull = self._created(draft)
         self.edit(pull, draft)
         labels = tuple(dict.fromkeys((*pull.labels, *draft.labels)))
         return replace(pull, title=pull.titled(draft.title), body=draft.body, base=draft.base, labels=labels)
 
-    def _title(self, pull: Pull, draft: Draft) -> str:
+    def _title(self, pull: Pull, draft: PullRequestDraft) -> str:
         """Return the title to write. Look before another one is: people may have marked it as a draft meanwhile."""
         return pull.title if pull.title == draft.title else self.pull(pull.number).titled(draft.title)
 
-    def _created(self, draft: Draft) -> Pull:
+    def _created(self, draft: PullRequestDraft) -> Pull:
         try:
             return self._create(draft)
         except (NotAccepted, ForgeDown, Nonsense) as error:
-            found = self._look_for(draft)
+            found = self._search_for(draft)
             if found is None:
                 raise error from None
             return found
 
-    def _look_for(self, draft: Draft) -> Pull | None:
+    def _search_for(self, draft: PullRequestDraft) -> Pull | None:
         """Return None also if the search fails: the error of the create says more."""
         try:
             return self._find(draft.branch, draft.base)
@@ -150,11 +150,11 @@ class RestForge(ABC):
         """See `Forge.merge`."""
 
     @abstractmethod
-    def edit(self, pull: Pull, draft: Draft) -> None:
+    def edit(self, pull: Pull, draft: PullRequestDraft) -> None:
         """See `Forge.edit`."""
 
     @abstractmethod
-    def _create(self, draft: Draft) -> Pull:
+    def _create(self, draft: PullRequestDraft) -> Pull:
         """Create a pull request, with title and body."""
 
     @abstractmethod
@@ -232,6 +232,6 @@ def check_status(found: Shape, state: str, context: str) -> CheckStatus:
     return CheckStatus("", found[context].text(), said, found["description"].text(""), found["target_url"].text(""))
 
 
-def described(status: CheckStatus, limits: Limits) -> str:
+def described(status: CheckStatus, limits: ForgeLimits) -> str:
     """Return the description of a status, cut to the forge's limit."""
     return cut(" ".join(status.description.split()), limits.description)

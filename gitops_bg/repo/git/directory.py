@@ -14,7 +14,7 @@ from typing import TextIO
 
 from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.git.runner import Git, GitFailed, Limits, initialise
+from gitops_bg.repo.git.runner import CommandLimits, Git, GitFailed, initialise
 from gitops_bg.repo.git.transport import ASKPASS
 from gitops_bg.repo.settings import MIRROR
 
@@ -197,11 +197,11 @@ class MirrorDirectory:
             self._owner.close()
             self._owner = None
 
-    def prepare(self, configuration: str, limits: Limits) -> None:
+    def prepare(self, configuration: str, limits: CommandLimits) -> None:
         """Prepare a sound mirror with this configuration: the existing one, or an empty one."""
         self._demand_space()
         try:
-            if not self._looks_sound():
+            if not self._is_sound():
                 self._wipe()
                 initialise(self.mirror, 30, limits)
             self._clean()
@@ -245,7 +245,7 @@ class MirrorDirectory:
         except OSError as error:
             raise DiskProblem(f"cannot delete {self.mirror}: {error.strerror}") from error
 
-    def _looks_sound(self) -> bool:
+    def _is_sound(self) -> bool:
         return (self.mirror / "HEAD").is_file() and all((self.mirror / name).is_dir() for name in ("objects", "refs"))
 
     def _wipe(self) -> None:

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.model.git.main import Doubt
+from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
@@ -20,7 +20,7 @@ from gitops_bg.repo.git.lock import Lock, locked
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
-from gitops_bg.repo.git.runner import LONGEST_PART, MEBIBYTE, Finished, Git, GitFailed, Limits, memory_for_git
+from gitops_bg.repo.git.runner import LONGEST_PART, MEBIBYTE, CommandLimits, Finished, Git, GitFailed, memory_for_git
 from gitops_bg.repo.git.transport import configuration, transport_for
 from gitops_bg.repo.layout import (
     SEEN_REF,
@@ -70,7 +70,7 @@ class Mirror:
         """Whether everything of the remote's last answer was followed that can be."""
         self.admits: Callable[[Collection[str], str], Collection[str]] = lambda names, _: names
         """Which of these branches concern anything that main has at a commit; anybody can make others."""
-        self.doubt_of: Callable[[str], Doubt | None] = lambda _: None
+        self.doubt_of: Callable[[str], VerificationFailure | None] = lambda _: None
         """Why a head of main may not be built on: what is new in it is not signed by a listed key. None: it may."""
         self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
         self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
@@ -122,7 +122,7 @@ class Mirror:
         self._commits = CommitObjects(self._objects)
 
     def _opened(self) -> Git:
-        limits = Limits(self.settings.git_memory or memory_for_git())
+        limits = CommandLimits(self.settings.git_memory or memory_for_git())
         self._directory.prepare(configuration(self.settings, self._transport.url), limits)
         return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds, limits)
 

@@ -31,7 +31,7 @@ class Update:
     commit: str | None
 
 
-class Verdict(StrEnum):
+class PushVerdict(StrEnum):
     """The result of an update."""
 
     TAKEN = "taken"
@@ -43,15 +43,15 @@ class Verdict(StrEnum):
     """The connection broke before the remote answered for this branch, and the branch has not moved."""
 
 
-_DOUBTFUL = {Verdict.REFUSED: Verdict.MOVED, Verdict.UNANSWERED: Verdict.MOVED}
+_DOUBTFUL = {PushVerdict.REFUSED: PushVerdict.MOVED, PushVerdict.UNANSWERED: PushVerdict.MOVED}
 """What an answer means while main has moved: it is asked for once more, on the new main."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PushAnswer:
     """A verdict for each branch, and the server's words about it."""
 
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, PushVerdict]
     words: Mapping[str, str] = field(default_factory=dict)
     """By branch; none for accepted branches."""
 
@@ -77,14 +77,14 @@ class Attempts:
                 self._sleep(self._random.uniform(0, delay(attempt, first=0.2, longest=5.0)))
             yield attempt
 
-    def judge(self, answer: Answer) -> None:
+    def judge(self, answer: PushAnswer) -> None:
         """Raise ``PushRefused`` for a push that will never be accepted; return where another attempt may succeed.
 
         A remote that can be read and twice breaks off a push accepts none (a read-only token).
         """
-        left = {name: verdict for name, verdict in answer.verdicts.items() if verdict is not Verdict.TAKEN}
-        self._unanswered += Verdict.UNANSWERED in left.values()
-        if set(left.values()) == {Verdict.REFUSED} or self._unanswered > 1:
+        left = {name: verdict for name, verdict in answer.verdicts.items() if verdict is not PushVerdict.TAKEN}
+        self._unanswered += PushVerdict.UNANSWERED in left.values()
+        if set(left.values()) == {PushVerdict.REFUSED} or self._unanswered > 1:
             words = {name: answer.words.get(name, "") for name in left}
             raise PushRefused(f"the remote refuses the push to {', '.join(left)}: {answer.message}", words)
 
@@ -108,7 +108,7 @@ class Pusher:
         """A bounded number of attempts, with pauses between them."""
         return Attempts(self._sleep, self._attempts)
 
-    def push(self, updates: Sequence[Update]) -> Answer:
+    def push(self, updates: Sequence[Update]) -> PushAnswer:
         """Push all updates, each on its own. Raises the errors of a remote that cannot even be read.
 
         A remote may judge a push as a whole (a pre-receive hook does): a push refused as a whole is retried in halves,
@@ -119,41 +119,43 @@ class Pusher:
         finally:
             self.pushed()
 
-    def _push(self, updates: Sequence[Update]) -> Answer:
-        answers: list[Answer] = []
+    def _push(self, updates: Sequence[Update]) -> PushAnswer:
+        answers: list[PushAnswer] = []
         splits = 0
         parts = deque(updates[start : start + _AT_ONCE] for start in range(0, len(updates), _AT_ONCE))
         while parts:
             part = parts.popleft()
             answer = self._pushed(part)
-            if len(part) > 1 and splits < _MOST_SPLITS and set(answer.verdicts.values()) == {Verdict.REFUSED}:
+            if len(part) > 1 and splits < _MOST_SPLITS and set(answer.verdicts.values()) == {PushVerdict.REFUSED}:
                 splits += 1
                 parts += (part[: len(part) // 2], part[len(part) // 2 :])
             else:
                 answers.append(answer)
         verdicts = {name: verdict for answer in answers for name, verdict in answer.verdicts.items()}
-        return Answer(verdicts, {name: words for answer in answers for name, words in answer.words.items()})
+        return PushAnswer(verdicts, {name: words for answer in answers for name, words in answer.words.items()})
 
-    def _pushed(self, updates: Sequence[Update]) -> Answer:
+    def _pushed(self, updates: Sequence[Update]) -> PushAnswer:
         leases = [f"--force-with-lease=refs/heads/{update.branch}:{update.expected or ''}" for update in updates]
         refspecs = [f"{update.commit or ''}:refs/heads/{update.branch}" for update in updates]
         finished = self._mirror.push(leases, refspecs, [update.branch for update in updates])
         if finished.status == 0:
-            return Answer({update.branch: Verdict.TAKEN for update in updates})
+            return PushAnswer({update.branch: PushVerdict.TAKEN for update in updates})
         if finished.timed_out:
             raise RemoteTimedOut(
                 f"git push: no answer within {finished.deadline_seconds:g} s; the next poll shows whether it arrived"
             )
         return self._classified(updates, finished)
 
-    def _classified(self, updates: Sequence[Update], finished: Finished) -> Answer:
+    def _classified(self, updates: Sequence[Update], finished: Finished) -> PushAnswer:
         remote = self._mirror.remote_branches()
         answered = _answered(finished.output)
         verdicts = {update.branch: _verdict(update, remote.get(update.branch), answered) for update in updates}
         if self._main_moved(remote):
             verdicts = {name: _DOUBTFUL.get(verdict, verdict) for name, verdict in verdicts.items()}
         said = server_message(finished.complaint)
-        return Answer(verdicts, {name: said for name, verdict in verdicts.items() if verdict is not Verdict.TAKEN})
+        return PushAnswer(
+            verdicts, {name: said for name, verdict in verdicts.items() if verdict is not PushVerdict.TAKEN}
+        )
 
     def _main_moved(self, remote: Mapping[str, str]) -> bool:
         """Whether the remote has another main than the one fetched.
@@ -178,9 +180,9 @@ def _answered(porcelain: bytes) -> set[str]:
     return {text(row[1].rpartition(b":refs/heads/")[2]) for row in rows if len(row) >= 3}
 
 
-def _verdict(update: Update, now: str | None, answered: set[str]) -> Verdict:
+def _verdict(update: Update, now: str | None, answered: set[str]) -> PushVerdict:
     if now == update.commit:
-        return Verdict.TAKEN
+        return PushVerdict.TAKEN
     if now != update.expected:
-        return Verdict.MOVED
-    return Verdict.REFUSED if update.branch in answered else Verdict.UNANSWERED
+        return PushVerdict.MOVED
+    return PushVerdict.REFUSED if update.branch in answered else PushVerdict.UNANSWERED

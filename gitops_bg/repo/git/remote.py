@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import AuthenticationFailed, MirrorBroken, RemoteTimedOut, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.runner import LARGEST_OUTPUT, MEBIBYTE, Finished, Git, Limits
+from gitops_bg.repo.git.runner import LARGEST_OUTPUT, MEBIBYTE, CommandLimits, Finished, Git
 from gitops_bg.repo.git.transport import PARTIAL, Transport
 
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
@@ -61,7 +61,9 @@ class Remote:
             raise self.error(arguments[0], finished)
         return finished
 
-    def fetch(self, wanted: str, *options: str, limits: Limits | None = None, seconds: float | None = None) -> Finished:
+    def fetch(
+        self, wanted: str, *options: str, limits: CommandLimits | None = None, seconds: float | None = None
+    ) -> Finished:
         """Fetch refspecs or objects, one a line. What was written of a pack that did not arrive is removed."""
         command = (*PARTIAL, *options, *_FETCH, "origin", "--stdin")
         finished = self._git.attempt(*command, stdin=wanted.encode(), limits=limits, seconds=seconds)
@@ -107,7 +109,7 @@ class Remote:
         found.left = tuple(one for part in parts for one in part)
         return found
 
-    def _share(self, count: int) -> Limits:
+    def _share(self, count: int) -> CommandLimits:
         seconds, size = _TOGETHER if count > 1 else _ALONE
         return replace(self._git.limits, cpu_seconds=seconds, file=size)
 

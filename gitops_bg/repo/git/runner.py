@@ -35,7 +35,7 @@ _OVER_CPU = re.compile(rf"died of signal {signal.SIGXCPU.value}\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CommandLimits:
     """The limits of one command, for each of its processes."""
 
     memory: int
@@ -216,7 +216,7 @@ class Git:
     Not GitPython's ``Repo``, which reads ``GIT_OBJECT_DIRECTORY`` and others from the process's environment.
     """
 
-    def __init__(self, directory: Path, transport: Transport, timeout_seconds: float, limits: Limits) -> None:
+    def __init__(self, directory: Path, transport: Transport, timeout_seconds: float, limits: CommandLimits) -> None:
         self._transport = transport
         self._timeout = timeout_seconds
         self._limits = limits
@@ -244,7 +244,7 @@ class Git:
         *arguments: str,
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
+        limits: CommandLimits | None = None,
         seconds: float | None = None,
     ) -> Finished:
         """Run a command to its end, failed or not."""
@@ -257,7 +257,7 @@ class Git:
         stdin: bytes,
         environment: Mapping[str, str],
         seconds: float,
-        limits: Limits,
+        limits: CommandLimits,
         largest: int = LARGEST_OUTPUT,
     ) -> Finished:
         output, exceeded = bytearray(), ""
@@ -275,7 +275,7 @@ class Git:
 
     @contextmanager
     def _started(
-        self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], limits: Limits
+        self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], limits: CommandLimits
     ) -> Iterator[Popen[bytes]]:
         with tempfile.TemporaryFile() as source:
             source.write(stdin)
@@ -283,7 +283,7 @@ class Git:
             yield self._begun(arguments, environment, limits, source)
 
     def _begun(
-        self, arguments: tuple[str, ...], environment: Mapping[str, str], limits: Limits, stdin: IO[bytes] | int
+        self, arguments: tuple[str, ...], environment: Mapping[str, str], limits: CommandLimits, stdin: IO[bytes] | int
     ) -> Popen[bytes]:
         if self._is_closed:
             raise MirrorClosed(f"git {arguments[0]} comes after the mirror was released")
@@ -295,7 +295,7 @@ class Git:
         return _PATIENCE * self._timeout
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> CommandLimits:
         """The limits of a command that has none of its own."""
         return self._limits
 
@@ -310,7 +310,7 @@ class Git:
         stdin: bytes = b"",
         longest: int = LONGEST_PART,
         environment: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
+        limits: CommandLimits | None = None,
         seconds: float | None = None,
     ) -> Iterator[Iterator[bytes]]:
         """The output of a local command with ``-z``, part by part, for a caller that may stop reading early.
@@ -337,7 +337,7 @@ class Git:
             raise GitFailed(arguments[0], Finished(status, b"", said, patience, exceeded))
 
 
-def initialise(directory: Path, timeout_seconds: float, limits: Limits) -> None:
+def initialise(directory: Path, timeout_seconds: float, limits: CommandLimits) -> None:
     """Create an empty bare repository, without a template. Raises ``GitFailed``."""
     directory.mkdir(parents=True, exist_ok=True)
     environment = {**LOCKED_DOWN, "GIT_DIR": str(directory)}
@@ -352,7 +352,11 @@ def initialise(directory: Path, timeout_seconds: float, limits: Limits) -> None:
 
 
 def _started(
-    git: GitCommand, arguments: tuple[str, ...], ours: Mapping[str, str], limits: Limits, stdin: IO[bytes] | int | None
+    git: GitCommand,
+    arguments: tuple[str, ...],
+    ours: Mapping[str, str],
+    limits: CommandLimits,
+    stdin: IO[bytes] | int | None,
 ) -> Popen[bytes]:
     command = [*without_the_machine(ours, limits.script), "git", *arguments]
     started = git.execute(command, istream=cast(BinaryIO, stdin), env=dict(ours), as_process=True, **OWN_GROUP)

@@ -137,7 +137,7 @@ class Ledger:
             nonlocal problems
             files, doubts = self._at(view), self._doubted(view)
             problems = tuple(doubts[subject] for subject in sorted(doubts.keys() & batch.keys(), key=in_order))
-            fresh = self._take(batch, documents, view)
+            fresh = self._merge(batch, documents, view)
             written = self._differing(documents, files)
             if not written:
                 return None
@@ -245,7 +245,7 @@ class Ledger:
         contents = self._blobs.read(sound.values())
         return {subject: parse(contents[blob] or b"") for subject, blob in sound.items()}
 
-    def _take(
+    def _merge(
         self, batch: Mapping[AppOrGroup, LedgerBatch], documents: dict[AppOrGroup, Document], view: View
     ) -> list[tuple[AppOrGroup, LedgerEntry]]:
         """Put the files with the batch in them into ``documents``; return the entries that they did not have."""

@@ -47,7 +47,7 @@ Revision = tuple[str, tuple[PublishedEntry, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class MergedEntries:
     """A file with new entries. ``history`` is oldest first, ``fresh`` are those that were not there."""
 
     position: Position
@@ -55,7 +55,9 @@ class Taken:
     fresh: tuple[LedgerEntry, ...]
 
 
-def take(history: tuple[PublishedEntry, ...], position: Position, epoch: str, entries: Iterable[LedgerEntry]) -> Taken:
+def merge_entries(
+    history: tuple[PublishedEntry, ...], position: Position, epoch: str, entries: Iterable[LedgerEntry]
+) -> MergedEntries:
     """Return what a file is with the entries of one epoch: each is taken once.
 
     One that is there word for word under another number was renumbered (``core.transitions.record.restore``).
@@ -71,7 +73,7 @@ def take(history: tuple[PublishedEntry, ...], position: Position, epoch: str, en
     )
     published = (*history, *(PublishedEntry(epoch, entry) for entry in fresh))
     reached = Position(epoch, max([0, last, *(entry.sequence for entry in offered)]))
-    return Taken(reached, published[-max(KEPT_ENTRIES, len(fresh)) :], fresh)
+    return MergedEntries(reached, published[-max(KEPT_ENTRIES, len(fresh)) :], fresh)
 
 
 def each_once(revisions: Iterable[Revision]) -> Iterator[tuple[str, PublishedEntry]]:

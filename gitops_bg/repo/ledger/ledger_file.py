@@ -18,7 +18,7 @@ from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, take
+from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, merge_entries
 from gitops_bg.spec.codec import from_json
 
 _KEPT_DIGESTS = 200
@@ -85,7 +85,7 @@ class Document:
 
     def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
         """The file with the new entries of the batch, and those entries: each is taken once."""
-        taken = take(self.history, self.position, batch.epoch, batch.entries)
+        taken = merge_entries(self.history, self.position, batch.epoch, batch.entries)
         served = _merged(self.state.served, batch.state.served)
         return Document(replace(batch.state, served=served), taken.position, taken.history), taken.fresh
 

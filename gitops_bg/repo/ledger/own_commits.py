@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.main import Doubt
+from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
@@ -61,7 +61,7 @@ class Proof(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CommitSummary:
     """A commit, as git tells of it."""
 
     commit: str
@@ -71,21 +71,21 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OwnCommit:
     """What a walk found: the newest commit with the best proof, and the others that it met before, newest first."""
 
     own: str
     proof: Proof
-    others: tuple[Told, ...]
+    others: tuple[CommitSummary, ...]
     settled: bool = True
     """Whether no answer of a program decided, which may have failed."""
 
 
 _WHY = {
-    Doubt.NOT_SIGNED: "not signed",
-    Doubt.UNKNOWN_KEY: "signed by another key",
-    Doubt.KEY_NOT_VALID: "signed by a key that no longer counts",
-    Doubt.INVALID: "with a signature that does not hold",
+    VerificationFailure.NOT_SIGNED: "not signed",
+    VerificationFailure.UNKNOWN_KEY: "signed by another key",
+    VerificationFailure.KEY_NOT_VALID: "signed by a key that no longer counts",
+    VerificationFailure.INVALID: "with a signature that does not hold",
 }
 
 
@@ -117,7 +117,7 @@ class OwnCommits:
         """The proof that every commit of the agent has from now on."""
         return Proof.SIGNED if self._verifier else Proof.NAME
 
-    def newest(self, tip: str, since: str = "", least: Proof = Proof.NAME) -> Found:
+    def newest(self, tip: str, since: str = "", least: Proof = Proof.NAME) -> OwnCommit:
         """The agent's newest commit in ``tip`` and not in ``since``, by the best proof of all that are there, if it is
         at least this one.
 
@@ -131,11 +131,13 @@ class OwnCommits:
         told = map(text, self._mirror.stream(*asked, longest=_LONGEST))
         for found, parents, author, committer, mark, _ in zip(*[told] * _PARTS, strict=False):
             is_marked = self._verifier is not None and mark.strip() == self._mirror.settings.cluster
-            if search.meets(Told(found.strip(), tuple(parents.split()), author, committer), is_marked=is_marked):
+            if search.meets(
+                CommitSummary(found.strip(), tuple(parents.split()), author, committer), is_marked=is_marked
+            ):
                 break
         return search.found(least)
 
-    def described(self, told: Told) -> str:
+    def described(self, told: CommitSummary) -> str:
         """Who made a commit that is not the agent's, and how that is known."""
         named = f"{one_line(told.commit[:10])}, and not this agent"
         other = next((name for name in (told.author, told.committer) if not self._is_name(name)), "")
@@ -143,7 +145,7 @@ class OwnCommits:
             return f"{one_line(other or told.author)} wrote it in commit {named}"
         return f"somebody wrote it in the agent's name, {self._why_not(told.commit)}, in commit {named}"
 
-    def _is_named(self, told: Told) -> bool:
+    def _is_named(self, told: CommitSummary) -> bool:
         return self._is_name(told.author) and self._is_name(told.committer)
 
     def _is_name(self, name: str) -> bool:
@@ -183,7 +185,7 @@ class OwnCommits:
             found = known | self._verifier.check_at_date([commit for commit in commits if commit not in known])
             doubtful = [commit for commit, one in found.items() if not one.lasts and commit not in known]
             if doubtful and self._key is not None:
-                again = self._key.check_beside(doubtful)
+                again = self._key.check_no_scaler(doubtful)
                 for commit, one in again.items():
                     if not one.lasts:
                         self._bad.put((commit, digest), one, lasts=False)
@@ -198,7 +200,7 @@ class _Search:
 
     def __init__(
         self,
-        is_named: Callable[[Told], bool],
+        is_named: Callable[[CommitSummary], bool],
         judged: Callable[[Sequence[str]], Mapping[str, tuple[Proof, bool]]],
         enough: Proof,
         monotonic: Callable[[], float],
@@ -210,13 +212,13 @@ class _Search:
         self._until = monotonic() + _SECONDS
         self._first: dict[Proof, tuple[int, str]] = {}
         """The newest commit of each proof, with how many were met before it."""
-        self._newest: list[Told] = []
+        self._newest: list[CommitSummary] = []
         self._met = 0
         self._waiting: list[tuple[int, str]] = []
         self._size = 1
         self._settled = True
 
-    def meets(self, told: Told, *, is_marked: bool) -> bool:
+    def meets(self, told: CommitSummary, *, is_marked: bool) -> bool:
         """Take in the next commit; return whether that is enough."""
         if len(self._newest) < NAMED:
             self._newest.append(told)
@@ -243,13 +245,13 @@ class _Search:
                 self._first.setdefault(proof, (at, commit))
         self._waiting = []
 
-    def found(self, least: Proof) -> Found:
+    def found(self, least: Proof) -> OwnCommit:
         """What the walk found, as `OwnCommits.newest`."""
         if self._enough not in self._first and self._waiting:
             self._check()
         proof = max((each for each in self._first if each >= least), default=Proof.NONE)
         at, own = self._first.get(proof, (self._met, ""))
-        return Found(own, proof, tuple(self._newest[:at]), self._settled)
+        return OwnCommit(own, proof, tuple(self._newest[:at]), self._settled)
 
 
 def _bare(identity: str) -> tuple[str, str]:

@@ -17,13 +17,13 @@ from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.ledger.ledger_entries import GROUPS, POLICIES, README, in_order, path_of, subject_at
 from gitops_bg.repo.ledger.ledger_file import Document, VersionState, adopted
-from gitops_bg.repo.ledger.own_commits import Found, LedgerNotChecked, OwnCommits, Proof, Told
-from gitops_bg.repo.read.trees import NOTHING, Change, Node, Pair, Trees
+from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, OwnCommit, OwnCommits, Proof
+from gitops_bg.repo.read.trees import NOTHING, Node, Pair, TreeChange, Trees
 from gitops_bg.repo.verification.answers import FIRST_SECONDS
-from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.commits import CommitDraft, Committer
 
 # --- README.md: the overview that a forge shows; its size is limited ---
 
@@ -222,7 +222,7 @@ class StateBranch:
             if commit == (tracked or ""):
                 return ""
             answer = self._pusher.push([Update(name, tracked, commit)])
-            if answer.verdicts[name] is Verdict.TAKEN:
+            if answer.verdicts[name] is PushVerdict.TAKEN:
                 self._built = commit if written else self._built
                 self.read()  # so that it is known, should somebody delete the branch
                 return commit
@@ -234,7 +234,7 @@ class StateBranch:
         """Whether the mirror has a commit; it may have been cloned anew."""
         return self._mirror.has(commit)
 
-    def differences(self, before: str, commit: str) -> Iterator[tuple[str, Change]]:
+    def differences(self, before: str, commit: str) -> Iterator[tuple[str, TreeChange]]:
         """The files of the ledger that differ between two commits, by path; an empty one has none."""
         pair = (self._trees.root(before) if before else "", self._trees.root(commit) if commit else "")
         for _, path, change in self._changes([pair], set()):
@@ -248,13 +248,13 @@ class StateBranch:
             raise self._paused
         self._paused = None
         try:
-            return self._looked_at(tip)
+            return self._view_of(tip)
         except LedgerNotChecked as error:
             if error.later:
                 self._paused, self._paused_at, self._paused_until = error, tip, self._monotonic() + _PAUSE
             raise
 
-    def _looked_at(self, tip: str) -> View:
+    def _view_of(self, tip: str) -> View:
         """The view of another commit: as good as the best proof that there is, now or before."""
         before = self._view
         if tip == self._built:
@@ -267,11 +267,11 @@ class StateBranch:
         changed, flooded = self._not_own(tip, found.own)
         return View(tip, found.own, found.proof, self._foreign(changed, found), flooded, found.settled)
 
-    def _not_own(self, tip: str, own: str) -> tuple[dict[str, Change], bool]:
+    def _not_own(self, tip: str, own: str) -> tuple[dict[str, TreeChange], bool]:
         """The files that are not as in the agent's own commit, and whether there are more that only others have."""
         if own == tip:
             return {}, False
-        changed, more, most = dict[str, Change](), 0, _MOST_FOREIGN if own else _MOST_ADOPTED
+        changed, more, most = dict[str, TreeChange](), 0, _MOST_FOREIGN if own else _MOST_ADOPTED
         large, pair = set[str](), (self._trees.root(own) if own else "", self._trees.root(tip))
         for _, path, change in self._changes([pair], large):
             more += change.before == NOTHING
@@ -279,15 +279,15 @@ class StateBranch:
                 changed[path] = change
         return changed, more > most or bool(large)
 
-    def _foreign(self, changed: Mapping[str, Change], found: Found) -> dict[str, Foreign]:
+    def _foreign(self, changed: Mapping[str, TreeChange], found: OwnCommit) -> dict[str, Foreign]:
         """These files, each with who changed it last, where that is near."""
         if not changed:
             return {}
         roots = self._trees.roots([each for told in found.others for each in (told.commit, *told.parents[:1])])
-        pairs: dict[tuple[str, str], Told] = {}
+        pairs: dict[tuple[str, str], CommitSummary] = {}
         for told in found.others:
             pairs.setdefault((roots[told.parents[0]] if told.parents else "", roots[told.commit]), told)
-        by: dict[str, Told] = {}
+        by: dict[str, CommitSummary] = {}
         for pair, path, change in self._changes(list(pairs), set()):
             if path in changed and change.after == changed[path].after:
                 by.setdefault(path, pairs[pair])
@@ -296,7 +296,7 @@ class StateBranch:
         why = {path: said[told] for path, told in authors.items()}
         return {path: Foreign(each.after, each.before, why.get(path, _SET_BACK)) for path, each in changed.items()}
 
-    def _changes(self, roots: list[Pair], large: set[str]) -> Iterator[tuple[Pair, str, Change]]:
+    def _changes(self, roots: list[Pair], large: set[str]) -> Iterator[tuple[Pair, str, TreeChange]]:
         """The changes of files of the ledger between pairs of root folders: in the root, in the folders of namespaces,
         and in those of the groups, two levels below. A folder that is too ``large``, which is noted, counts as empty.
         """
@@ -315,7 +315,7 @@ class StateBranch:
                         if subject_at(path := f"{GROUPS}/{each.name}/{file.name}"):
                             yield pair, path, file
 
-    def _between(self, pairs: Iterable[Pair], large: set[str]) -> dict[Pair, list[Change]]:
+    def _between(self, pairs: Iterable[Pair], large: set[str]) -> dict[Pair, list[TreeChange]]:
         """The differences between each two folders, of which those are empty that are larger than a ledger's can be."""
         wanted = list(dict.fromkeys(pairs))
         folders = list(dict.fromkeys(each for pair in wanted for each in pair if each))
@@ -331,7 +331,7 @@ class StateBranch:
     def _commit(self, written: Written, view: View) -> str:
         mended = self._restored(view) if self.is_proven(view) else self._adopted_files(view)
         files = {**mended, **written.files}
-        return self._committer.build([Draft(view.tip or None, files, written.message, anew=view.flooded)])[0]
+        return self._committer.build([CommitDraft(view.tip or None, files, written.message, anew=view.flooded)])[0]
 
     def is_proven(self, view: View) -> bool:
         """Whether the agent's last commit is as sure to be its own as its commits can be."""

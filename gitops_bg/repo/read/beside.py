@@ -13,7 +13,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.trees import Change, Pair, Trees
+from gitops_bg.repo.read.trees import Pair, TreeChange, Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE, app_of
 
 MOST_NAMED = 3
@@ -27,7 +27,7 @@ _REMEMBERED = 10_000
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", f"--max-count={_MOST_COMMITS}", "--format=%B")
 
 
-class Beside:
+class ExtraFiles:
     """Caches the answer for each commit, and of a branch for each place where it leaves main: it never changes."""
 
     def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex) -> None:
@@ -111,7 +111,7 @@ class Beside:
         yield from level
 
 
-def _is_file(change: Change) -> bool:
+def _is_file(change: TreeChange) -> bool:
     """Return whether either side is a file: a folder that replaces a file removes the file."""
     return any(node.id and not node.folder for node in (change.before, change.after))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.layout import app_at
-from gitops_bg.repo.read.trees import Change, Pair, Trees
+from gitops_bg.repo.read.trees import Pair, TreeChange, Trees
 from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE
 from gitops_bg.spec.groups.layout import GROUPS_FOLDER, is_version
 
@@ -29,11 +29,11 @@ many as somebody likes.
 class Moved:
     """The differences between two commits, as deep as apps are: each with its path, those above an app before it."""
 
-    places: tuple[tuple[str, Change], ...] = ()
+    places: tuple[tuple[str, TreeChange], ...] = ()
     crowded: bool = False
     """Whether ``groups/`` has more places than are followed; then nothing below it is told."""
 
-    def folders(self) -> Iterator[tuple[str, AppKey, Change]]:
+    def folders(self) -> Iterator[tuple[str, AppKey, TreeChange]]:
         """The folders of apps that differ, each with its path and its app."""
         for path, change in self.places:
             app = app_at(path)
@@ -44,7 +44,7 @@ class Moved:
 def moved_between(trees: Trees, roots: Iterable[Pair]) -> dict[Pair, Moved]:
     """The differences between each two roots: one command for each level of folders, however many pairs there are."""
     pairs = list(dict.fromkeys(roots))
-    found: dict[Pair, list[tuple[str, Change]]] = {pair: [] for pair in pairs}
+    found: dict[Pair, list[tuple[str, TreeChange]]] = {pair: [] for pair in pairs}
     crowded: set[Pair] = set()
     level = {pair: {"": pair} for pair in pairs}
     while any(level.values()):
@@ -59,9 +59,9 @@ def moved_between(trees: Trees, roots: Iterable[Pair]) -> dict[Pair, Moved]:
     return {pair: _moved(changes, crowded=pair in crowded) for pair, changes in found.items()}
 
 
-def _level(places: Mapping[str, Pair], differences: Mapping[Pair, Sequence[Change]]) -> dict[str, Change]:
+def _level(places: Mapping[str, Pair], differences: Mapping[Pair, Sequence[TreeChange]]) -> dict[str, TreeChange]:
     """The differences right below these places, by path; of those below ``groups/`` hardly more than are followed."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, TreeChange] = {}
     below_groups = 0
     for place, folders in places.items():
         if below_groups <= MOST_PLACES:
@@ -73,7 +73,7 @@ def _level(places: Mapping[str, Pair], differences: Mapping[Pair, Sequence[Chang
     return changes
 
 
-def _moved(changes: Iterable[tuple[str, Change]], *, crowded: bool) -> Moved:
+def _moved(changes: Iterable[tuple[str, TreeChange]], *, crowded: bool) -> Moved:
     return Moved(tuple(each for each in changes if not (crowded and _is_below_groups(each[0]))), crowded)
 
 
@@ -205,7 +205,9 @@ def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> fro
     return frozenset((*touched, *(app for _, app, _ in differing)))
 
 
-def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[str, AppKey, Sequence[Change]]]:
+def _touched(
+    mirror: Mirror, trees: Trees, before: str, head: str
+) -> Iterator[tuple[str, AppKey, Sequence[TreeChange]]]:
     """Each commit in between with each app that it changed, even if it changed back, and the difference from each
     parent.
 
@@ -222,7 +224,7 @@ def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[t
         yield from ((commit, app, changes) for app, changes in _by_all(moved, several))
 
 
-def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tuple[AppKey, Sequence[Change]]]:
+def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tuple[AppKey, Sequence[TreeChange]]]:
     each = [{path: (app, change) for path, app, change in moved[pair].folders()} for pair in pairs]
     for path, (app, _) in each[0].items():
         if all(path in changes for changes in each):

@@ -30,7 +30,7 @@ Says = Callable[[bytes], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FileChange:
     """What a file became by one commit of main's own line; None where it was no readable file any more."""
 
     landing: Source
@@ -51,7 +51,7 @@ class MainJournal:
         self._mainline = mainline
         self._walked = walked
 
-    def said(self, path: str, at: str, head: str, *, since: str = "") -> Iterator[Said]:
+    def changes_of(self, path: str, at: str, head: str, *, since: str = "") -> Iterator[FileChange]:
         """What a file said up to a commit of main, newest first; ``since``: after another one, nothing where main does
         not contain that. Places are those of main with ``head``.
         """
@@ -60,7 +60,7 @@ class MainJournal:
             file = self._files.at(path, commit)
             content = file.content if file is not None and isinstance(file.content, bytes) else None
             landing, place = self._details.of([commit])[commit], self._mainline.place(commit, head)
-            yield Said(replace(landing, landed=place), content)
+            yield FileChange(replace(landing, landed=place), content)
 
     def changes(self, path: str, at: str, head: str, *, since: str = "") -> Iterator[str]:
         """The commits of main's line that changed a file, newest first."""
@@ -100,7 +100,7 @@ def differs(says: Says) -> Enough:
     return lambda content: content is None or says(content) is False
 
 
-def said_since(said: Iterable[Said], says: Says) -> Said | None:
+def unchanged_since(said: Iterable[FileChange], says: Says) -> FileChange | None:
     """The oldest since which a file has said so without a gap; None where it does not say so."""
     found = None
     for each in said:

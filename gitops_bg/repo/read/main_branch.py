@@ -1,10 +1,10 @@
 """The head of main as the base of the agent's commits, and what a refused push means for it."""
 
-from gitops_bg.core.model.git.main import Doubt
+from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 
-_OF_THE_KEY = (Doubt.UNKNOWN_KEY, Doubt.KEY_NOT_VALID, Doubt.NOT_SIGNED)
+_OF_THE_KEY = (VerificationFailure.UNKNOWN_KEY, VerificationFailure.KEY_NOT_VALID, VerificationFailure.NOT_SIGNED)
 """The doubts that the list of keys explains."""
 
 
@@ -53,9 +53,9 @@ class MainBranch:
                 "because ssh-keygen fails; it is tried again"
             )
 
-    def _doubt_of(self, commit: str) -> Doubt | None:
+    def _doubt_of(self, commit: str) -> VerificationFailure | None:
         """As the mirror says, which checks only so many commits at once: those of one push are all the agent's own."""
-        while (doubt := self._mirror.doubt_of(commit)) is Doubt.PENDING:
+        while (doubt := self._mirror.doubt_of(commit)) is VerificationFailure.PENDING:
             pass  # what was checked stays so
         return doubt
 

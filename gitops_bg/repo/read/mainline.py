@@ -197,7 +197,7 @@ class Mainline:
     def _down_to(self, known: str, head: str) -> list[str]:
         """The line from a head down to a commit that it contains, newest first, by parents that contain it, too."""
         walk = ("--ancestry-path", head, f"^{known}")
-        family = {commit: (parents, self._merges_main(subject)) for commit, parents, subject in self._told(*walk)}
+        family = {commit: (parents, self._merges_main(subject)) for commit, parents, subject in self._commits(*walk)}
         found, at = list[str](), head
         while at != known:
             found.append(at)
@@ -224,9 +224,9 @@ class Mainline:
         if near is not None:
             yield from ((commit, one.parents, subject_of(one.message)) for commit, one in near)
             return
-        yield from self._told("--first-parent", tip, *((f"^{known}",) if known else ()))
+        yield from self._commits("--first-parent", tip, *((f"^{known}",) if known else ()))
 
-    def _told(self, *walk: str) -> Iterator[tuple[str, Sequence[str], str]]:
+    def _commits(self, *walk: str) -> Iterator[tuple[str, Sequence[str], str]]:
         told = map(text, self._mirror.stream(*_WALK, *walk, longest=_LONGEST))
         for commit, parents, subject, _ in zip(told, told, told, told, strict=True):
             yield commit, parents.split(), subject

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from gitops_bg.core.model.git.main import Doubt, SourceVerification
+from gitops_bg.core.model.git.main import SourceVerification, VerificationFailure
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
 from gitops_bg.repo.git.lock import locked
@@ -18,7 +18,7 @@ from gitops_bg.repo.read.changes import Step, WalkedMain, promoted, walked
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.repo.read.provenance import Sources
+from gitops_bg.repo.read.provenance import CachedProvenance
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.verification.main_verifier import Belief, MainVerifier
 from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE
@@ -76,7 +76,7 @@ class Poller:
         mirror: Mirror,
         trees: Trees,
         index: AppIndex,
-        sources: tuple[Sources, ...],
+        sources: tuple[CachedProvenance, ...],
         walked: WalkedMain,
         mainline: Mainline,
         verifier: MainVerifier | None = None,
@@ -101,7 +101,7 @@ class Poller:
         """
         advertised = self._mirror.advertised()
         if self._verifier is not None and self._verifier.refresh():
-            self.look_again()  # also at the next poll, if this one fails
+            self.compare_again()  # also at the next poll, if this one fails
         if self._last is not None and self._last.advertised == advertised:
             return self._quiet(self._last)
         remote = self._mirror.ours(advertised)
@@ -119,12 +119,12 @@ class Poller:
         """The commit of main to read where this is its head; empty where none may be read."""
         return self._belief(head).commit
 
-    def doubt_of(self, head: str) -> Doubt | None:
+    def doubt_of(self, head: str) -> VerificationFailure | None:
         """Why main with this head may not be read up to it; None where it may."""
         belief = self._belief(head)
         if belief.commit == head:
             return None
-        return belief.held.doubt if belief.held else Doubt.NOT_CHECKABLE
+        return belief.held.doubt if belief.held else VerificationFailure.NOT_CHECKABLE
 
     def _belief(self, head: str) -> Belief:
         if self._verifier is None:
@@ -136,16 +136,16 @@ class Poller:
         """As `believes`, and what is not verified. Raises ``MainNotVerified`` where nothing may be read."""
         belief = self._belief(head)
         if not belief.commit and self._verifier is not None:
-            raise MainNotVerified(self._verifier.said_of(belief))
+            raise MainNotVerified(self._verifier.verification_of(belief))
         return belief
 
-    def look_again(self) -> None:
+    def compare_again(self) -> None:
         """Compare refs at the next poll, even if the remote says nothing new: the agent changed the mirror's own."""
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
 
     @locked
-    def take_back(self) -> None:
+    def repeat(self) -> None:
         """Report once more what the last poll that found something reported: its reader could not use it."""
         self._last = replace(self._before, advertised=b"") if self._before is not None else None
 
@@ -207,7 +207,7 @@ class Poller:
             hidden=self._index.hidden(head),
             rewritten=self._rewritten(head),
             moved=last.branches != branches,
-            verification=self._verifier.said_of(belief) if self._verifier is not None else None,
+            verification=self._verifier.verification_of(belief) if self._verifier is not None else None,
         )
         return _Reported(poll, advertised, branches, trees, top)
 

@@ -111,7 +111,7 @@ class PromotionBranches:
         key = (at, self._index.places)
         if key != self._key:
             heads = {app: commit for name, commit in at.items() if (app := app_of_branch(name)) is not None}
-            self._found = self._looked_up(heads, at.get(main, ""))
+            self._found = self._offered_blobs(heads, at.get(main, ""))
             self._key, self._read = key, None
         return self._found
 
@@ -157,7 +157,7 @@ class PromotionBranches:
         told = map(text, self._mirror.stream(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
         return found | {commit: message for commit, message, _ in zip(told, told, told, strict=True)}
 
-    def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
+    def _offered_blobs(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:
             return {}
         lines = self._branch_points.of(heads.values(), main)

@@ -77,7 +77,7 @@ class Details:
         return {source.commit: source for source in sources}
 
 
-class Sources:
+class CachedProvenance:
     """Answers from a cache for a path whose content has not changed since it was asked for."""
 
     def __init__(self, mirror: Mirror, near: NearChanges, details: Details, *, landings: bool = False) -> None:

@@ -158,7 +158,7 @@ _MOST_COMMITS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RevertCandidate:
     """A commit that changed files, and the state before: its first parent, empty for the very first commit."""
 
     commit: str
@@ -169,12 +169,12 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class RevertedNames:
     """What a commit says it reverts: the names, those of them that main did not contain, and the commits meant."""
 
     named: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RevertCandidate, ...] = ()
 
 
 class Reverts:
@@ -185,7 +185,7 @@ class Reverts:
         self._near = near
         self._mainline = mainline
 
-    def last_change(self, paths: Sequence[str], start: str) -> Change | None:
+    def last_change(self, paths: Sequence[str], start: str) -> RevertCandidate | None:
         """The commit that made these files what they are at ``start``; a merge only where it changed them itself."""
         near = self._near.last(paths, start)
         if near is None:
@@ -193,11 +193,11 @@ class Reverts:
         commit, read = near
         return _change(commit, read.parents, read.message)
 
-    def taken_back(self, change: Change, paths: Sequence[str], head: str) -> TakenBack:
+    def reverted_names(self, change: RevertCandidate, paths: Sequence[str], head: str) -> RevertedNames:
         """What the commit says it reverts, or else the merge that brought it into main."""
         markers = markers_in(change.message) or self._markers_of_landing(change.commit, head)
         if not markers:
-            return TakenBack()
+            return RevertedNames()
         found = {name: self._commits(name, change.commit) for name in markers.commits}
         found |= self._search(markers.requests, change.commit, paths)
         if not any(found.values()):
@@ -205,7 +205,7 @@ class Reverts:
         named = tuple(f"commit {name[:10]}" if name in markers.commits else name for name in found)
         missing = tuple(shown for shown, commits in zip(named, found.values(), strict=True) if not commits)
         commits = dict.fromkeys(commit for each in found.values() for commit in each)
-        return TakenBack(named, missing, tuple(self._brought_by(commits, paths, head)))
+        return RevertedNames(named, missing, tuple(self._brought_by(commits, paths, head)))
 
     def _markers_of_landing(self, commit: str, head: str) -> Markers:
         landing = self._mainline.landing(commit, head)
@@ -235,7 +235,7 @@ class Reverts:
                 break
         return found
 
-    def _brought_by(self, commits: Iterable[str], paths: Sequence[str], head: str) -> Iterator[Change]:
+    def _brought_by(self, commits: Iterable[str], paths: Sequence[str], head: str) -> Iterator[RevertCandidate]:
         """The commits, and for a merge also those that it brought: beyond its first parent, and beyond what main was,
         for a revert may be against either.
         """
@@ -249,14 +249,14 @@ class Reverts:
                 walk = (f"-{_MOST_COMMITS}", "--full-history", change.commit, f"^{before}", "--", *paths)
                 yield from (each for each in self._log(*walk) if each.commit != change.commit)
 
-    def _with_parents(self, commits: list[str]) -> Iterator[tuple[Change, list[str]]]:
+    def _with_parents(self, commits: list[str]) -> Iterator[tuple[RevertCandidate, list[str]]]:
         if commits:
             yield from self._logged("--no-walk=unsorted", *commits)
 
-    def _log(self, *arguments: str) -> Iterator[Change]:
+    def _log(self, *arguments: str) -> Iterator[RevertCandidate]:
         return (change for change, _ in self._logged(*arguments))
 
-    def _logged(self, *arguments: str) -> Iterator[tuple[Change, list[str]]]:
+    def _logged(self, *arguments: str) -> Iterator[tuple[RevertCandidate, list[str]]]:
         walk = ("log", "-z", "--encoding=UTF-8", _FORMAT, *arguments)
         told = map(text, self._mirror.stream(*walk, longest=_LONGEST))
         for commit, names, message, _ in zip(told, told, told, told, strict=True):
@@ -264,6 +264,6 @@ class Reverts:
             yield _change(commit, parents, message), parents
 
 
-def _change(commit: str, parents: Sequence[str], message: str) -> Change:
+def _change(commit: str, parents: Sequence[str], message: str) -> RevertCandidate:
     before, *merged = parents or ("",)
-    return Change(commit, before, message, tuple(merged))
+    return RevertCandidate(commit, before, message, tuple(merged))

@@ -53,7 +53,7 @@ NOTHING = Node("", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TreeChange:
     """The entries of two folders under one name; `NOTHING` where one folder has none."""
 
     name: str
@@ -132,19 +132,19 @@ class Trees:
             node = nodes.get(name, NOTHING)
         return node
 
-    def differences(self, pairs: Iterable[Pair]) -> dict[Pair, list[Change]]:
+    def differences(self, pairs: Iterable[Pair]) -> dict[Pair, list[TreeChange]]:
         """The differences between each two folders, on this level only."""
         wanted = list(pairs)
-        found: dict[Pair, dict[str, Change]] = {pair: {} for pair in wanted}
+        found: dict[Pair, dict[str, TreeChange]] = {pair: {} for pair in wanted}
         for pair, change in self._changes_of(wanted):
             # Git reports a folder that something else replaces twice: removed, and added.
             other = found[pair].get(change.name, change)
             before = change.before if other.before == NOTHING else other.before
             after = change.after if other.after == NOTHING else other.after
-            found[pair][change.name] = Change(change.name, before, after)
+            found[pair][change.name] = TreeChange(change.name, before, after)
         return {pair: list(changes.values()) for pair, changes in found.items()}
 
-    def _changes_of(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Change]]:
+    def _changes_of(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, TreeChange]]:
         wanted = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
         small = self._small(folder for pair in wanted for folder in pair)
         large = []
@@ -173,7 +173,7 @@ class Trees:
                 raise MirrorBroken(f"git cat-file: the {kind} {name} is missing")
             yield header.size
 
-    def _asked(self, pairs: list[Pair]) -> Iterator[tuple[Pair, Change]]:
+    def _asked(self, pairs: list[Pair]) -> Iterator[tuple[Pair, TreeChange]]:
         """The differences of many or large folders, one by one as git prints them."""
         called = {_called(pair): pair for pair in pairs}
         asked = "".join(f"{name}\n" for name in called).encode()
@@ -192,10 +192,10 @@ def _nodes(folder: str, tree: bytes) -> Mapping[str, Node]:
     return nodes
 
 
-def _compared(before: Mapping[str, Node], after: Mapping[str, Node]) -> Iterator[Change]:
+def _compared(before: Mapping[str, Node], after: Mapping[str, Node]) -> Iterator[TreeChange]:
     """The differences, in the order of names."""
     for name in sorted(before.keys() | after.keys()):
-        change = Change(name, before.get(name, NOTHING), after.get(name, NOTHING))
+        change = TreeChange(name, before.get(name, NOTHING), after.get(name, NOTHING))
         if change.before != change.after:
             yield change
 
@@ -206,7 +206,7 @@ def _called(pair: Pair) -> str:
     return f"{pair[0] or empty} {pair[1] or empty}"
 
 
-def _changes(told: Iterable[bytes]) -> Iterator[tuple[str, Change]]:
+def _changes(told: Iterable[bytes]) -> Iterator[tuple[str, TreeChange]]:
     """Each change after the pair that it belongs to: git prints a pair on a line of its own, even without a change."""
     name, parts = "", iter(told)
     for part in parts:
@@ -215,7 +215,7 @@ def _changes(told: Iterable[bytes]) -> Iterator[tuple[str, Change]]:
         if not facts.startswith(b":"):
             continue
         before, after, old, new, _ = text(facts[1:]).split(" ")
-        yield name, Change(text(next(parts, b"")), _node(before, old), _node(after, new))
+        yield name, TreeChange(text(next(parts, b"")), _node(before, old), _node(after, new))
 
 
 def _node(mode: str, name: str) -> Node:

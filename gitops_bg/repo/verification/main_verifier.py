@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.verification.key_files import KeyFiles
@@ -67,7 +67,7 @@ class MainVerifier:
         """Read the keys again if their files have changed; return whether anything else counts, or is to be said."""
         return self._files.refresh()
 
-    def said_of(self, belief: Belief) -> SourceVerification:
+    def verification_of(self, belief: Belief) -> SourceVerification:
         """What is to be said of a belief, and of the keys."""
         return SourceVerification(belief.held, self._files.trouble)
 
@@ -85,16 +85,16 @@ class MainVerifier:
             named = list(dict.fromkeys([*named, *sorted(before.commits)]))
             read = list(filter(self._has, named)) or list(filter(self._mirror.fetch_commit, named[:_ASKED_FOR]))
             if not read and not before.is_complete:
-                return Belief("", self._doubted(head, Signature(doubt=Doubt.RECORDS_UNKNOWN)))
+                return Belief("", self._doubted(head, Signature(doubt=VerificationFailure.RECORDS_UNKNOWN)))
         if named and not read:
-            doubted = self._doubted(head, Signature(doubt=Doubt.OTHER_HISTORY))
+            doubted = self._doubted(head, Signature(doubt=VerificationFailure.OTHER_HISTORY))
             return Belief("", replace(doubted, missing=named[0]))
         if head in read:
             return Belief(head)
         doubtful, good = self._first_doubtful(self._line(head, read))
         if doubtful is None:
             return Belief(head)
-        last = self._last_good(head, read, good if doubtful.doubt is not Doubt.PENDING else ())
+        last = self._last_good(head, read, good if doubtful.doubt is not VerificationFailure.PENDING else ())
         return Belief(last, replace(doubtful, last=last))
 
     def check(self, commits: Sequence[str]) -> dict[str, Signature]:
@@ -133,7 +133,7 @@ class MainVerifier:
         for part in self._parts(line, keys):
             unknown = sum(not self._signatures.knows(commit, keys) for commit in part)
             if unknown and (unknown > left or time.monotonic() > until):
-                return self._doubted(part[0], Signature(doubt=Doubt.PENDING)), good
+                return self._doubted(part[0], Signature(doubt=VerificationFailure.PENDING)), good
             left -= unknown
             for commit, signature in self.check_at_date(part).items():
                 if (now := _at(signature, self._clock())).doubt is not None:
@@ -162,11 +162,11 @@ class MainVerifier:
 
     def _doubted(self, commit: str, signature: Signature) -> UnverifiedCommit:
         author = self._author_of(commit).partition(" <")[0]
-        return UnverifiedCommit(commit, author, signature.doubt or Doubt.NOT_CHECKABLE, signature.key)
+        return UnverifiedCommit(commit, author, signature.doubt or VerificationFailure.NOT_CHECKABLE, signature.key)
 
 
 def _at(signature: Signature, now: datetime) -> Signature:
     """A signature as it counts now: git compares the end of a key with the date that the author wrote."""
     if signature.expires is None or signature.expires > now:
         return signature
-    return Signature(why_not="its key has expired", doubt=Doubt.KEY_NOT_VALID, key=signature.key)
+    return Signature(why_not="its key has expired", doubt=VerificationFailure.KEY_NOT_VALID, key=signature.key)

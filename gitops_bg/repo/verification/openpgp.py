@@ -11,14 +11,14 @@ from pathlib import Path
 
 from gitops_bg.core.text.foreign_text import lines_of, one_line
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.git.runner import MEBIBYTE, OWN_GROUP, Limits, running
+from gitops_bg.repo.git.runner import MEBIBYTE, OWN_GROUP, CommandLimits, running
 
 PROGRAM = "gpg"
 _PUBLIC = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _PRIVATE = b"-----BEGIN PGP PRIVATE KEY BLOCK-----"
 _SECONDS = 10.0
 """The deadline of one call of gpg."""
-LIMITS = Limits(256 * MEBIBYTE, cpu_seconds=10)
+LIMITS = CommandLimits(256 * MEBIBYTE, cpu_seconds=10)
 """What each process of a check may use: keys and signatures are others' to write, and gpg unpacks what it is given."""
 _LONGEST_OUTPUT = 1024 * 1024
 _SETTINGS = """\

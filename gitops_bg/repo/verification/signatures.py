@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.main import Doubt
+from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.core.text.foreign_text import lines_of, one_line
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
@@ -54,8 +54,13 @@ _WHY = {
     "U": "the key that signed it is not in policies/allowed_signers",
     "E": "its signature cannot be checked",
 }
-_DOUBTS = {"N": Doubt.NOT_SIGNED, "B": Doubt.INVALID, "U": Doubt.UNKNOWN_KEY}
-_BY_GPG = {"B": Doubt.INVALID, "X": Doubt.KEY_NOT_VALID, "Y": Doubt.KEY_NOT_VALID, "R": Doubt.KEY_NOT_VALID}
+_DOUBTS = {"N": VerificationFailure.NOT_SIGNED, "B": VerificationFailure.INVALID, "U": VerificationFailure.UNKNOWN_KEY}
+_BY_GPG = {
+    "B": VerificationFailure.INVALID,
+    "X": VerificationFailure.KEY_NOT_VALID,
+    "Y": VerificationFailure.KEY_NOT_VALID,
+    "R": VerificationFailure.KEY_NOT_VALID,
+}
 """What gpg says in so many words, by git's letter for it."""
 
 
@@ -73,7 +78,7 @@ class Signature:
     """Why it is invalid; empty where it is valid."""
     expires: datetime | None = None
     """When the key expires, by ``valid-before``; UTC."""
-    doubt: Doubt | None = field(default=None, compare=False)
+    doubt: VerificationFailure | None = field(default=None, compare=False)
     """``why_not`` as one word; None where the signature is valid."""
     key: str = field(default="", compare=False)
     """The fingerprint of the key that signed it, as far as that is known."""
@@ -91,7 +96,7 @@ class Signature:
         return self.doubt is None or self.settled
 
 
-NO_ANSWER = Signature(why_not="gpg does not answer", doubt=Doubt.NOT_CHECKABLE)
+NO_ANSWER = Signature(why_not="gpg does not answer", doubt=VerificationFailure.NOT_CHECKABLE)
 """Of a commit that gpg did not get to judge, or of which it did not say what is wrong: it is to be asked again."""
 
 
@@ -116,7 +121,7 @@ def _digest(*parts: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _CommitSignature:
     """What git tells of a commit; without a letter, nobody could judge it."""
 
     commit: str
@@ -161,7 +166,7 @@ class Signatures:
             for commit, signature in read.items():
                 self._known.put((commit, digest), signature, lasts=signature.lasts)
             found |= dict.fromkeys(unknown, NO_ANSWER) | read
-        missing = Signature(why_not="nobody can read it", doubt=Doubt.NOT_CHECKABLE)
+        missing = Signature(why_not="nobody can read it", doubt=VerificationFailure.NOT_CHECKABLE)
         return {commit: found.get(commit, missing) for commit in wanted}
 
     def _answer(self, commit: str, digest: str, *, anew: bool) -> Signature | None:
@@ -171,7 +176,7 @@ class Signatures:
     def _read(self, commits: list[str], keys: Keys) -> Iterator[tuple[str, Signature]]:
         if len(keys.signers) > LARGEST_SIGNERS:
             why_not = "policies/allowed_signers is too large"
-            too_large = Signature(why_not=why_not, doubt=Doubt.NOT_CHECKABLE, settled=True)
+            too_large = Signature(why_not=why_not, doubt=VerificationFailure.NOT_CHECKABLE, settled=True)
             yield from ((commit, too_large) for commit in commits)
             return
         if shutil.which(_PROGRAM) is None:
@@ -200,22 +205,22 @@ class Signatures:
 
     def _checked(self, by_gpg: Mapping[str, bool], keys: Keys) -> Iterator[tuple[str, Signature]]:
         """Check commits; ``by_gpg`` says whether they have an OpenPGP signature. Nothing of those git never came to."""
-        expiries, told = _expiries(text(keys.signers)), list[_Told]()
+        expiries, told = _expiries(text(keys.signers)), list[_CommitSignature]()
         try:
             with tempfile.TemporaryDirectory(prefix="gitops-bg-keys-") as folder:
                 home = Path(folder)
                 (home / _SIGNERS).write_bytes(keys.signers)
                 # As when the file of keys was read, unless gpg fails.
                 usable = not any(by_gpg.values()) or openpgp.make_keyring(home, keys.openpgp) is None
-                told = [_Told(commit) for commit, is_gpg in by_gpg.items() if is_gpg and not usable]
-                told += self._told([commit for commit, is_gpg in by_gpg.items() if usable or not is_gpg], home)
+                told = [_CommitSignature(commit) for commit, is_gpg in by_gpg.items() if is_gpg and not usable]
+                told += self._signatures_of([commit for commit, is_gpg in by_gpg.items() if usable or not is_gpg], home)
         except OSError:  # no room for the files: nobody has judged anything
-            told = list(map(_Told, by_gpg))
+            told = list(map(_CommitSignature, by_gpg))
         for one in told:
             if (is_gpg := by_gpg.get(one.commit)) is not None:
                 yield one.commit, _signature_by_gpg(one) if is_gpg else _signature(one, expiries)
 
-    def _told(self, commits: list[str], home: Path) -> list[_Told]:
+    def _signatures_of(self, commits: list[str], home: Path) -> list[_CommitSignature]:
         """What git tells of each commit. Where it fails, of each by itself; where its time is over, of those before.
         The one at which it was then has no letter.
 
@@ -240,15 +245,15 @@ class Signatures:
                 told = list(map(text, parts))
         except GitFailed as error:
             if len(commits) == 1 or error.finished.timed_out:
-                before = _read_told(told)
-                return [*before, *map(_Told, commits[len(before) :][:1])]
-            return [one for commit in commits for one in self._told([commit], home)]
-        return _read_told(told)
+                before = _read_signatures(told)
+                return [*before, *map(_CommitSignature, commits[len(before) :][:1])]
+            return [one for commit in commits for one in self._signatures_of([commit], home)]
+        return _read_signatures(told)
 
 
-def _read_told(parts: Sequence[str]) -> list[_Told]:
+def _read_signatures(parts: Sequence[str]) -> list[_CommitSignature]:
     starts = range(0, len(parts) - _FIELDS + 1, _FIELDS)
-    return [_Told(parts[at].strip(), *parts[at + 1 : at + _FIELDS - 1]) for at in starts]
+    return [_CommitSignature(parts[at].strip(), *parts[at + 1 : at + _FIELDS - 1]) for at in starts]
 
 
 def _only(home: Path) -> tuple[str, ...]:
@@ -267,36 +272,41 @@ def _refused_by_form(signature: bytes | None, keys: Keys) -> Signature | None:
     if not signature:
         return _refused("E" if signature is None else "N")
     if signature.startswith(_OPENPGP):
-        unknown = Signature(why_not="OpenPGP keys do not count", doubt=Doubt.UNKNOWN_KEY)
+        unknown = Signature(why_not="OpenPGP keys do not count", doubt=VerificationFailure.UNKNOWN_KEY)
         return None if keys.openpgp else unknown
     return None if signature.startswith(_SSH) else _refused("E")
 
 
-def _signature_by_gpg(told: _Told) -> Signature:
+def _signature_by_gpg(told: _CommitSignature) -> Signature:
     """What git makes of gpg's status lines; a combination that is not that of exactly one signature is none to it."""
     if told.letter == "G" and told.signer:
         return Signature(one_line(told.signer), key=told.fingerprint)
     if (doubt := _BY_GPG.get(told.letter)) is not None:
         return Signature(why_not=doubt.value, doubt=doubt, key=told.key, settled=True)
     if told.letter == "E" and told.key:
-        return Signature(why_not=Doubt.UNKNOWN_KEY.value, doubt=Doubt.UNKNOWN_KEY, key=told.key, settled=True)
+        return Signature(
+            why_not=VerificationFailure.UNKNOWN_KEY.value,
+            doubt=VerificationFailure.UNKNOWN_KEY,
+            key=told.key,
+            settled=True,
+        )
     return NO_ANSWER
 
 
-def _signature(told: _Told, expiries: dict[str, datetime | None]) -> Signature:
+def _signature(told: _CommitSignature, expiries: dict[str, datetime | None]) -> Signature:
     fingerprint = told.fingerprint
     if told.letter != "G" or not told.signer:
         not_valid = told.letter == "U" and fingerprint in expiries  # git says of such a key that it is not there
-        return _refused(told.letter, fingerprint, Doubt.KEY_NOT_VALID if not_valid else None)
+        return _refused(told.letter, fingerprint, VerificationFailure.KEY_NOT_VALID if not_valid else None)
     if fingerprint not in expiries:
         why = "it is signed by a certificate; policies/allowed_signers must name the key itself"
-        return Signature(why_not=why, doubt=Doubt.NOT_CHECKABLE, key=fingerprint)
+        return Signature(why_not=why, doubt=VerificationFailure.NOT_CHECKABLE, key=fingerprint)
     return Signature(told.signer, expires=expiries[fingerprint], key=fingerprint)
 
 
-def _refused(verdict: str, key: str = "", doubt: Doubt | None = None) -> Signature:
+def _refused(verdict: str, key: str = "", doubt: VerificationFailure | None = None) -> Signature:
     why = _WHY.get(verdict, _WHY["E"])
-    return Signature(why_not=why, doubt=doubt or _DOUBTS.get(verdict, Doubt.NOT_CHECKABLE), key=key)
+    return Signature(why_not=why, doubt=doubt or _DOUBTS.get(verdict, VerificationFailure.NOT_CHECKABLE), key=key)
 
 
 def _expiries(signers: str) -> dict[str, datetime | None]:

@@ -27,7 +27,7 @@ _BUILD_REF = "refs/gitops-bg/build"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class CommitDraft:
     """A commit to build: the files that differ from its parent (None removes a file), and its message.
 
     ``parent`` is a commit id, the number of an earlier draft of the same call, or None for a root commit.
@@ -66,7 +66,7 @@ class Committer:
         name, email = self._mirror.settings.author or self._agent
         return _plain(name), _plain(email)
 
-    def build(self, drafts: Sequence[Draft]) -> list[str]:
+    def build(self, drafts: Sequence[CommitDraft]) -> list[str]:
         """Build the commits, in order, and return their ids. The caller leaves out drafts that change nothing."""
         if not drafts:
             return []
@@ -79,7 +79,7 @@ class Committer:
     def _identity(self) -> str:
         return _identity(self._author)
 
-    def _signed(self, commits: list[str], drafts: Sequence[Draft]) -> list[str]:
+    def _signed(self, commits: list[str], drafts: Sequence[CommitDraft]) -> list[str]:
         """Return the commits with a signature each; one process for each commit, because fast-import cannot sign."""
         signed: list[str] = []
         environment = self._identity_environment()
@@ -123,7 +123,7 @@ def blob_id(content: bytes, like: str) -> str:
     return algorithm(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _commit(number: int, draft: Draft, stamp: str) -> bytes:
+def _commit(number: int, draft: CommitDraft, stamp: str) -> bytes:
     message = draft.message.encode()
     start = b"" if draft.parent is not None else f"reset {_BUILD_REF}\n\n".encode()
     parts = [
@@ -198,10 +198,10 @@ class OwnKey:
     def principal(self) -> str:
         """The name under which the present keys list the agent's. Raises ``KeyNotTried``."""
         if self._known[0] != self._verifier.digest:
-            self.check_beside([])
+            self.check_no_scaler([])
         return self._known[1]
 
-    def check_beside(self, commits: Sequence[str]) -> dict[str, Signature]:
+    def check_no_scaler(self, commits: Sequence[str]) -> dict[str, Signature]:
         """The signatures of commits, as of their dates, checked together with one that is made now and has to be good:
         so a bad one is no failure of this machine. Raises ``KeyNotTried`` and ``NoSshKeygen``.
         """
@@ -217,7 +217,7 @@ class OwnKey:
 
     def _signed(self) -> str:
         """A commit of no branch, which nobody has checked yet."""
-        [commit] = self._committer.build([Draft(None, {}, f"Try the signing key\n\n{uuid4()}\n")])
+        [commit] = self._committer.build([CommitDraft(None, {}, f"Try the signing key\n\n{uuid4()}\n")])
         return commit
 
 

@@ -11,10 +11,10 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.main_branch import MainBranch
-from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.commits import CommitDraft, Committer
 
 Edit = Callable[[bytes], bytes | None]
 """Maps the present content of a file to the new one; None deletes the file.
@@ -62,10 +62,10 @@ class Edits:
             changed = self.changed(edits, base)
             if not changed:
                 return Edited(base, changed=False)
-            [commit] = self._committer.build([Draft(base, changed, message)])
+            [commit] = self._committer.build([CommitDraft(base, changed, message)])
             self._trunk.demand_vouched(commit)
             answer = self._pusher.push([Update(self._branch, base, commit)])
-            if answer.verdicts[self._branch] is Verdict.TAKEN:
+            if answer.verdicts[self._branch] is PushVerdict.TAKEN:
                 return Edited(commit, changed=True, paths=frozenset(changed))
             attempts.judge(answer)
             base = self._trunk.again(base)

@@ -18,14 +18,14 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.changes import touched_between
 from gitops_bg.repo.read.files import Entry, Files
 from gitops_bg.repo.read.index.app_index import AppIndex
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.promotion_branches import OfferedBlobs, PromotionBranches
 from gitops_bg.repo.read.trees import NOTHING, Trees
-from gitops_bg.repo.write.commits import Committer, Draft, blob_id
+from gitops_bg.repo.write.commits import CommitDraft, Committer, blob_id
 from gitops_bg.repo.write.messages import Movement, asking
 from gitops_bg.repo.write.shared_branches import Heads, SharedBranches
 from gitops_bg.spec.app.layout import PRIMARY_FILE
@@ -116,7 +116,7 @@ class Promotions:
             commits = self._committer.build(self._drafts(pending, base, [base, *range(len(pending) - 1)]))
             self._trunk.demand_vouched(commits[-1])
             answer = self._pusher.push([Update(branch, base, commits[-1])])
-            if answer.verdicts[branch] is Verdict.TAKEN:
+            if answer.verdicts[branch] is PushVerdict.TAKEN:
                 done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
                 return outcomes | dict(zip((change.subject for change in pending), done, strict=True))
             attempts.judge(answer)
@@ -198,7 +198,7 @@ class Promotions:
         found = {who: names.get(_file_of(who)) for who, names in self._entries(changes, base).items()}
         return {who: entry.blob if entry else None for who, entry in found.items()}
 
-    def _drafts(self, changes: PrimaryChanges, base: str, parents: Iterable[str | int]) -> list[Draft]:
+    def _drafts(self, changes: PrimaryChanges, base: str, parents: Iterable[str | int]) -> list[CommitDraft]:
         blobs = self._before(changes, base)
         before = self._files.contents(blob for blob in blobs.values() if blob)
         return [
@@ -206,13 +206,13 @@ class Promotions:
             for change, parent in zip(changes, parents, strict=False)
         ]
 
-    def _draft(self, change: PrimaryChange[AppOrGroup], before: bytes, parent: str | int) -> Draft:
+    def _draft(self, change: PrimaryChange[AppOrGroup], before: bytes, parent: str | int) -> CommitDraft:
         subject, cluster = change.subject, self._mirror.settings.named_cluster
         if isinstance(subject, GroupKey):
-            return Draft(parent, {group_file(subject): change.content}, asking(change.movement, cluster))
+            return CommitDraft(parent, {group_file(subject): change.content}, asking(change.movement, cluster))
         old, new = (configuration_in(content, subject) for content in (before, change.content))
         message = asking(change.movement, cluster, configuration_changes(old, new))
-        return Draft(parent, {self._index.places.file(subject, PRIMARY_FILE): change.content}, message)
+        return CommitDraft(parent, {self._index.places.file(subject, PRIMARY_FILE): change.content}, message)
 
     def _standing(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""

@@ -11,10 +11,10 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update, Verdict
+from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.trees import NOTHING, Trees
-from gitops_bg.repo.write.commits import Committer, Draft
+from gitops_bg.repo.write.commits import CommitDraft, Committer
 from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
 from gitops_bg.spec.groups.layout import group_file, group_folder
 
@@ -61,7 +61,7 @@ class SharedBranches:
             if not updates:
                 break
             answer = self._pusher.push(updates)
-            taken = {name: heads[name] for name, verdict in answer.verdicts.items() if verdict is Verdict.TAKEN}
+            taken = {name: heads[name] for name, verdict in answer.verdicts.items() if verdict is PushVerdict.TAKEN}
             self._mirror.forget({name for name, head in taken.items() if head is None} & self._mirror.tracked().keys())
             for name, head in taken.items():
                 took(name, head)
@@ -137,7 +137,7 @@ class GroupBranches:
             offered = Edited(base, changed=False)
             if not changed:
                 return {}
-            [commit] = self._committer.build([Draft(base, changed, message)])
+            [commit] = self._committer.build([CommitDraft(base, changed, message)])
             is_there = standing is not None and self._folder(group, standing) == self._folder(group, commit)
             is_there = is_there and self._fits(group, self._parent(standing or ""), base)
             head = standing if standing is not None and is_there else commit

@@ -163,7 +163,7 @@ class Configuring:
             self._given[key] = found
             self._told.pop(key, None)
             return None
-        self._tell(pod, found, pulled)
+        self._report(pod, found, pulled)
         return state
 
     def waiting(self, resource: ResourceKey, changed: Manifest) -> Iterator[ObjectKey]:
@@ -186,7 +186,7 @@ class Configuring:
         found = self.writer.store.get(_TABLES[kind], key)
         return found.obj if found else None
 
-    def _tell(self, pod: Manifest, found: Setup, pulled: bool) -> None:
+    def _report(self, pod: Manifest, found: Setup, pulled: bool) -> None:
         """Report what is missing as Events, each once."""
         before = self._told.get(key_of(pod), Setup())
         self._told[key_of(pod)] = found

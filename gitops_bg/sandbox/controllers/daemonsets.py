@@ -11,7 +11,7 @@ from collections.abc import Hashable
 
 from gitops_bg.sandbox.controllers.kubelet import asks_for_node, is_chosen, wanted_node
 from gitops_bg.sandbox.controllers.pod_controller import PodController
-from gitops_bg.sandbox.http.watches import Change
+from gitops_bg.sandbox.http.watches import WatchEvent
 from gitops_bg.sandbox.objects.kinds import DAEMON_SETS, NODES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, dig, is_pod_ready, labels_of, to_json
 
@@ -24,7 +24,7 @@ class DaemonSets(PodController):
 
     resource = DAEMON_SETS
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue the DaemonSet that changed, or whose pod changed; all of them where a node did."""
         super().notice(resource, change)
         if resource == NODES:

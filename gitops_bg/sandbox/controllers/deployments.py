@@ -12,7 +12,7 @@ from collections.abc import Hashable
 
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.http.errors import ApiError
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects.kinds import DEPLOYMENTS, REPLICASETS, ResourceKey
 from gitops_bg.sandbox.objects.objects import (
     Manifest,
@@ -38,7 +38,7 @@ class Deployments:
         self._store = writer.store
         self._loop = loop
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue the Deployment that changed, or whose ReplicaSet did."""
         obj = change.current.obj
         if resource == DEPLOYMENTS and change.type != DELETED:

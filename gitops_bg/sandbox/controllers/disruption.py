@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 
 from gitops_bg.sandbox.controllers.loop import Loop
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects.kinds import BUDGETS, PODS, REPLICASETS, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, age_of, controller_of, dig, is_pod_ready, key_of, timestamp
 from gitops_bg.sandbox.verbs.eviction import is_selected
@@ -30,7 +30,7 @@ class Disruption:
         self._loop = loop
         self._budgets: defaultdict[str, set[str]] = defaultdict(set)
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue a budget that changed, and those of a namespace in which a pod or a ReplicaSet changed."""
         namespace, name = key_of(change.current.obj)
         if resource == BUDGETS:

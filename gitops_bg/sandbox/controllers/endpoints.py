@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from gitops_bg.sandbox.controllers.loop import LabelIndex, Loop, SelectorIndex
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects.kinds import ENDPOINTS, PODS, SERVICES, SLICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, dig, is_pod_ready, key_of, labels_of
 from gitops_bg.sandbox.objects.store import ObjectKey
@@ -28,7 +28,7 @@ class Endpoints:
         self._pods = LabelIndex()
         self._selectors = SelectorIndex()
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue a Service that changed, and those that select a pod that changed."""
         if resource == SERVICES:
             self._notice_service(change)
@@ -39,7 +39,7 @@ class Endpoints:
             service = labels_of(change.current.obj).get("kubernetes.io/service-name", "")
             self._loop.put(self, (namespace, service))
 
-    def _notice_service(self, change: Change) -> None:
+    def _notice_service(self, change: WatchEvent) -> None:
         namespace, name = key_of(change.current.obj)
         if change.type == DELETED:
             self._selectors.discard(namespace, name)
@@ -47,7 +47,7 @@ class Endpoints:
             self._selectors.add(namespace, name, change.current.obj["spec"].get("selector") or {})
         self._loop.put(self, (namespace, name))
 
-    def _notice_pod(self, change: Change) -> None:
+    def _notice_pod(self, change: WatchEvent) -> None:
         namespace, name = key_of(change.current.obj)
         affected = set()
         if change.previous is not None:

@@ -12,7 +12,7 @@ from functools import partial
 
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.http.errors import ApiError
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects.kinds import NAMESPACES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, key_of
 from gitops_bg.sandbox.objects.store import ObjectKey
@@ -34,7 +34,7 @@ class Garbage:
         self._dependents: defaultdict[str, set[Place]] = defaultdict(set)
         self._contents: defaultdict[str, set[Place]] = defaultdict(set)
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Keep the indexes; queue objects that a deletion, or a new owner reference, may doom."""
         obj = change.current.obj
         place, metadata = (resource, key_of(obj)), obj["metadata"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from gitops_bg.sandbox.controllers.loop import Loop
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects.kinds import SERVICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, key_of, timestamp
 from gitops_bg.sandbox.objects.store import ObjectKey
@@ -29,7 +29,7 @@ class Gateways:
         self._store = writer.store
         self._loop = loop
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue what a change may concern: itself, and every route where a Gateway or a Service came or went."""
         if resource in (GATEWAYS, HTTP_ROUTES) and change.type != DELETED:
             self._loop.put(self, (resource, key_of(change.current.obj)))

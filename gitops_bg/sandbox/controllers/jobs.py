@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.pod_status import restarts_of
 from gitops_bg.sandbox.http.errors import ApiError
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects.kinds import JOBS, PODS, ResourceKey
 from gitops_bg.sandbox.objects.objects import (
     Manifest,
@@ -58,7 +58,7 @@ class Jobs:
         self._pods: defaultdict[str, dict[ObjectKey, str]] = defaultdict(dict)
         """By the uid of the Job: the key of every pod it had, with the phase in which it ended (empty: not yet)."""
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue the Job that changed, or whose pod changed."""
         obj = change.current.obj
         if resource == JOBS:
@@ -66,7 +66,7 @@ class Jobs:
         elif resource == PODS and (owner := controller_of(obj)) and owner["kind"] == "Job":
             self._notice_pod(owner["uid"], change)
 
-    def _notice_job(self, change: Change) -> None:
+    def _notice_job(self, change: WatchEvent) -> None:
         obj = change.current.obj
         uid = obj["metadata"]["uid"]
         if change.type == DELETED:
@@ -76,7 +76,7 @@ class Jobs:
             self._names[uid] = key_of(obj)
             self._loop.put(self, key_of(obj))
 
-    def _notice_pod(self, uid: str, change: Change) -> None:
+    def _notice_pod(self, uid: str, change: WatchEvent) -> None:
         pods, key = self._pods[uid], key_of(change.current.obj)
         phase = str(dig(change.current.obj, ("status", "phase"), ""))
         if phase in ("Succeeded", "Failed"):

@@ -19,7 +19,7 @@ from gitops_bg.sandbox.controllers.configuring import Configuring
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.pod_status import State
 from gitops_bg.sandbox.http.errors import ApiError
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects import selectors
 from gitops_bg.sandbox.objects.kinds import NODES, PODS, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, dig, key_of, labels_of
@@ -238,7 +238,7 @@ class Kubelet:
         """Return how a pod behaves: the image of its first container says it."""
         return behaviour_of(pod["spec"]["containers"][0]["image"], self.rules, self.ready_after)
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue a pod that is new, was told to end, or may get what it waits for."""
         for waiting in self.configuring.waiting(resource, change.current.obj):
             self.loop.put(self, waiting)

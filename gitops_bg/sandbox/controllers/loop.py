@@ -16,7 +16,7 @@ from itertools import count
 from threading import Condition, Thread
 from typing import Protocol
 
-from gitops_bg.sandbox.http.watches import Change
+from gitops_bg.sandbox.http.watches import WatchEvent
 from gitops_bg.sandbox.objects.kinds import ResourceKey
 from gitops_bg.sandbox.objects.store import Store
 
@@ -97,7 +97,7 @@ _log = logging.getLogger(__name__)
 class Controller(Protocol):
     """What the loop drives."""
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Note a change: update indexes, queue keys; must be quick and write nothing."""
 
     def reconcile(self, key: Hashable) -> None:
@@ -119,13 +119,13 @@ class Loop:
         self._stopping = False
         self._busy = False
         self._thread: Thread | None = None
-        store.listeners.append(self._tell)
+        store.listeners.append(self._notify)
 
     def add(self, controller: Controller) -> None:
         """Let a controller take part."""
         self._controllers.append(controller)
 
-    def _tell(self, resource: ResourceKey, change: Change) -> None:
+    def _notify(self, resource: ResourceKey, change: WatchEvent) -> None:
         for controller in self._controllers:
             controller.notice(resource, change)
 
@@ -160,7 +160,7 @@ class Loop:
             return not self._queue and not self._busy
 
     def _run(self) -> None:
-        while (entry := self._take()) is not None:
+        while (entry := self._next_entry()) is not None:
             controller, key = entry
             try:
                 controller.reconcile(key)
@@ -168,7 +168,7 @@ class Loop:
                 _log.exception("%s failed on %s", type(controller).__name__, key)
                 self.put(controller, key, after=1.0)
 
-    def _take(self) -> Entry | None:
+    def _next_entry(self) -> Entry | None:
         with self._news:
             self._busy = False
             while not self._stopping:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from gitops_bg.sandbox.controllers.loop import Loop, SelectorIndex
 from gitops_bg.sandbox.http.errors import ApiError
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.objects import selectors
 from gitops_bg.sandbox.objects.kinds import PODS, ResourceKey
 from gitops_bg.sandbox.objects.objects import (
@@ -121,7 +121,7 @@ class PodController(ABC):
         self._names: dict[str, ObjectKey] = {}
         """The workloads that there are, by uid."""
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Queue the workload that changed, or whose pod changed."""
         obj = change.current.obj
         if resource == self.resource:
@@ -138,7 +138,7 @@ class PodController(ABC):
     def reconcile(self, key: Hashable) -> None:
         """Bring one workload's pods to what it asks for, and write its status."""
 
-    def _enter(self, change: Change) -> None:
+    def _enter(self, change: WatchEvent) -> None:
         obj = change.current.obj
         if change.type == DELETED:
             del self._names[obj["metadata"]["uid"]]

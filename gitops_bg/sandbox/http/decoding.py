@@ -13,7 +13,7 @@ import yaml
 
 from gitops_bg.sandbox.http.errors import ApiError, bad_request
 from gitops_bg.sandbox.objects.configuration import illegal_byte
-from gitops_bg.sandbox.objects.kinds import Kind
+from gitops_bg.sandbox.objects.kinds import ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest
 
 # --- JSON, or of an apply YAML, where the two differ ---
@@ -176,7 +176,7 @@ def _fits(value: Any, wanted: str) -> bool:
 _JSON_NAMES = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def check(kind: Kind, obj: Manifest) -> None:
+def check(kind: ServedKind, obj: Manifest) -> None:
     """Raise 400 if a field of `obj` has a type that its kind cannot hold; null fits everywhere."""
     for path, wanted in _PATHS.get(kind.kind, _PATHS_OF_OTHERS):
         for value in _values(obj, path):
@@ -198,14 +198,14 @@ def _inner(value: Any, wanted: str) -> str:
     return "string" if wanted == _STRINGS and isinstance(value, dict) else wanted
 
 
-def _check_base64(kind: Kind, values: Manifest | None) -> None:
+def _check_base64(kind: ServedKind, values: Manifest | None) -> None:
     for value in (values or {}).values():
         place = illegal_byte(value or "")
         if place is not None:
             raise _cannot_decode(kind, f"illegal base64 data at input byte {place}", "")
 
 
-def complaint(kind: Kind, obj: Manifest) -> str:
+def complaint(kind: ServedKind, obj: Manifest) -> str:
     """Return what Go would say of a body that it cannot decode; empty where it can."""
     try:
         check(kind, obj)
@@ -214,5 +214,5 @@ def complaint(kind: Kind, obj: Manifest) -> str:
     return ""
 
 
-def _cannot_decode(kind: Kind, why: str, prefix: str = "json: ") -> Exception:
+def _cannot_decode(kind: ServedKind, why: str, prefix: str = "json: ") -> Exception:
     return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {prefix}{why}')

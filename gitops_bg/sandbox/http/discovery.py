@@ -7,7 +7,7 @@ documents only name the PATCH operations, by which kubectl finds out that the se
 from __future__ import annotations
 
 from gitops_bg.sandbox.http.errors import no_such_path
-from gitops_bg.sandbox.objects.kinds import VERBS, Kind, Kinds
+from gitops_bg.sandbox.objects.kinds import VERBS, Kinds, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest
 
 VERSION: Manifest = {
@@ -71,7 +71,7 @@ def _resources(kinds: Kinds, group: str, version: str) -> Manifest:
     }
 
 
-def _entries(kind: Kind) -> list[Manifest]:
+def _entries(kind: ServedKind) -> list[Manifest]:
     entry: Manifest = {
         "name": kind.plural,
         "singularName": kind.singular or kind.kind.lower(),
@@ -86,7 +86,7 @@ def _entries(kind: Kind) -> list[Manifest]:
     return [entry, *_subresources(kind)]
 
 
-def _subresources(kind: Kind) -> list[Manifest]:
+def _subresources(kind: ServedKind) -> list[Manifest]:
     found = []
     common = {"singularName": "", "namespaced": kind.namespaced}
     if kind.has_status:
@@ -115,12 +115,12 @@ def _openapi(kinds: Kinds, wanted: str) -> Manifest:
     return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": {}}}
 
 
-def _item_path(kind: Kind) -> str:
+def _item_path(kind: ServedKind) -> str:
     namespace = "namespaces/{namespace}/" if kind.namespaced else ""
     return f"/{kind.path}/{namespace}{kind.plural}/{{name}}"
 
 
-def _patch_operation(kind: Kind) -> Manifest:
+def _patch_operation(kind: ServedKind) -> Manifest:
     parameters = [
         {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
         for name in ("dryRun", "fieldManager", "fieldValidation", "force")

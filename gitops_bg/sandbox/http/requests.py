@@ -31,7 +31,7 @@ class Requests:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
-    def note(self, call: Call, status: int) -> None:
+    def log(self, call: Call, status: int) -> None:
         """Add a request to the log."""
         agent = call.headers.get("user-agent", "")
         entry = ServedRequest(

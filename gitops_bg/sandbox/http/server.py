@@ -26,9 +26,9 @@ from gitops_bg.sandbox.http.errors import (
     unsupported_media_type,
 )
 from gitops_bg.sandbox.http.requests import Requests
-from gitops_bg.sandbox.http.watches import Change
+from gitops_bg.sandbox.http.watches import WatchEvent
 from gitops_bg.sandbox.http.wire import Connection, Request, Response
-from gitops_bg.sandbox.objects.kinds import Kind, Kinds
+from gitops_bg.sandbox.objects.kinds import Kinds, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, Stored, to_json
 from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.verbs import deleting, patches, reading
@@ -69,13 +69,13 @@ class ApiServer:
         try:
             self.faults.meet(call)
             response = self._handle(call)
-            self.requests.note(call, response.status)
+            self.requests.log(call, response.status)
             self.faults.leave(call)
         except ConnectionLost:
-            self.requests.note(call, 0)
+            self.requests.log(call, 0)
             return None
         except ApiError as error:
-            self.requests.note(call, error.code)
+            self.requests.log(call, error.code)
             return _refused(error)
         return response
 
@@ -100,7 +100,7 @@ class ApiServer:
             return Response(200, b"ok", "text/plain; charset=utf-8")
         return Response(200, to_json(discovery.answer(self.kinds, call.path)))
 
-    def _get(self, kind: Kind, call: Call) -> Response:
+    def _get(self, kind: ServedKind, call: Call) -> Response:
         stored = reading.get(self.store, kind, call.namespace, call.name)
         if call.subresource == "scale":
             return Response(200, to_json(reading.scale_of(kind, stored.obj)))
@@ -108,14 +108,14 @@ class ApiServer:
             return Response(200, b"the sandbox keeps no logs\n", "text/plain")
         return self._object(kind, call, stored)
 
-    def _list(self, kind: Kind, call: Call) -> Response:
+    def _list(self, kind: ServedKind, call: Call) -> Response:
         page = reading.list_page(self.store, kind, call)
         if _wants_table(call):
             objects = [stored.obj for stored in page.items]
             return Response(200, to_json(tables.table(kind, objects, page.metadata(), _include(call))))
         return Response(200, reading.list_json(kind, page))
 
-    def _watch(self, kind: Kind, call: Call) -> Response:
+    def _watch(self, kind: ServedKind, call: Call) -> Response:
         try:
             watch = reading.open_watch(self.store, kind, call)
         except ApiError as error:
@@ -125,7 +125,7 @@ class ApiServer:
         encode = _row_encoder(kind, call) if _wants_table(call) else _change_encoder(kind)
         return Response(200, stream=reading.watch_lines(self.store, kind, call, watch, encode))
 
-    def _create(self, kind: Kind, call: Call) -> Response:
+    def _create(self, kind: ServedKind, call: Call) -> Response:
         body = call.document()
         if call.subresource:
             return self._create_subresource(kind, call, body)
@@ -134,7 +134,7 @@ class ApiServer:
         stored = self.writer.create(kind, call.namespace, body, self._options(call))
         return self._object(kind, call, stored, 201)
 
-    def _create_subresource(self, kind: Kind, call: Call, body: Manifest) -> Response:
+    def _create_subresource(self, kind: ServedKind, call: Call, body: Manifest) -> Response:
         if call.subresource == "binding":
             self.writer.modify(
                 kind, call.namespace, call.name, lambda pod: reading.bound(pod, body), self._options(call)
@@ -145,7 +145,7 @@ class ApiServer:
             raise method_not_allowed()
         return Response(201, to_json(_success()))
 
-    def _update(self, kind: Kind, call: Call) -> Response:
+    def _update(self, kind: ServedKind, call: Call) -> Response:
         body, options = call.document(), self._options(call)
         if not isinstance(body, dict):
             raise bad_request("the object provided is unrecognized")
@@ -154,7 +154,7 @@ class ApiServer:
         stored, created = self.writer.update(kind, call.namespace, call.name, body, options)
         return self._object(kind, call, stored, 201 if created else 200)
 
-    def _scale(self, kind: Kind, call: Call, edit: Callable[[Manifest], Manifest]) -> Response:
+    def _scale(self, kind: ServedKind, call: Call, edit: Callable[[Manifest], Manifest]) -> Response:
         stored = self.writer.modify(
             kind, call.namespace, call.name,
             lambda obj: reading.scaled(kind, obj, edit(reading.scale_of(kind, obj))),
@@ -162,7 +162,7 @@ class ApiServer:
         )  # fmt: skip
         return Response(200, to_json(reading.scale_of(kind, stored.obj)))
 
-    def _patch(self, kind: Kind, call: Call) -> Response:
+    def _patch(self, kind: ServedKind, call: Call) -> Response:
         patch, options = call.document(), self._options(call)
         if call.content_type in _APPLY:
             _check_apply(call)
@@ -173,7 +173,7 @@ class ApiServer:
             return self._scale(kind, call, edit)
         return self._object(kind, call, self.writer.modify(kind, call.namespace, call.name, edit, options))
 
-    def _delete(self, kind: Kind, call: Call) -> Response:
+    def _delete(self, kind: ServedKind, call: Call) -> Response:
         deletion = deleting.Deletion.read(call.document(), call.params)
         stored, gone = deleting.delete(self.store, kind, call.namespace, call.name, deletion)
         if not gone or kind.plural in ("pods", "serviceaccounts"):
@@ -181,7 +181,7 @@ class ApiServer:
         details = {"name": call.name, "group": kind.group, "kind": kind.plural, "uid": stored.obj["metadata"]["uid"]}
         return Response(200, to_json(_success({key: value for key, value in details.items() if value})))
 
-    def _deletecollection(self, kind: Kind, call: Call) -> Response:
+    def _deletecollection(self, kind: ServedKind, call: Call) -> Response:
         deletion = deleting.Deletion.read(call.document(), call.params)
         page = reading.list_page(self.store, kind, call)
         for stored in page.items:
@@ -193,7 +193,7 @@ class ApiServer:
                     raise
         return Response(200, reading.list_json(kind, page))
 
-    def _object(self, kind: Kind, call: Call, stored: Stored, status: int = 200) -> Response:
+    def _object(self, kind: ServedKind, call: Call, stored: Stored, status: int = 200) -> Response:
         if _wants_table(call):
             metadata = {"resourceVersion": stored.obj["metadata"].get("resourceVersion", "")}
             return Response(status, to_json(tables.table(kind, [stored.obj], metadata, _include(call))))
@@ -216,7 +216,7 @@ class ApiServer:
         )
 
 
-def _edit(kind: Kind, call: Call, patch: Any) -> Callable[[Manifest], Manifest]:
+def _edit(kind: ServedKind, call: Call, patch: Any) -> Callable[[Manifest], Manifest]:
     merge = _PATCHES.get(call.content_type)
     if merge is None or (kind.is_custom and merge is strategic_merge):
         raise unsupported_media_type(call.content_type, [*_PATCHES, *_APPLY])
@@ -239,7 +239,7 @@ def _edit(kind: Kind, call: Call, patch: Any) -> Callable[[Manifest], Manifest]:
     return edit
 
 
-def _check_patched(kind: Kind, old: Manifest, new: Manifest) -> None:
+def _check_patched(kind: ServedKind, old: Manifest, new: Manifest) -> None:
     """Raise 422 where a patch makes what Go cannot decode, or another uid: a body of that kind were a 400 or 409."""
     name, metadata = old["metadata"]["name"], new.get("metadata") or {}
     why = "" if kind.is_custom else decoding.complaint(kind, new)
@@ -277,13 +277,13 @@ def _include(call: Call) -> str:
     return call.params.get("includeObject", "Metadata")
 
 
-def _change_encoder(kind: Kind) -> Callable[[Change], bytes]:
+def _change_encoder(kind: ServedKind) -> Callable[[WatchEvent], bytes]:
     encode = reading.encoder(kind)
     return lambda change: encode(change.current)
 
 
-def _row_encoder(kind: Kind, call: Call) -> Callable[[Change], bytes]:
-    def encode(change: Change) -> bytes:
+def _row_encoder(kind: ServedKind, call: Call) -> Callable[[WatchEvent], bytes]:
+    def encode(change: WatchEvent) -> bytes:
         obj = change.current.obj
         metadata = {"resourceVersion": obj["metadata"]["resourceVersion"]}
         return to_json(tables.table(kind, [obj], metadata, _include(call)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gitops_bg.sandbox.objects import selectors
-from gitops_bg.sandbox.objects.kinds import Kind
+from gitops_bg.sandbox.objects.kinds import ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, age_of, dig
 
 Cells = Callable[[Manifest], list[Any]]
@@ -236,7 +236,7 @@ def _pick(items: list[Any], index: str) -> Any:
     return items[int(index)] if index.lstrip("-").isdigit() and int(index) < len(items) else None
 
 
-def _custom_cells(kind: Kind) -> Cells:
+def _custom_cells(kind: ServedKind) -> Cells:
     def cells(obj: Manifest) -> list[Any]:
         shown: list[Any] = [_name(obj)]
         for column in kind.columns or ({"type": "date", "jsonPath": ".metadata.creationTimestamp"},):
@@ -247,7 +247,7 @@ def _custom_cells(kind: Kind) -> Cells:
     return cells
 
 
-def _custom_columns(kind: Kind) -> list[Manifest]:
+def _custom_columns(kind: ServedKind) -> list[Manifest]:
     columns = [_column("Name")]
     if not kind.columns:
         return [*columns, _column("Age", "date")]
@@ -257,7 +257,7 @@ def _custom_columns(kind: Kind) -> list[Manifest]:
     return columns
 
 
-def table(kind: Kind, objects: Iterable[Manifest], metadata: Manifest, include: str) -> Manifest:
+def table(kind: ServedKind, objects: Iterable[Manifest], metadata: Manifest, include: str) -> Manifest:
     """Return a Table of `objects`; `include` (None, Metadata, Object) is what each row carries of its object."""
     if kind.is_custom:
         columns, cells = _custom_columns(kind), _custom_cells(kind)

@@ -17,14 +17,14 @@ ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WatchEvent:
     """What one write did to one object."""
 
     type: str
     current: Stored
     previous: Stored | None
 
-    def seen_through(self, matches: Matcher | None) -> Change | None:
+    def seen_through(self, matches: Matcher | None) -> WatchEvent | None:
         """Return the change as a watch with this selector sees it; None when it sees nothing."""
         if matches is None:
             return self
@@ -33,7 +33,7 @@ class Change:
         if not before and not after:
             return None
         kind = (MODIFIED if before else ADDED) if after else DELETED
-        return Change(kind, self.current, self.previous)
+        return WatchEvent(kind, self.current, self.previous)
 
 
 class Watch:
@@ -44,11 +44,11 @@ class Watch:
         self.since = since
         self._namespace = namespace
         self._matches = matches
-        self._waiting: deque[Change] = deque()
+        self._waiting: deque[WatchEvent] = deque()
         self._news = Condition()
         self._ended = False
 
-    def offer(self, change: Change) -> None:
+    def offer(self, change: WatchEvent) -> None:
         """Queue a change if it is in the watched namespace; the selector is judged by the reader."""
         if change.current.version <= self.since:
             return
@@ -64,7 +64,7 @@ class Watch:
             self._ended = True
             self._news.notify()
 
-    def take(self, timeout: float) -> list[Change] | None:
+    def take(self, timeout: float) -> list[WatchEvent] | None:
         """Return what is new, an empty list after `timeout` seconds of silence, or None at the end."""
         with self._news:
             self._news.wait_for(lambda: self._waiting or self._ended, timeout)

@@ -5,8 +5,8 @@ Rules: kubernetes.io "Extend the Kubernetes API with CustomResourceDefinitions".
 
 from __future__ import annotations
 
-from gitops_bg.sandbox.http.watches import DELETED, Change
-from gitops_bg.sandbox.objects.kinds import DEFINITIONS, Kind, Kinds, ResourceKey, Scale
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
+from gitops_bg.sandbox.objects.kinds import DEFINITIONS, Kinds, ResourceKey, Scale, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, dig
 from gitops_bg.sandbox.objects.store import Store
 
@@ -20,10 +20,10 @@ def _scale(subresources: Manifest) -> Scale | None:
     return Scale(spec, status, selector)
 
 
-def _kind(spec: Manifest, version: Manifest) -> Kind:
+def _kind(spec: Manifest, version: Manifest) -> ServedKind:
     names = spec["names"]
     subresources = version.get("subresources") or {}
-    return Kind(
+    return ServedKind(
         group=spec["group"],
         version=version["name"],
         kind=names["kind"],
@@ -49,7 +49,7 @@ class Definitions:
         self._kinds = kinds
         store.listeners.append(self._on_change)
 
-    def _on_change(self, resource: ResourceKey, change: Change) -> None:
+    def _on_change(self, resource: ResourceKey, change: WatchEvent) -> None:
         if resource != DEFINITIONS:
             return
         spec = change.current.obj["spec"]

@@ -27,7 +27,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ServedKind:
     """One served resource type in one version."""
 
     group: str
@@ -79,58 +79,58 @@ _ALL = ("all",)
 _SELECTOR = Scale(selector_path="spec.selector")
 
 BUILTIN = (
-    Kind("", "v1", "Namespace", "namespaces", False, ("ns",), has_status=True),
-    Kind("", "v1", "Pod", "pods", short_names=("po",), categories=_ALL, has_status=True),
-    Kind(
+    ServedKind("", "v1", "Namespace", "namespaces", False, ("ns",), has_status=True),
+    ServedKind("", "v1", "Pod", "pods", short_names=("po",), categories=_ALL, has_status=True),
+    ServedKind(
         "", "v1", "Service", "services",
         short_names=("svc",), categories=_ALL, has_status=True, creates_on_update=True,
     ),
-    Kind("", "v1", "Endpoints", "endpoints", short_names=("ep",), creates_on_update=True),
-    Kind("", "v1", "ConfigMap", "configmaps", short_names=("cm",)),
-    Kind("", "v1", "Secret", "secrets"),
-    Kind("", "v1", "Event", "events", short_names=("ev",), creates_on_update=True),
-    Kind("", "v1", "ServiceAccount", "serviceaccounts", short_names=("sa",)),
-    Kind("", "v1", "Node", "nodes", False, ("no",), has_status=True),
-    Kind(
+    ServedKind("", "v1", "Endpoints", "endpoints", short_names=("ep",), creates_on_update=True),
+    ServedKind("", "v1", "ConfigMap", "configmaps", short_names=("cm",)),
+    ServedKind("", "v1", "Secret", "secrets"),
+    ServedKind("", "v1", "Event", "events", short_names=("ev",), creates_on_update=True),
+    ServedKind("", "v1", "ServiceAccount", "serviceaccounts", short_names=("sa",)),
+    ServedKind("", "v1", "Node", "nodes", False, ("no",), has_status=True),
+    ServedKind(
         "apps", "v1", "ReplicaSet", "replicasets",
         short_names=("rs",), categories=_ALL, has_status=True, has_generation=True, scale=_SELECTOR,
     ),
-    Kind(
+    ServedKind(
         "apps", "v1", "Deployment", "deployments",
         short_names=("deploy",), categories=_ALL, has_status=True, has_generation=True, scale=_SELECTOR,
     ),
-    Kind(
+    ServedKind(
         "apps", "v1", "DaemonSet", "daemonsets",
         short_names=("ds",), categories=_ALL, has_status=True, has_generation=True,
     ),
-    Kind(
+    ServedKind(
         "batch", "v1", "Job", "jobs",
         categories=_ALL, has_status=True, has_generation=True, orphans_by_default=True,
     ),
-    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", has_generation=True),
-    Kind(
+    ServedKind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", has_generation=True),
+    ServedKind(
         "coordination.k8s.io", "v1", "Lease", "leases",
         needs_version_to_update=True, creates_on_update=True,
     ),
-    Kind(
+    ServedKind(
         "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
         short_names=("hpa",), categories=_ALL, has_status=True,
     ),
-    Kind(
+    ServedKind(
         "autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
         short_names=("hpa",), categories=_ALL, has_status=True,
     ),
-    Kind("networking.k8s.io", "v1", "Ingress", "ingresses", short_names=("ing",), has_status=True, has_generation=True),
-    Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", short_names=("netpol",), has_generation=True),
-    Kind("rbac.authorization.k8s.io", "v1", "Role", "roles"),
-    Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"),
-    Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", False),
-    Kind("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", False),
-    Kind(
+    ServedKind("networking.k8s.io", "v1", "Ingress", "ingresses", short_names=("ing",), has_status=True, has_generation=True),
+    ServedKind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", short_names=("netpol",), has_generation=True),
+    ServedKind("rbac.authorization.k8s.io", "v1", "Role", "roles"),
+    ServedKind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"),
+    ServedKind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", False),
+    ServedKind("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", False),
+    ServedKind(
         "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets",
         short_names=("pdb",), has_status=True, has_generation=True,
     ),
-    Kind(
+    ServedKind(
         "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False,
         short_names=("crd", "crds"), categories=("api-extensions",), has_status=True, has_generation=True,
         needs_version_to_update=True,
@@ -158,18 +158,18 @@ DEFINITIONS: ResourceKey = ("apiextensions.k8s.io", "customresourcedefinitions")
 class Kinds:
     """All types served at this moment, found by path or by `apiVersion` and `kind`."""
 
-    _by_path: dict[tuple[str, str, str], Kind] = field(default_factory=dict)
-    _by_name: dict[tuple[str, str], Kind] = field(default_factory=dict)
-    _preferred: dict[ResourceKey, Kind] = field(default_factory=dict)
+    _by_path: dict[tuple[str, str, str], ServedKind] = field(default_factory=dict)
+    _by_name: dict[tuple[str, str], ServedKind] = field(default_factory=dict)
+    _preferred: dict[ResourceKey, ServedKind] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind in BUILTIN:
             self.add(kind)
 
-    def __iter__(self) -> Iterator[Kind]:
+    def __iter__(self) -> Iterator[ServedKind]:
         return iter(list(self._by_path.values()))
 
-    def add(self, kind: Kind) -> None:
+    def add(self, kind: ServedKind) -> None:
         """Serve one more type, or the same one with a new schema."""
         self._by_path[kind.group, kind.version, kind.plural] = kind
         self._by_name[kind.api_version, kind.kind] = kind
@@ -184,7 +184,7 @@ class Kinds:
             del self._by_name[kind.api_version, kind.kind]
         self._preferred.pop(key, None)
 
-    def at(self, group: str, version: str, plural: str) -> Kind | None:
+    def at(self, group: str, version: str, plural: str) -> ServedKind | None:
         """Return the type served at this path."""
         return self._by_path.get((group, version, plural))
 
@@ -192,10 +192,10 @@ class Kinds:
         """Return whether the server knows this group and version at all."""
         return any(kind[:2] == (group, version) for kind in self._by_path)
 
-    def named(self, api_version: str, kind: str) -> Kind | None:
+    def named(self, api_version: str, kind: str) -> ServedKind | None:
         """Return the type with this `apiVersion` and `kind`."""
         return self._by_name.get((api_version, kind))
 
-    def of(self, key: ResourceKey) -> Kind:
+    def of(self, key: ResourceKey) -> ServedKind:
         """Return the stored version of a type; raise KeyError for an unknown one."""
         return self._preferred[key]

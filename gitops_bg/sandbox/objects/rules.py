@@ -14,7 +14,7 @@ from gitops_bg.sandbox.http import decoding
 from gitops_bg.sandbox.http.errors import ApiError, bad_request, conflict, invalid, required
 from gitops_bg.sandbox.objects import defaults, schema, validation
 from gitops_bg.sandbox.objects.fields import BUILTIN_ROOT, SchemaShape, Shape
-from gitops_bg.sandbox.objects.kinds import DAEMON_SETS, DEFINITIONS, JOBS, PODS, REPLICASETS, SERVICES, Kind
+from gitops_bg.sandbox.objects.kinds import DAEMON_SETS, DEFINITIONS, JOBS, PODS, REPLICASETS, SERVICES, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, timestamp
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -43,12 +43,12 @@ class Addresses:
         return next(self._ports)
 
 
-def shape_of(kind: Kind) -> Shape:
+def shape_of(kind: ServedKind) -> Shape:
     """Return how objects of this kind merge."""
     return SchemaShape(kind.schema or {}, is_root=True) if kind.is_custom else BUILTIN_ROOT
 
 
-def in_order(kind: Kind, body: Any, namespace: str) -> Manifest:
+def in_order(kind: ServedKind, body: Any, namespace: str) -> Manifest:
     """Return `body` checked for type and namespace, copied, with `kind` and `apiVersion` first; raise 400."""
     if not isinstance(body, dict) or not isinstance(body.get("metadata") or {}, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.kind})")
@@ -64,7 +64,7 @@ def in_order(kind: Kind, body: Any, namespace: str) -> Manifest:
     return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **rest}
 
 
-def begin(kind: Kind, obj: Manifest, addresses: Addresses) -> None:
+def begin(kind: ServedKind, obj: Manifest, addresses: Addresses) -> None:
     """Give a new object its identity and take away what only the server may set."""
     metadata = obj["metadata"]
     if metadata.get("resourceVersion"):
@@ -85,7 +85,7 @@ def begin(kind: Kind, obj: Manifest, addresses: Addresses) -> None:
     _begin_builtin(kind, obj, addresses)
 
 
-def _begin_builtin(kind: Kind, obj: Manifest, addresses: Addresses) -> None:
+def _begin_builtin(kind: ServedKind, obj: Manifest, addresses: Addresses) -> None:
     if kind.key == PODS:
         obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
     elif kind.key == REPLICASETS:
@@ -123,7 +123,7 @@ def _allocate(spec: Manifest, addresses: Addresses) -> None:
             port.setdefault("nodePort", addresses.node_port())
 
 
-def carry_over(kind: Kind, old: Manifest, new: Manifest, subresource: str) -> Manifest:
+def carry_over(kind: ServedKind, old: Manifest, new: Manifest, subresource: str) -> Manifest:
     """Return `new` with everything that this kind of write may not change taken from `old`."""
     metadata = new["metadata"]
     name = old["metadata"]["name"]
@@ -157,7 +157,7 @@ def _only_status(old: Manifest, new: Manifest) -> Manifest:
     return result
 
 
-def _keep_allocations(kind: Kind, old: Manifest, new: Manifest) -> None:
+def _keep_allocations(kind: ServedKind, old: Manifest, new: Manifest) -> None:
     """A Service update that leaves the cluster IP out keeps it (`pkg/registry/core/service/storage`)."""
     spec, before = new.get("spec"), old.get("spec")
     if kind.key != SERVICES or not isinstance(spec, dict) or not before:
@@ -168,7 +168,7 @@ def _keep_allocations(kind: Kind, old: Manifest, new: Manifest) -> None:
                 spec[field] = before[field]
 
 
-def settle(kind: Kind, obj: Manifest, old: Manifest | None, strict: bool = False) -> None:
+def settle(kind: ServedKind, obj: Manifest, old: Manifest | None, strict: bool = False) -> None:
     """Fill in defaults, prune unknown fields, and raise 422 for what is wrong; `strict` refuses unknown fields."""
     if kind.is_custom:
         causes = _settle_custom(kind, obj, strict)
@@ -181,7 +181,7 @@ def settle(kind: Kind, obj: Manifest, old: Manifest | None, strict: bool = False
         _establish(obj)
 
 
-def _settle_custom(kind: Kind, obj: Manifest, strict: bool) -> list[Manifest]:
+def _settle_custom(kind: ServedKind, obj: Manifest, strict: bool) -> list[Manifest]:
     own = kind.schema or {}
     unknown = schema.prune(obj, own)
     if unknown and strict:
@@ -210,7 +210,7 @@ def _establish(definition: Manifest) -> None:
     }  # fmt: skip
 
 
-def count_generation(kind: Kind, old: Manifest, new: Manifest) -> None:
+def count_generation(kind: ServedKind, old: Manifest, new: Manifest) -> None:
     """Raise `metadata.generation` when the desired state changed (not for metadata or status)."""
     if kind.is_custom:
         skipped = ("metadata", "status") if kind.has_status else ("metadata",)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from gitops_bg.sandbox.http.errors import expired
-from gitops_bg.sandbox.http.watches import ADDED, DELETED, MODIFIED, Change, Watch
+from gitops_bg.sandbox.http.watches import ADDED, DELETED, MODIFIED, Watch, WatchEvent
 from gitops_bg.sandbox.objects.kinds import ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, Stored, key_of
 from gitops_bg.sandbox.objects.selectors import Matcher
@@ -27,7 +27,7 @@ class Table:
 
     objects: dict[ObjectKey, Stored] = field(default_factory=dict)
     order: list[ObjectKey] = field(default_factory=list)
-    history: deque[Change] = field(default_factory=deque)
+    history: deque[WatchEvent] = field(default_factory=deque)
     forgotten: int = 0
     watches: list[Watch] = field(default_factory=list)
 
@@ -40,7 +40,7 @@ class Backup:
     objects: dict[ResourceKey, dict[ObjectKey, Stored]]
 
 
-Listener = Callable[[ResourceKey, Change], None]
+Listener = Callable[[ResourceKey, WatchEvent], None]
 
 
 class Store:
@@ -78,7 +78,7 @@ class Store:
             table.objects[key] = stored
             if previous is None:
                 insort(table.order, key)
-            self._publish(resource, Change(MODIFIED if previous else ADDED, stored, previous))
+            self._publish(resource, WatchEvent(MODIFIED if previous else ADDED, stored, previous))
             return stored
 
     def remove(self, resource: ResourceKey, key: ObjectKey) -> Stored:
@@ -89,7 +89,7 @@ class Store:
             del table.order[bisect_left(table.order, key)]
             last = dict(previous.obj, metadata=dict(previous.obj["metadata"]))
             stored = self._number(last)
-            self._publish(resource, Change(DELETED, stored, previous))
+            self._publish(resource, WatchEvent(DELETED, stored, previous))
             return stored
 
     def _number(self, obj: Manifest) -> Stored:
@@ -97,7 +97,7 @@ class Store:
         obj["metadata"]["resourceVersion"] = str(self.version)
         return Stored(obj, self.version)
 
-    def _publish(self, resource: ResourceKey, change: Change) -> None:
+    def _publish(self, resource: ResourceKey, change: WatchEvent) -> None:
         table = self._tables[resource]
         table.history.append(change)
         if len(table.history) > self._history:
@@ -145,7 +145,7 @@ class Store:
             watch = Watch(namespace, matches, since or 0)
             if since is None:
                 for stored in self.after(resource, namespace, None):
-                    watch.offer(Change(ADDED, stored, None))
+                    watch.offer(WatchEvent(ADDED, stored, None))
             elif since < table.forgotten:
                 raise expired(f"too old resource version: {since} ({table.forgotten})")
             else:
@@ -205,14 +205,14 @@ class Store:
                 table.order = sorted(table.objects)
                 table.history.clear()
                 table.forgotten = self.version
-                self._tell(resource, before, table.objects)
+                self._notify(resource, before, table.objects)
             self.end_watches()
 
-    def _tell(self, resource: ResourceKey, before: dict[ObjectKey, Stored], after: dict[ObjectKey, Stored]) -> None:
+    def _notify(self, resource: ResourceKey, before: dict[ObjectKey, Stored], after: dict[ObjectKey, Stored]) -> None:
         """Notify controllers of every difference: they restart with the API server."""
-        gone = [Change(DELETED, stored, stored) for key, stored in before.items() if key not in after]
+        gone = [WatchEvent(DELETED, stored, stored) for key, stored in before.items() if key not in after]
         there = [
-            Change(MODIFIED if key in before else ADDED, stored, before.get(key))
+            WatchEvent(MODIFIED if key in before else ADDED, stored, before.get(key))
             for key, stored in after.items()
             if before.get(key) is not stored
         ]

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from gitops_bg.sandbox.http.watches import Change
+from gitops_bg.sandbox.http.watches import WatchEvent
 from gitops_bg.sandbox.http.wire import Acceptor, Connection, Request, Response
 from gitops_bg.sandbox.objects.kinds import SERVICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready, key_of
@@ -209,7 +209,7 @@ class GatewayProxy:
         """Forget all ports, which the acceptor has closed."""
         self._ports.clear()
 
-    def _notice(self, resource: ResourceKey, _: Change) -> None:
+    def _notice(self, resource: ResourceKey, _: WatchEvent) -> None:
         if resource in (GATEWAYS, HTTP_ROUTES):
             self._tables = {}
 
@@ -233,7 +233,7 @@ class GatewayProxy:
         if gateway not in self._tables:
             live = self._store.get(GATEWAYS, gateway)
             listeners = live.obj["spec"].get("listeners") or [] if live else []
-            routes = [each.obj for each in self._store.all(HTTP_ROUTES) if live and is_taken(each.obj, live.obj)]
+            routes = [each.obj for each in self._store.all(HTTP_ROUTES) if live and is_accepted(each.obj, live.obj)]
             self._tables[gateway] = RouteTable(routes, [each.get("hostname", "") for each in listeners])
         return self._tables[gateway]
 
@@ -251,7 +251,7 @@ class GatewayProxy:
         service = self._store.get(SERVICES, key) if is_service else None
         if service is None or all(each["port"] != backend.get("port") for each in service.obj["spec"]["ports"]):
             return _plain(500, f"no Service {key[0]}/{key[1]} with port {backend.get('port')}")
-        ready = [pod for pod in self._pods_of(service.obj) if _takes_traffic(pod)]
+        ready = [pod for pod in self._pods_of(service.obj) if _receives_traffic(pod)]
         self._turns[key] += 1
         return ready[self._turns[key] % len(ready)] if ready else _plain(503, "no pod is ready")
 
@@ -267,7 +267,7 @@ class GatewayProxy:
         raise AssertionError("a turn is less than the sum of the weights")
 
 
-def is_taken(route: Manifest, gateway: Manifest) -> bool:
+def is_accepted(route: Manifest, gateway: Manifest) -> bool:
     """Return whether a Gateway takes a route: by one of its parentRefs."""
     return any(refers_to(route, ref, gateway) and not refusal(route, ref, gateway) for ref in _parents(route))
 
@@ -306,7 +306,7 @@ def _allows(listener: Manifest, route: Manifest, gateway: Manifest) -> bool:
     return bool(said == "All" or route["metadata"]["namespace"] == gateway["metadata"]["namespace"])
 
 
-def _takes_traffic(pod: Manifest) -> bool:
+def _receives_traffic(pod: Manifest) -> bool:
     return is_pod_ready(pod) and "deletionTimestamp" not in pod["metadata"]
 
 

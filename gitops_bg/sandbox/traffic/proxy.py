@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TypeVar
 
 from gitops_bg.sandbox.controllers.behaviours import Behaviour
-from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, WatchEvent
 from gitops_bg.sandbox.http.wire import Acceptor, Connection, Response
 from gitops_bg.sandbox.objects.kinds import PODS, SERVICES, SLICES, ResourceKey
 from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready, key_of, labels_of, to_json
@@ -140,7 +140,7 @@ class LateRoutes:
         self._delay = delay
         self._history: defaultdict[ObjectKey, deque[_Known]] = defaultdict(deque)
 
-    def notice(self, resource: ResourceKey, change: Change) -> None:
+    def notice(self, resource: ResourceKey, change: WatchEvent) -> None:
         """Remember what a slice says, and since when."""
         if resource != SLICES:
             return
@@ -215,7 +215,7 @@ class ServiceProxy:
         self._turns[key] += 1
         if self._routes is not None:
             return self._living(key[0], self._next(key, self._routes.pods_of(key)))
-        return self._next(key, [pod for pod in self._pods_of(service.obj) if _takes_traffic(pod)])
+        return self._next(key, [pod for pod in self._pods_of(service.obj) if _receives_traffic(pod)])
 
     def _next(self, key: ObjectKey, choices: Sequence[_T]) -> _T | None:
         return choices[self._turns[key] % len(choices)] if choices else None
@@ -226,5 +226,5 @@ class ServiceProxy:
         return found.obj if found and "deletionTimestamp" not in found.obj["metadata"] else None
 
 
-def _takes_traffic(pod: Manifest) -> bool:
+def _receives_traffic(pod: Manifest) -> bool:
     return is_pod_ready(pod) and "deletionTimestamp" not in pod["metadata"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitops_bg.sandbox.http.errors import conflict, not_found
-from gitops_bg.sandbox.objects.kinds import NAMESPACES, PODS, Kind
+from gitops_bg.sandbox.objects.kinds import NAMESPACES, PODS, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, Stored, dig, timestamp
 from gitops_bg.sandbox.objects.store import Store
 
@@ -42,7 +42,7 @@ class Deletion:
         )
 
 
-def delete(store: Store, kind: Kind, namespace: str, name: str, deletion: Deletion) -> tuple[Stored, bool]:
+def delete(store: Store, kind: ServedKind, namespace: str, name: str, deletion: Deletion) -> tuple[Stored, bool]:
     """Delete an object or mark it; return its last state and whether it is gone."""
     with store.lock:
         old = store.get(kind.key, (namespace, name))
@@ -60,7 +60,7 @@ def delete(store: Store, kind: Kind, namespace: str, name: str, deletion: Deleti
         return store.put(kind.key, marked), False
 
 
-def _check_preconditions(kind: Kind, obj: Manifest, deletion: Deletion) -> None:
+def _check_preconditions(kind: ServedKind, obj: Manifest, deletion: Deletion) -> None:
     metadata = obj["metadata"]
     for label, wanted, found in (
         ("UID", deletion.uid, metadata["uid"]),
@@ -71,7 +71,7 @@ def _check_preconditions(kind: Kind, obj: Manifest, deletion: Deletion) -> None:
             raise conflict(kind.qualified, metadata["name"], why)
 
 
-def _grace(kind: Kind, obj: Manifest, deletion: Deletion) -> int:
+def _grace(kind: ServedKind, obj: Manifest, deletion: Deletion) -> int:
     if kind.key != PODS or not dig(obj, ("spec", "nodeName")):
         return 0
     if dig(obj, ("status", "phase")) in ("Succeeded", "Failed"):
@@ -81,7 +81,7 @@ def _grace(kind: Kind, obj: Manifest, deletion: Deletion) -> int:
     return int(obj["spec"].get("terminationGracePeriodSeconds", 30))
 
 
-def _marked(kind: Kind, obj: Manifest, deletion: Deletion) -> Manifest:
+def _marked(kind: ServedKind, obj: Manifest, deletion: Deletion) -> Manifest:
     metadata = dict(obj["metadata"])
     propagation = deletion.propagation or ("Orphan" if kind.orphans_by_default else "")
     finalizers = list(metadata.get("finalizers") or [])
@@ -102,7 +102,7 @@ def _marked(kind: Kind, obj: Manifest, deletion: Deletion) -> Manifest:
     return marked
 
 
-def _must_wait(kind: Kind, marked: Manifest) -> bool:
+def _must_wait(kind: ServedKind, marked: Manifest) -> bool:
     if marked["metadata"].get("finalizers") or marked["metadata"]["deletionGracePeriodSeconds"] > 0:
         return True
     return kind.key == NAMESPACES and bool((marked.get("spec") or {}).get("finalizers"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gitops_bg.sandbox.http.errors import ApiError, bad_request, cause, not_found
 from gitops_bg.sandbox.objects import selectors
-from gitops_bg.sandbox.objects.kinds import BUDGETS, Kind
+from gitops_bg.sandbox.objects.kinds import BUDGETS, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, copy_of, dig, is_pod_ready, labels_of, timestamp
 from gitops_bg.sandbox.verbs import deleting
 from gitops_bg.sandbox.verbs.deleting import Deletion
@@ -19,7 +19,7 @@ _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _STILL_PROCESSING_SECONDS = 10
 
 
-def evict(writer: Writer, kind: Kind, namespace: str, name: str, eviction: Manifest) -> None:
+def evict(writer: Writer, kind: ServedKind, namespace: str, name: str, eviction: Manifest) -> None:
     """Delete a pod unless its budget forbids it; raise 429 where it does, 500 where it has several."""
     _check(eviction, name)
     deletion = Deletion.read(eviction.get("deleteOptions") or {}, {})
@@ -68,7 +68,7 @@ def _ask_budget(writer: Writer, pod: Manifest, *, dry_run: bool) -> None:
         )  # fmt: skip
     for budget in budgets:
         if not (_is_spare(budget) and not is_pod_ready(pod)):
-            _take_one(writer, budget, pod, dry_run)
+            _evict_one(writer, budget, pod, dry_run)
 
 
 def _is_spare(budget: Manifest) -> bool:
@@ -77,7 +77,7 @@ def _is_spare(budget: Manifest) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-def _take_one(writer: Writer, budget: Manifest, pod: Manifest, dry_run: bool) -> None:
+def _evict_one(writer: Writer, budget: Manifest, pod: Manifest, dry_run: bool) -> None:
     status, name = dict(budget.get("status") or {}), budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"]["generation"]:
         raise _refusal(f"The disruption budget {name} is still being processed by the server.", retry=True)

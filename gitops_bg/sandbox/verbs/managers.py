@@ -179,8 +179,8 @@ def _remove(obj: Any, path: Path, shape: Shape) -> bool:
         return True
     below = shape.child(name)
     obj[name] = dict(obj[name]) if isinstance(obj[name], dict) else list(obj[name])
-    take_out = _remove_from_list if isinstance(obj[name], list) else _remove
-    was_there = take_out(obj[name], rest, below)
+    removals = _remove_from_list if isinstance(obj[name], list) else _remove
+    was_there = removals(obj[name], rest, below)
     if was_there and not obj[name]:
         del obj[name]
     return was_there

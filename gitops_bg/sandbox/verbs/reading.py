@@ -14,10 +14,10 @@ from typing import Any
 
 from gitops_bg.sandbox.http.calls import Call
 from gitops_bg.sandbox.http.errors import ApiError, bad_request, cause, invalid, no_such_path, not_found
-from gitops_bg.sandbox.http.watches import Change, Watch
+from gitops_bg.sandbox.http.watches import Watch, WatchEvent
 from gitops_bg.sandbox.objects import selectors
-from gitops_bg.sandbox.objects.kinds import Kind
 from gitops_bg.sandbox.objects.kinds import Scale as ScalePaths
+from gitops_bg.sandbox.objects.kinds import ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, Stored, dig, to_json
 from gitops_bg.sandbox.objects.selectors import Matcher
 from gitops_bg.sandbox.objects.store import ObjectKey, Store
@@ -27,7 +27,7 @@ from gitops_bg.sandbox.verbs.writing import served_as
 # Scale: autoscaling/v1; the paths of a custom type come from its definition.
 
 
-def served(kind: Kind, subresource: str) -> bool:
+def served(kind: ServedKind, subresource: str) -> bool:
     """Return whether a type has this subresource."""
     if subresource == "status":
         return kind.has_status
@@ -38,13 +38,13 @@ def served(kind: Kind, subresource: str) -> bool:
     return kind.plural == "pods" and subresource in ("binding", "eviction", "log")
 
 
-def _paths(kind: Kind) -> ScalePaths:
+def _paths(kind: ServedKind) -> ScalePaths:
     if kind.scale is None:
         raise no_such_path()
     return kind.scale
 
 
-def scale_of(kind: Kind, obj: Manifest) -> Manifest:
+def scale_of(kind: ServedKind, obj: Manifest) -> Manifest:
     """Return the Scale of an object."""
     paths, metadata = _paths(kind), obj["metadata"]
     selector = dig(obj, paths.selector_path.split("."), "") if paths.selector_path else ""
@@ -60,7 +60,7 @@ def scale_of(kind: Kind, obj: Manifest) -> Manifest:
     }
 
 
-def scaled(kind: Kind, obj: Manifest, scale: Manifest) -> Manifest:
+def scaled(kind: ServedKind, obj: Manifest, scale: Manifest) -> Manifest:
     """Return a copy of `obj` with the replicas, and the resourceVersion as a lock, of a Scale."""
     replicas = dig(scale, ("spec", "replicas"), 0)
     if not isinstance(replicas, int) or replicas < 0:
@@ -112,7 +112,7 @@ class Page:
         return meta
 
 
-def get(store: Store, kind: Kind, namespace: str, name: str) -> Stored:
+def get(store: Store, kind: ServedKind, namespace: str, name: str) -> Stored:
     """Return one object; raise 404."""
     found = store.get(kind.key, (namespace, name))
     if found is None:
@@ -120,7 +120,7 @@ def get(store: Store, kind: Kind, namespace: str, name: str) -> Stored:
     return found
 
 
-def encoder(kind: Kind) -> Encode:
+def encoder(kind: ServedKind) -> Encode:
     """Return how an object is written when it is served as `kind`."""
 
     def encode(stored: Stored) -> bytes:
@@ -161,7 +161,7 @@ def _read_token(text: str) -> tuple[int, ObjectKey]:
     return int(version), (namespace, name)
 
 
-def list_page(store: Store, kind: Kind, call: Call) -> Page:
+def list_page(store: Store, kind: ServedKind, call: Call) -> Page:
     """Return the page of a list that a request asks for; raise 410 for an expired continue token."""
     matches, limit = matcher(call), _number(call, "limit") or 0
     _number(call, "resourceVersion")  # every list here is the newest there is, which any version allows
@@ -181,7 +181,7 @@ def list_page(store: Store, kind: Kind, call: Call) -> Page:
         return Page(found, str(version))
 
 
-def _full_page(store: Store, kind: Kind, call: Call, found: list[Stored], version: int) -> Page:
+def _full_page(store: Store, kind: ServedKind, call: Call, found: list[Stored], version: int) -> Page:
     metadata = found[-1].obj["metadata"]
     last = (metadata.get("namespace", ""), metadata["name"])
     remaining = None
@@ -190,7 +190,7 @@ def _full_page(store: Store, kind: Kind, call: Call, found: list[Stored], versio
     return Page(found, str(version), _token(version, last), remaining)
 
 
-def list_json(kind: Kind, page: Page) -> bytes:
+def list_json(kind: ServedKind, page: Page) -> bytes:
     """Return a list as JSON; items of built-in types carry no kind and apiVersion, as in the real server."""
     head = {"kind": kind.list_name, "apiVersion": kind.api_version, "metadata": page.metadata()}
     encode = encoder(kind)
@@ -201,7 +201,7 @@ def list_json(kind: Kind, page: Page) -> bytes:
     return b"".join((to_json(head)[:-1], b',"items":[', b",".join(items), b"]}"))
 
 
-def open_watch(store: Store, kind: Kind, call: Call) -> Watch:
+def open_watch(store: Store, kind: ServedKind, call: Call) -> Watch:
     """Start the watch that a request asks for; raise 410 if its resourceVersion is too old."""
     if call.params.get("sendInitialEvents"):
         why = cause(
@@ -219,7 +219,7 @@ def error_line(error: ApiError) -> bytes:
 
 
 def watch_lines(
-    store: Store, kind: Kind, call: Call, watch: Watch, encode: Callable[[Change], bytes]
+    store: Store, kind: ServedKind, call: Call, watch: Watch, encode: Callable[[WatchEvent], bytes]
 ) -> Iterator[bytes]:
     """Yield the lines of a watch until it times out or is ended; an empty one where nothing happened for a while.
 
@@ -253,7 +253,7 @@ def _line(event: str, obj: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (event.encode(), obj)
 
 
-def _bookmark(kind: Kind, version: int) -> bytes:
+def _bookmark(kind: ServedKind, version: int) -> bytes:
     metadata: dict[str, Any] = {"resourceVersion": str(version), "creationTimestamp": None}
     obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
     return _line("BOOKMARK", to_json(obj))

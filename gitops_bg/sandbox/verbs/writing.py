@@ -20,7 +20,7 @@ from gitops_bg.sandbox.http.errors import (
     not_found,
 )
 from gitops_bg.sandbox.objects import rules
-from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kind, Kinds
+from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kinds, ServedKind
 from gitops_bg.sandbox.objects.objects import Manifest, Stored
 from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.verbs import managers
@@ -41,7 +41,7 @@ class Options:
     applies: bool = False
     subresource: str = ""
 
-    def as_manager(self, kind: Kind) -> Manager:
+    def as_manager(self, kind: ServedKind) -> Manager:
         """Return who owns the fields that this write sets."""
         return Manager(self.manager, "Apply" if self.applies else "Update", kind.api_version, self.subresource)
 
@@ -54,7 +54,7 @@ class Writer:
         self.kinds = kinds
         self._addresses = rules.Addresses()
 
-    def create(self, kind: Kind, namespace: str, body: Manifest, options: Options) -> Stored:
+    def create(self, kind: ServedKind, namespace: str, body: Manifest, options: Options) -> Stored:
         """Store a new object; raise 404 without its namespace, 409 if it exists, 422 if it is invalid."""
         obj = rules.in_order(kind, body, namespace)
         with self.store.lock:
@@ -69,7 +69,7 @@ class Writer:
             return Stored(obj) if options.dry_run else self.store.put(kind.key, obj)
 
     @staticmethod
-    def _track_create(kind: Kind, body: Manifest, obj: Manifest, options: Options) -> None:
+    def _track_create(kind: ServedKind, body: Manifest, obj: Manifest, options: Options) -> None:
         """Give the creator what it sent and what was defaulted, but not what the server assigns by itself."""
         own = {key: part for key, part in obj.items() if not (kind.has_status and key == "status")}
         if isinstance(own.get("spec"), dict):
@@ -77,7 +77,7 @@ class Writer:
             own["spec"] = {key: part for key, part in own["spec"].items() if key not in assigned}
         managers.track_update(None, own, rules.shape_of(kind), options.as_manager(kind))
 
-    def _check_namespace(self, kind: Kind, namespace: str, obj: Manifest) -> None:
+    def _check_namespace(self, kind: ServedKind, namespace: str, obj: Manifest) -> None:
         if not kind.namespaced:
             return
         found = self.store.get(NAMESPACES, ("", namespace))
@@ -87,7 +87,7 @@ class Writer:
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise forbidden(kind.qualified, obj["metadata"].get("name", ""), why)
 
-    def modify(self, kind: Kind, namespace: str, name: str, edit: Edit, options: Options) -> Stored:
+    def modify(self, kind: ServedKind, namespace: str, name: str, edit: Edit, options: Options) -> Stored:
         """Replace an object by what `edit` makes of it; an edit that changes nothing writes nothing."""
         with self.store.lock:
             old = self.store.get(kind.key, (namespace, name))
@@ -103,12 +103,12 @@ class Writer:
             return self._store(kind, old, new, options)
 
     @staticmethod
-    def _check_version(kind: Kind, old: Stored, new: Manifest) -> None:
+    def _check_version(kind: ServedKind, old: Stored, new: Manifest) -> None:
         version = new["metadata"].get("resourceVersion")
         if version and version != old.obj["metadata"]["resourceVersion"]:
             raise conflict(kind.qualified, old.obj["metadata"]["name"])
 
-    def _store(self, kind: Kind, old: Stored, new: Manifest, options: Options) -> Stored:
+    def _store(self, kind: ServedKind, old: Stored, new: Manifest, options: Options) -> Stored:
         new["metadata"]["resourceVersion"] = old.obj["metadata"]["resourceVersion"]
         if new == old.obj:
             return old
@@ -118,7 +118,9 @@ class Writer:
             return self.store.remove(kind.key, (new["metadata"].get("namespace", ""), new["metadata"]["name"]))
         return self.store.put(kind.key, new)
 
-    def update(self, kind: Kind, namespace: str, name: str, body: Manifest, options: Options) -> tuple[Stored, bool]:
+    def update(
+        self, kind: ServedKind, namespace: str, name: str, body: Manifest, options: Options
+    ) -> tuple[Stored, bool]:
         """Replace an object (PUT); return it and whether it was created, which few kinds allow."""
         metadata = body.get("metadata") or {}
         exists = self.store.get(kind.key, (namespace, name)) is not None
@@ -130,7 +132,9 @@ class Writer:
             raise invalid(kind.group, kind.kind, name, [why])
         return self.modify(kind, namespace, name, lambda _: body, options), False
 
-    def apply(self, kind: Kind, namespace: str, name: str, intent: Manifest, options: Options) -> tuple[Stored, bool]:
+    def apply(
+        self, kind: ServedKind, namespace: str, name: str, intent: Manifest, options: Options
+    ) -> tuple[Stored, bool]:
         """Server-side apply; return the object and whether it was created."""
         shape, manager = rules.shape_of(kind), options.as_manager(kind)
         _check_apply_version(kind, intent)
@@ -153,7 +157,7 @@ class Writer:
             body = managers.apply(seed, intent, shape, manager, options.force)
             return self.create(kind, namespace, body, options), True
 
-    def edit_status(self, kind: Kind, obj: Manifest, status: Manifest, manager: str) -> None:
+    def edit_status(self, kind: ServedKind, obj: Manifest, status: Manifest, manager: str) -> None:
         """Write the status of an object, for controllers; one that has gone meanwhile is left alone."""
         metadata = obj["metadata"]
         options = Options(manager, subresource="status")
@@ -167,14 +171,14 @@ class Writer:
                 raise
 
 
-def _check_apply_version(kind: Kind, intent: Manifest) -> None:
+def _check_apply_version(kind: ServedKind, intent: Manifest) -> None:
     given = intent.get("apiVersion", "") if isinstance(intent, dict) else ""
     if given != kind.api_version:
         said = f"Specified patch version: {given}, expected: {kind.api_version}"
         raise bad_request(f"Incorrect version specified in apply patch. {said}")
 
 
-def _own_part(kind: Kind, intent: Manifest, subresource: str) -> Manifest:
+def _own_part(kind: ServedKind, intent: Manifest, subresource: str) -> Manifest:
     """Return what an apply to this subresource may own: the status there, everything else elsewhere."""
     if subresource == "status":
         return {key: value for key, value in intent.items() if key in ("kind", "apiVersion", "metadata", "status")}
@@ -195,6 +199,6 @@ def _is_released(obj: Manifest) -> bool:
     return obj["kind"] != "Pod" or not obj["metadata"].get("deletionGracePeriodSeconds")
 
 
-def served_as(kind: Kind, obj: Manifest) -> Manifest:
+def served_as(kind: ServedKind, obj: Manifest) -> Manifest:
     """Return an object in the version of `kind` (the conversion strategy `None`: only apiVersion differs)."""
     return obj if obj["apiVersion"] == kind.api_version else {**obj, "apiVersion": kind.api_version}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, MeasurementPlan
 from gitops_bg.core.model.analysis.metrics import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
@@ -31,8 +31,8 @@ MOST_CHARACTERS = 100_000
 class Plans:
     """The plans of an app, or a release group. ``templates``: all names that they depend on, also of missing ones."""
 
-    before: Plan | None = None
-    after: Plan | None = None
+    before: MeasurementPlan | None = None
+    after: MeasurementPlan | None = None
     templates: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
 
@@ -54,9 +54,9 @@ def unknown_plans(spec: models.AppSpec, reason: str) -> Plans:
     return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason))
 
 
-def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> Plan | None:
+def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> MeasurementPlan | None:
     """The plan of a block whose templates cannot be read; None where it asks for nothing."""
-    return Plan(unknown=reason) if _is_asked_for(block) else None
+    return MeasurementPlan(unknown=reason) if _is_asked_for(block) else None
 
 
 def _is_asked_for(block: Analysis | FlaggerAnalysis | None) -> bool:
@@ -77,7 +77,7 @@ class PlanReader:
     names: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
 
-    def argo(self, block: Analysis | None, path: Path) -> Plan | None:
+    def argo(self, block: Analysis | None, path: Path) -> MeasurementPlan | None:
         """The plan of ``prePromotionAnalysis`` or ``postPromotionAnalysis``."""
         if block is None or not _is_asked_for(block):
             return None
@@ -96,7 +96,7 @@ class PlanReader:
         given = Given(block.args or [], self.document, (*path, "args"), remedy, self.hashes, self.own)
         return self._plan(metrics_of(flat, given), flat, path, block.analysis_run_metadata)
 
-    def flagger(self, app: AppKey, block: FlaggerAnalysis | None, service: str) -> Plan | None:
+    def flagger(self, app: AppKey, block: FlaggerAnalysis | None, service: str) -> MeasurementPlan | None:
         """The plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
         if block is None or not _is_asked_for(block):
             return None
@@ -129,14 +129,14 @@ class PlanReader:
         whole.problems += flat.problems
         return found
 
-    def _plan(self, metrics: list[CoreMetric], flat: Flat, path: Path, metadata: RunMetadata | None) -> Plan:
+    def _plan(self, metrics: list[CoreMetric], flat: Flat, path: Path, metadata: RunMetadata | None) -> MeasurementPlan:
         self.names |= flat.names
         flat.problems += self._too_large(metrics, path)
         self.problems += flat.problems
         if flat.problems:
-            return Plan(unknown=str(flat.problems[0]))
+            return MeasurementPlan(unknown=str(flat.problems[0]))
         labels, annotations = (metadata.labels, metadata.annotations) if metadata else (None, None)
-        return Plan(tuple(metrics), labels=_pairs(labels), annotations=_pairs(annotations))
+        return MeasurementPlan(tuple(metrics), labels=_pairs(labels), annotations=_pairs(annotations))
 
     def _too_large(self, metrics: Sequence[CoreMetric], path: Path) -> Iterator[Problem]:
         """Limit the size of a run: it is in the status, twice where both stages measure, and etcd takes about 1 MiB an

@@ -131,7 +131,7 @@ def check_repository(
         found += folder_findings(folder, Severity.NOTE)
     called = (each for document in _calling(contents) for each in addresses(document))
     found += _found(REFUSED_ADDRESS, (each for each in called if each.file.rpartition("/")[0] not in broken))
-    return Checked(tuple(_first_of_each(_in_order(_said_once([*found, *_found(NO_EFFECT, notes)])))))
+    return Checked(tuple(_first_of_each(_in_order(_without_repeats([*found, *_found(NO_EFFECT, notes)])))))
 
 
 def _calling(contents: Mapping[str, File]) -> Iterator[Document]:
@@ -181,7 +181,7 @@ def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
             yield Finding(each.rule, more_like(each.problem))
 
 
-def _said_once(found: Iterable[Finding]) -> Iterator[Finding]:
+def _without_repeats(found: Iterable[Finding]) -> Iterator[Finding]:
     """The findings without those about a field of which a rule before has said something."""
     first: dict[object, Rule] = {}
     for each in found:

@@ -27,7 +27,7 @@ def check_app(app: Document) -> Iterator[Problem]:
             yield app.problem(path, why, "remove it, or make the target a Deployment", at_key=True)
 
 
-def check_beside(documents: Iterable[Document]) -> Iterator[Problem]:
+def check_no_scaler(documents: Iterable[Document]) -> Iterator[Problem]:
     """Check that nothing in the folder wants to scale the target."""
     for document in documents:
         if document.value["kind"] in _SCALERS:

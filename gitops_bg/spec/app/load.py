@@ -15,7 +15,7 @@ from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts,
 from gitops_bg.spec.analysis.plans import Plans, plans_of
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
-from gitops_bg.spec.app.daemon_set import check_app, check_beside
+from gitops_bg.spec.app.daemon_set import check_app, check_no_scaler
 from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
@@ -183,7 +183,7 @@ class _Folder:
         manifests, readable = self._manifests(target_file)
         usable = target_document if target else None
         if target and target.snapshot.workload is WorkloadKind.DAEMON_SET:
-            self.problems.extend(check_beside(manifests.values()))
+            self.problems.extend(check_no_scaler(manifests.values()))
         auxiliary_objects = self._auxiliary_objects(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         services, problems = live_services(self.folder, services, app_document if model else None)

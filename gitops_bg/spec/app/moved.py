@@ -69,7 +69,7 @@ def naming(config: AppConfig, files: Mapping[str, bytes | Problem], to: AppKey) 
     one name and not the other, and any text that says NAMESPACE/NAME, or its folder. No path of anything else does, and
     no image.
     """
-    said, policies = _said(config.app), load_policies(files).files
+    said, policies = _name_pattern(config.app), load_policies(files).files
     for path, data in sorted(files.items()):
         written = policies[path].policies if path in policies else ()
         named = isinstance(data, bytes) and bool(said.search(data.decode(errors="replace")))
@@ -78,7 +78,7 @@ def naming(config: AppConfig, files: Mapping[str, bytes | Problem], to: AppKey) 
             yield path
 
 
-def _said(app: AppKey) -> re.Pattern[str]:
+def _name_pattern(app: AppKey) -> re.Pattern[str]:
     """What a text that names an app has: it as a whole word, or its folder."""
     name = re.escape(str(app))
     word = rf"(?<![\w./@:-])(?<!image: )(?<!newName: ){name}(?![\w/@-]|[.:]\S)"
@@ -102,7 +102,7 @@ def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str
     for name in (config.target_file, PRIMARY_FILE):
         changed[name] = set_field(_with_label(files[name], name), ("metadata", "name"), to.name, name)
     for name, data in files.items():
-        if is_manifest(name) and name not in changed and (new := _beside(config, name, data, to)) != data:
+        if is_manifest(name) and name not in changed and (new := _renamed_companion(config, name, data, to)) != data:
             changed[name] = new
     return changed
 
@@ -122,7 +122,7 @@ def _with_label(data: bytes, file: str) -> bytes:
     return set_field(data, ("metadata", "labels"), {COMPONENT: name}, file)
 
 
-def _beside(config: AppConfig, file: str, data: bytes, to: AppKey) -> bytes:
+def _renamed_companion(config: AppConfig, file: str, data: bytes, to: AppKey) -> bytes:
     """A file beside the three in which what names the app as its workload names it as it is to be called."""
     for document in read(file, data).documents:
         for path, text in _outdated(config.app, document, to):

@@ -12,10 +12,10 @@ from gitops_bg.spec.groups import models
 from gitops_bg.spec.notifications.webhooks import to_hook
 
 
-def said_last(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | None]:
+def last_spec(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | None]:
     """What becomes of the group, and who has suspended it. It is kept where nobody can read what it said.
 
-    >>> said_last({"active": "v1", "deletionPolicy": "delete"})[0].value, said_last({"deletionPolicy": "dele"})[0].value
+    >>> last_spec({"active": "v1", "deletionPolicy": "delete"})[0].value, last_spec({"deletionPolicy": "dele"})[0].value
     ('delete', 'keep')
     """
     model = _read(spec)

@@ -5,8 +5,8 @@ from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools, target_of
-from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
+from gitops_bg.spec.importing.draft import AppDraft, deployment_of, of_other_tools, target_of
+from gitops_bg.spec.importing.fields import Table, imported, left, left_fields
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
 from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.yaml.scalars import as_map, as_maps
@@ -17,19 +17,21 @@ _SCALE_DOWN = 30
 _WEIGHTS = "shares live traffic between versions, and here all of it is on one"
 
 TABLE: Table = {
-    **taken("replicas", "selector", "template", "minReadySeconds", "progressDeadlineSeconds", "progressDeadlineAbort"),
-    **taken("revisionHistoryLimit", "rollbackWindow", "restartAt", "analysis", "paused", "strategy.blueGreen"),
-    **taken("workloadRef.apiVersion", "workloadRef.kind", "workloadRef.name"),
+    **imported(
+        "replicas", "selector", "template", "minReadySeconds", "progressDeadlineSeconds", "progressDeadlineAbort"
+    ),
+    **imported("revisionHistoryLimit", "rollbackWindow", "restartAt", "analysis", "paused", "strategy.blueGreen"),
+    **imported("workloadRef.apiVersion", "workloadRef.kind", "workloadRef.name"),
     **left(
         "scales the old Deployment down, and no live object of the target's name is touched here",
         "delete the Deployment once live traffic is on the app: docs/how-to/adopt.md",
         "workloadRef.scaleDown",
         unless=("never",),
     ),
-    **taken("strategy.canary.stableService", "strategy.canary.canaryService", "strategy.canary.antiAffinity"),
-    **taken("strategy.canary.stableMetadata", "strategy.canary.canaryMetadata"),
-    **taken("strategy.canary.abortScaleDownDelaySeconds", "strategy.canary.scaleDownDelaySeconds"),
-    **taken("strategy.canary.scaleDownDelayRevisionLimit", "strategy.canary.maxUnavailable"),
+    **imported("strategy.canary.stableService", "strategy.canary.canaryService", "strategy.canary.antiAffinity"),
+    **imported("strategy.canary.stableMetadata", "strategy.canary.canaryMetadata"),
+    **imported("strategy.canary.abortScaleDownDelaySeconds", "strategy.canary.scaleDownDelaySeconds"),
+    **imported("strategy.canary.scaleDownDelayRevisionLimit", "strategy.canary.maxUnavailable"),
     **left(
         "measures while the weight grows, and here before and after the switch",
         "write prePromotionAnalysis or postPromotionAnalysis with the same templates and args",
@@ -81,12 +83,12 @@ _OF_CANARY = {
 """What stands in strategy.blueGreen for a field of strategy.canary."""
 
 
-def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
+def draft_of(rollout: Manifest, workload: Manifest | None) -> AppDraft:
     """The app that a Rollout becomes; ``workload`` is the object that its workloadRef names."""
     draft = _with_workload(rollout, workload) if workload else _with_template(rollout)
     spec = rollout.spec
     for key in _SAME:
-        draft.say(key, spec.get(key))
+        draft.put(key, spec.get(key))
     if spec.get("paused"):
         draft.suspend(f"spec.paused of the Rollout {rollout.name}")
     strategy = as_map(spec.get("strategy"))
@@ -96,7 +98,7 @@ def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
         draft.blue_green.update({ours: canary[name] for name, ours in _OF_CANARY.items() if name in canary})
     else:
         draft.blue_green.update(as_map(strategy["blueGreen"]))
-        draft.listed.extend(_beside_blue_green(rollout, canary))
+        draft.listed.extend(_ignored_canary(rollout, canary))
     _as_argo_means_it(rollout, draft, is_canary=is_canary)
     for each in (rollout, workload) if workload else (rollout,):
         draft.listed.extend(of_other_tools(each))
@@ -104,7 +106,7 @@ def draft_of(rollout: Manifest, workload: Manifest | None) -> Draft:
     return draft
 
 
-def _beside_blue_green(rollout: Manifest, canary: Mapping[str, Any]) -> Iterator[Problem]:
+def _ignored_canary(rollout: Manifest, canary: Mapping[str, Any]) -> Iterator[Problem]:
     """The fields of a canary that would be taken over, if blueGreen did not count in its place."""
     for name, ours in _OF_CANARY.items():
         if canary.get(name) is not None:
@@ -113,22 +115,22 @@ def _beside_blue_green(rollout: Manifest, canary: Mapping[str, Any]) -> Iterator
             yield rollout.problem(place, "stands beside strategy.blueGreen, which counts", remedy, at_key=True)
 
 
-def _with_template(rollout: Manifest) -> Draft:
+def _with_template(rollout: Manifest) -> AppDraft:
     spec = as_map(cleaned(rollout.value).get("spec"))
     taken_over = {key: spec[key] for key in ("replicas", "selector", "template") if spec.get(key) is not None}
     labels = as_map(without_marks(as_map(rollout.value.get("metadata"))).get("labels"))
     target = deployment_of(rollout.name, rollout.namespace, taken_over, labels)
-    draft = Draft(AppKey(rollout.namespace, rollout.name), rollout, rollout, target)
+    draft = AppDraft(AppKey(rollout.namespace, rollout.name), rollout, rollout, target)
     if "template" not in spec:
         message = "has neither a pod template nor a workloadRef, so there is nothing to run"
         draft.problems.append(rollout.problem(("spec",), message, "add one of them"))
     return draft
 
 
-def _with_workload(rollout: Manifest, workload: Manifest) -> Draft:
+def _with_workload(rollout: Manifest, workload: Manifest) -> AppDraft:
     """The app is called as the object with the pod template; its size, and all but its template, the Rollout says."""
     app = AppKey(rollout.namespace, workload.name)
-    draft = Draft(app, rollout, workload, target_of(workload))
+    draft = AppDraft(app, rollout, workload, target_of(workload))
     replicas = rollout.spec.get("replicas")
     draft.replicas = replicas if isinstance(replicas, int) else 1
     inherited = as_map(draft.target.get("spec")).get("minReadySeconds")
@@ -144,7 +146,7 @@ def _with_workload(rollout: Manifest, workload: Manifest) -> Draft:
     return draft
 
 
-def _as_argo_means_it(rollout: Manifest, draft: Draft, *, is_canary: bool) -> None:
+def _as_argo_means_it(rollout: Manifest, draft: AppDraft, *, is_canary: bool) -> None:
     """Write Argo Rollouts' defaults where they are not those here, and its names where they differ."""
     blue_green = draft.blue_green
     field = "canary" if is_canary else "blueGreen"
@@ -168,7 +170,7 @@ def _as_argo_means_it(rollout: Manifest, draft: Draft, *, is_canary: bool) -> No
     draft.spec["strategy"]["blueGreen"] = {key: each for key, each in blue_green.items() if each is not None}
 
 
-def _promote_as_steps_do(rollout: Manifest, draft: Draft) -> None:
+def _promote_as_steps_do(rollout: Manifest, draft: AppDraft) -> None:
     """A canary goes on by itself, unless a step waits for a person, or for a measurement, which is left out."""
     canary = as_map(as_map(rollout.spec.get("strategy")).get("canary"))
     steps = as_maps(canary.get("steps"))
@@ -189,7 +191,7 @@ def _anti_affinity(theirs: Mapping[str, Any]) -> dict[str, Any]:
     return {"preferred": preferred} if preferred is not None else {"required": {}}
 
 
-def template_names(draft: Draft) -> list[tuple[tuple[str | int, ...], str]]:
+def template_names(draft: AppDraft) -> list[tuple[tuple[str | int, ...], str]]:
     """The AnalysisTemplates that an app names, each with its place in the Rollout."""
     found: list[tuple[tuple[str | int, ...], str]] = []
     for field in ("prePromotionAnalysis", "postPromotionAnalysis"):

@@ -13,7 +13,7 @@ from gitops_bg.spec.analysis.templates import TEMPLATES
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER, APP_FILE
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.importing.argo_rollouts import template_names
-from gitops_bg.spec.importing.draft import Draft, of_other_tools
+from gitops_bg.spec.importing.draft import AppDraft, of_other_tools
 from gitops_bg.spec.importing.kinds import OF_OAM
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, handed_over
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
@@ -29,7 +29,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {**TEMPLATES, "AlertProvider": AlertPro
 _NOBODY_S = "it is left out: no imported app names it"
 
 
-def used_by(drafts: Iterable[Draft], templates: Iterable[Manifest]) -> set[tuple[bool, str]]:
+def used_by(drafts: Iterable[AppDraft], templates: Iterable[Manifest]) -> set[tuple[bool, str]]:
     """What apps name: whether it is a template, and its name; with the templates that those templates name."""
     of_name: dict[str, list[Manifest]] = {}
     for each in templates:
@@ -90,24 +90,24 @@ _ASSIGNED: Mapping[str, tuple[Any, ...]] = {
 """Fields of a live Service with the values that the API server fills in."""
 
 
-class Beside:
+class CompanionObjects:
     """The objects of the files beside the workloads; each is given to the drafts it belongs to."""
 
     def __init__(self, manifests: Iterable[Manifest]) -> None:
         self._manifests = list(manifests)
         self._given: set[int] = set()
 
-    def give(self, draft: Draft, *, is_chosen: bool) -> None:
+    def give(self, draft: AppDraft, *, is_chosen: bool) -> None:
         """Add to a draft what belongs to it. ``is_chosen``: the Services of its live traffic are known already."""
         near = [each for each in self._manifests if each.namespace == draft.app.namespace]
         self._services(draft, [each for each in near if each.kind == "Service"], is_chosen=is_chosen)
         for each in near:
             if each.kind == "ConfigMap" and ("ConfigMap", each.name) in draft.uses:
-                self._take(draft, each, handed_over(each.value))
+                self._give(draft, each, handed_over(each.value))
             elif each.kind in AUTOSCALERS and _scales(each, draft):
-                self._take(draft, each, _aimed_at(draft, each))
+                self._give(draft, each, _aimed_at(draft, each))
             elif each.kind == BUDGET and _selects(as_map(each.spec.get("selector")), draft.labels):
-                self._take(draft, each, handed_over(each.value))
+                self._give(draft, each, handed_over(each.value))
 
     def ungiven(self) -> Iterable[Problem]:
         """What belongs to none of the apps."""
@@ -125,7 +125,7 @@ class Beside:
         found = (each for each in self._manifests if (each.kind, each.namespace, each.name) == (kind, namespace, name))
         return next(found, None)
 
-    def _services(self, draft: Draft, services: list[Manifest], *, is_chosen: bool) -> None:
+    def _services(self, draft: AppDraft, services: list[Manifest], *, is_chosen: bool) -> None:
         selecting = [each for each in services if _selects_pods(each, draft.labels)]
         preview = draft.blue_green.get("previewService")
         if not is_chosen:
@@ -134,14 +134,14 @@ class Beside:
         routed = [*draft.services, draft.blue_green.get("previewService")]
         for each in services:
             if each.name in routed:
-                self._take(draft, each, _service(each))
+                self._give(draft, each, _service(each))
             elif each in selecting:
                 self.mark(each)
                 message = f"selects the pods of {draft.app}, of every version, and {APP_FILE} does not name it"
                 remedy = "add it to strategy.blueGreen.activeServices, so that it follows live traffic, or apply it as "
                 draft.listed.append(each.problem(("metadata", "name"), message, f"{remedy}before"))
 
-    def _choose(self, draft: Draft, names: list[str], taken: set[str]) -> None:
+    def _choose(self, draft: AppDraft, names: list[str], taken: set[str]) -> None:
         """Decide which Services carry live traffic: all that select its pods. Where none does, one called as the app,
         unless one of that name leads to other pods.
         """
@@ -159,7 +159,7 @@ class Beside:
                 remedy = "add the file of its Service, or declare a containerPort"
             draft.listed.append(draft.workload.problem(("metadata", "name"), message, remedy))
 
-    def _take(self, draft: Draft, manifest: Manifest, value: Mapping[str, Any]) -> None:
+    def _give(self, draft: AppDraft, manifest: Manifest, value: Mapping[str, Any]) -> None:
         self.mark(manifest)
         draft.listed.extend(of_other_tools(manifest))
         draft.parts.append((manifest.kind, value, manifest))
@@ -202,7 +202,7 @@ def _all(expressions: Iterable[MatchExpression], labels: dict[str, str]) -> bool
     return all(each.matches(labels) for each in expressions)
 
 
-def _scales(scaler: Manifest, draft: Draft) -> bool:
+def _scales(scaler: Manifest, draft: AppDraft) -> bool:
     aim = as_map(scaler.spec.get("scaleTargetRef"))
     wanted = {(each.kind, each.name) for each in (draft.origin, draft.workload)}
     if draft.workload.kind in OF_OAM:  # their controllers make a Deployment of them
@@ -210,7 +210,7 @@ def _scales(scaler: Manifest, draft: Draft) -> bool:
     return (str(aim.get("kind", "Deployment")), str(aim.get("name"))) in wanted
 
 
-def _aimed_at(draft: Draft, scaler: Manifest) -> dict[str, Any]:
+def _aimed_at(draft: AppDraft, scaler: Manifest) -> dict[str, Any]:
     """The autoscaler, aimed at the workload in target.yaml."""
     value = handed_over(scaler.value)
     aim = as_map(as_map(value.get("spec")).get("scaleTargetRef"))

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.importing.draft import Draft, deployment_of, of_other_tools
-from gitops_bg.spec.importing.fields import Table, left_fields, taken
+from gitops_bg.spec.importing.draft import AppDraft, deployment_of, of_other_tools
+from gitops_bg.spec.importing.fields import Table, imported, left_fields
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
 from gitops_bg.spec.yaml.scalars import as_map
 
@@ -12,11 +12,11 @@ APIS = ("controller.google.com/v1alpha1", "demo.google.com/v1")
 SERVICE = "bgd-svc"
 """The one Service of a namespace; bgd-controller makes it."""
 
-TABLE: Table = taken("replicas", "podSpec", "template")
+TABLE: Table = imported("replicas", "podSpec", "template")
 """Every field of `spec`, of both versions of the kind."""
 
 
-def draft_of(bgd: Manifest) -> Draft:
+def draft_of(bgd: Manifest) -> AppDraft:
     """The app that a BlueGreenDeployment becomes: it promotes by itself, and has the one Service, 80 to 443."""
     spec = as_map(cleaned(bgd.value).get("spec"))
     pods = as_map(spec.get("template")) or {"spec": spec.get("podSpec") or {}}
@@ -25,7 +25,7 @@ def draft_of(bgd: Manifest) -> Draft:
     size = {"replicas": spec["replicas"]} if isinstance(spec.get("replicas"), int) else {}
     workload = {**size, "selector": {"matchLabels": dict(labels)}, "template": template}
     target = deployment_of(bgd.name, bgd.namespace, workload, {})
-    draft = Draft(AppKey(bgd.namespace, bgd.name), bgd, bgd, target)
+    draft = AppDraft(AppKey(bgd.namespace, bgd.name), bgd, bgd, target)
     draft.blue_green.update(activeService=SERVICE, autoPromotionEnabled=True)
     draft.comments["autoPromotionEnabled"] = "as bgd-controller does; remove it, and a person decides"
     if not size:
@@ -39,7 +39,7 @@ def draft_of(bgd: Manifest) -> Draft:
     return draft
 
 
-def service_of(draft: Draft) -> dict[str, Any]:
+def service_of(draft: AppDraft) -> dict[str, Any]:
     """The Service as bgd-controller makes it (bgd-controller.md §1)."""
     return {
         "apiVersion": "v1",

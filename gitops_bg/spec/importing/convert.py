@@ -13,8 +13,8 @@ from gitops_bg.core.names import fit
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
 from gitops_bg.spec.dns_labels import is_dns_label
 from gitops_bg.spec.importing import argo_rollouts, beside, bgd_controller, deployments, flagger, flagger_copies, oam
-from gitops_bg.spec.importing.beside import Beside
-from gitops_bg.spec.importing.draft import Draft, Piece
+from gitops_bg.spec.importing.beside import CompanionObjects
+from gitops_bg.spec.importing.draft import AppDraft, Piece
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
 from gitops_bg.spec.importing.kinds import AS_BEFORE, IMPORTED, OF_OAM, instead_of, is_known, left_out
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests
@@ -63,9 +63,9 @@ class _Import:
         self.listed: list[Problem] = []
         self.unused: list[Problem] = []
         """What cannot be imported, and what no app needs: it keeps nothing else from being whole."""
-        self.drafts: list[Draft] = []
+        self.drafts: list[AppDraft] = []
         self.manifests = list(self._usable(self._opened(manifests)))
-        self.beside = Beside(self._of(*_BESIDE))
+        self.beside = CompanionObjects(self._of(*_BESIDE))
         self.consumed: set[int] = set()
         known = set(beside.templates_of(repository))
         self.metrics = Metrics(
@@ -179,7 +179,7 @@ class _Import:
         ]
         self._services_of_flagger(canary, draft)
 
-    def _services_of_flagger(self, canary: Manifest, draft: Draft) -> None:
+    def _services_of_flagger(self, canary: Manifest, draft: AppDraft) -> None:
         """The Services: of those in the files the ports are Flagger's, the others are made."""
         ports = flagger.ports_of(canary, draft)
         existing = {
@@ -197,7 +197,7 @@ class _Import:
         services = [value for kind, value, _ in draft.parts if kind == "Service"]
         draft.listed.extend(flagger.left_of_services(canary, draft, services))
 
-    def _copies_of_flagger(self, draft: Draft) -> None:
+    def _copies_of_flagger(self, draft: AppDraft) -> None:
         """What Flagger made beside the target: it goes with the Canary."""
         apex = draft.services[0]
         made = [(draft.workload.kind, f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
@@ -247,7 +247,7 @@ class _Import:
         self.consumed.add(id(found))
         return found
 
-    def _add(self, draft: Draft, *, is_chosen: bool, preview: bool = False) -> None:
+    def _add(self, draft: AppDraft, *, is_chosen: bool, preview: bool = False) -> None:
         self.beside.give(draft, is_chosen=is_chosen)
         if preview and "previewService" not in draft.blue_green:
             draft.blue_green["previewService"] = fit(f"{draft.services[0]}-preview")
@@ -327,7 +327,7 @@ class _Import:
     def _clashes(self, files: dict[str, list[Piece]]) -> Iterator[Problem]:
         """What the repository has already. A shared file that says the same is no clash, and is not written again."""
         folders = {path.rpartition("/")[0] for path in self.repository}
-        seen: dict[AppKey, Draft] = {}
+        seen: dict[AppKey, AppDraft] = {}
         for draft in self.drafts:
             folder, place = folder_of(draft.app), ("metadata", "name")
             other = seen.setdefault(draft.app, draft)

@@ -6,7 +6,7 @@ One by itself is no app: what runs on every node for the node's sake has no live
 from collections.abc import Iterator
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.importing.fields import Table, left, taken
+from gitops_bg.spec.importing.fields import Table, imported, left
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.yaml.scalars import as_map
 
@@ -14,7 +14,7 @@ _NOWHERE_OF_FLAGGER = "flagger.app/scale-to-zero"
 _SELECTOR = ("spec", "template", "spec", "nodeSelector")
 
 TABLE: Table = {
-    **taken("selector", "template", "minReadySeconds", "revisionHistoryLimit"),
+    **imported("selector", "template", "minReadySeconds", "revisionHistoryLimit"),
     **left(
         "is of pods that are replaced node by node, and here a version comes up whole beside the live one",
         "leave it out",

@@ -37,7 +37,7 @@ class Piece:
 
 
 @dataclass
-class Draft:
+class AppDraft:
     """One app in the making."""
 
     app: AppKey
@@ -87,7 +87,7 @@ class Draft:
         named = self.blue_green.get("activeServices") or [self.blue_green.get("activeService")]
         return tuple(filter(None, named))
 
-    def say(self, key: str, value: Any) -> None:
+    def put(self, key: str, value: Any) -> None:
         """Write a field of ``spec``, unless its value is the default."""
         if value is not None and DEFAULTS.get(key) != value:
             self.spec[key] = value

@@ -24,18 +24,18 @@ class Left:
     """Values that ask for nothing: nothing is said of them."""
 
 
-class Taken:
+class ImportedField:
     """A field that the import takes over, with all that is below it."""
 
 
-TAKEN = Taken()
-Fate = Left | Taken
+TAKEN = ImportedField()
+Fate = Left | ImportedField
 Table = Mapping[str, Fate]
 
 UNKNOWN = Left("is no field that gitops-bg knows of this kind", "look whether it is misspelt; it is left out")
 
 
-def taken(*paths: str) -> dict[str, Fate]:
+def imported(*paths: str) -> dict[str, Fate]:
     """Entries for fields that are taken over."""
     return dict.fromkeys(paths, TAKEN)
 
@@ -48,7 +48,7 @@ def left(why: str, instead: str, *paths: str, unless: tuple[Any, ...] = ()) -> d
 def fate_of(table: Table, path: str) -> Fate | None:
     """What becomes of a field: what is said of it, or of the nearest field above it; None where nothing is said.
 
-    >>> table = {**taken("a"), **left("has no equal", "write b", "a.x")}
+    >>> table = {**imported("a"), **left("has no equal", "write b", "a.x")}
     >>> fate_of(table, "a.b[].c") is TAKEN, fate_of(table, "a.x.y").instead, fate_of(table, "b")
     (True, 'write b', None)
     """
@@ -85,11 +85,11 @@ def _left(manifest: Manifest, table: Table, place: Path, path: str, value: Any) 
             continue
         if any(other.startswith((f"{inner}.", f"{inner}[]", f"{inner}{{}}")) for other in table):
             if isinstance(fate, Left) and inner in table and not isinstance(each, Mapping | list):
-                yield _said(manifest, fate, (*place, key))
+                yield _unmapped(manifest, fate, (*place, key))
             else:
                 yield from _left(manifest, table, (*place, key), inner, each)
         elif isinstance(fate, Left) and not any(each is other or each == other for other in fate.unless):
-            yield _said(manifest, fate, (*place, key))
+            yield _unmapped(manifest, fate, (*place, key))
 
 
 def _below(table: Table, path: str, key: str) -> str:
@@ -98,5 +98,5 @@ def _below(table: Table, path: str, key: str) -> str:
     return f"{path}{{}}" if named not in table and any(each.startswith(f"{path}{{}}") for each in table) else named
 
 
-def _said(manifest: Manifest, fate: Left, place: Path) -> Problem:
+def _unmapped(manifest: Manifest, fate: Left, place: Path) -> Problem:
     return manifest.problem(place, fate.why, fate.instead, at_key=True)

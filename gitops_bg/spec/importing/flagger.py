@@ -8,8 +8,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing import daemon_sets
 from gitops_bg.spec.importing.deployments import TABLE as DEPLOYMENT
-from gitops_bg.spec.importing.draft import Draft, of_other_tools, target_of
-from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
+from gitops_bg.spec.importing.draft import AppDraft, of_other_tools, target_of
+from gitops_bg.spec.importing.fields import Table, imported, left, left_fields
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.yaml.scalars import as_map, as_maps
 
@@ -25,7 +25,7 @@ _FEW = ("kubernetes", "")
 """Providers that move no traffic of their own."""
 
 TABLE: Table = {
-    **taken("targetRef", "autoscalerRef", "progressDeadlineSeconds", "suspend", "metricsServer", "revertOnDeletion"),
+    **imported("targetRef", "autoscalerRef", "progressDeadlineSeconds", "suspend", "metricsServer", "revertOnDeletion"),
     **left(
         "is none here: Services lead live traffic",
         "leave it out; for the Gateway API write strategy.blueGreen.routes",
@@ -39,16 +39,18 @@ TABLE: Table = {
         unless=(False,),
     ),
     **left(_MESH, "apply it as before; it leads to the active Service", "ingressRef", "routeRef", "upstreamRef"),
-    **taken("service.name", "service.port", "service.portName", "service.targetPort", "service.portDiscovery"),
-    **taken("service.appProtocol", "service.trafficDistribution", "service.headless", "service.apex", "service.canary"),
+    **imported("service.name", "service.port", "service.portName", "service.targetPort", "service.portDiscovery"),
+    **imported(
+        "service.appProtocol", "service.trafficDistribution", "service.headless", "service.apex", "service.canary"
+    ),
     **left("is of the Service of the primary, which is not needed here", "leave it out", "service.primary"),
     **left(
         "is for the metadata of Services that others change; here fields of others are left alone",
         "leave it out",
         "service.unmanagedMetadata",
     ),
-    **taken("service.gatewayRefs[].name", "service.gatewayRefs[].namespace", "service.gatewayRefs[].sectionName"),
-    **taken("service.gatewayRefs[].port", "service.gatewayRefs"),
+    **imported("service.gatewayRefs[].name", "service.gatewayRefs[].namespace", "service.gatewayRefs[].sectionName"),
+    **imported("service.gatewayRefs[].port", "service.gatewayRefs"),
     **left("is no Gateway", "name a Gateway", "service.gatewayRefs[].kind", unless=("Gateway",)),
     **left(
         "is not the group of the Gateway API",
@@ -56,7 +58,7 @@ TABLE: Table = {
         "service.gatewayRefs[].group",
         unless=("gateway.networking.k8s.io",),
     ),
-    **taken("service.hosts"),
+    **imported("service.hosts"),
     **left(
         _MESH,
         f"write it into a route of your own that leads to the active Service; {_ROUTES}",
@@ -74,7 +76,9 @@ TABLE: Table = {
         "service.corsPolicy",
         "service.trafficPolicy",
     ),
-    **taken("analysis.interval", "analysis.iterations", "analysis.threshold", "analysis.alerts", "analysis.webhooks"),
+    **imported(
+        "analysis.interval", "analysis.iterations", "analysis.threshold", "analysis.alerts", "analysis.webhooks"
+    ),
     **left(
         "asks whether more traffic may move, and all of it moves at once",
         "write type: confirm-promotion",
@@ -90,7 +94,7 @@ TABLE: Table = {
             "event",
         ),
     ),
-    **taken("analysis.metrics"),
+    **imported("analysis.metrics"),
     **left(
         _WEIGHTS,
         "leave it out; iterations says how often each metric is measured",
@@ -119,19 +123,19 @@ TABLE: Table = {
 """Every field of `spec` of a Canary."""
 
 
-def draft_of(canary: Manifest, workload: Manifest) -> Draft:
+def draft_of(canary: Manifest, workload: Manifest) -> AppDraft:
     """The app that a Canary becomes; ``workload`` is the Deployment or DaemonSet of its targetRef. Without metrics."""
     app = AppKey(canary.namespace, workload.name)
-    draft = Draft(app, canary, workload, target_of(workload))
+    draft = AppDraft(app, canary, workload, target_of(workload))
     service = as_map(canary.spec.get("service"))
     apex = str(service.get("name") or workload.name)
     draft.blue_green.update(activeService=apex, previewService=f"{apex}-canary", autoPromotionEnabled=True)
     draft.comments["autoPromotionEnabled"] = "as Flagger does; remove it, and a person decides"
-    draft.say("progressDeadlineSeconds", canary.spec.get("progressDeadlineSeconds"))
+    draft.put("progressDeadlineSeconds", canary.spec.get("progressDeadlineSeconds"))
     draft.spec["progressDeadlineAbort"] = True
     draft.comments["progressDeadlineAbort"] = "as Flagger does"
-    draft.say("revisionHistoryLimit", workload.spec.get("revisionHistoryLimit"))
-    draft.say("autoscalerRef", canary.spec.get("autoscalerRef"))
+    draft.put("revisionHistoryLimit", workload.spec.get("revisionHistoryLimit"))
+    draft.put("autoscalerRef", canary.spec.get("autoscalerRef"))
     if canary.spec.get("revertOnDeletion") and workload.kind == "DaemonSet":
         message = "gives live traffic back to a Deployment, and the target is a DaemonSet"
         remedy = "leave it out; to go back, lead the Service to the DaemonSet yourself"
@@ -161,7 +165,7 @@ def draft_of(canary: Manifest, workload: Manifest) -> Draft:
     return draft
 
 
-def _routes(service: Mapping[str, Any], draft: Draft) -> None:
+def _routes(service: Mapping[str, Any], draft: AppDraft) -> None:
     """Write the route of the Gateway API where the Canary has one."""
     refs, hosts = as_maps(service.get("gatewayRefs")), service.get("hosts")
     known = ("name", "namespace", "sectionName", "port")
@@ -181,7 +185,7 @@ def _hosts_without_a_gateway(canary: Manifest, service: Mapping[str, Any]) -> It
         yield canary.problem(("spec", "service", "hosts"), _MESH, remedy, at_key=True)
 
 
-def _analysis(canary: Manifest, draft: Draft) -> None:
+def _analysis(canary: Manifest, draft: AppDraft) -> None:
     """Write interval, iterations and threshold, hooks and alerts. No metric fails more often than it is measured."""
     theirs = as_map(canary.spec.get("analysis"))
     ours: dict[str, Any] = {"interval": theirs.get("interval") or _WINDOW}
@@ -221,7 +225,7 @@ def _steps(analysis: Mapping[str, Any]) -> int | None:
     return math.ceil(most / step) if isinstance(step, int) and isinstance(most, int) and step > 0 else None
 
 
-def services_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:
+def services_of(canary: Manifest, draft: AppDraft) -> list[dict[str, Any]]:
     """The Services that Flagger makes of a Canary: the active one, and the preview where it has metadata of its own
     (flagger.md §1.5).
     """
@@ -236,7 +240,7 @@ def services_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:
     return made
 
 
-def left_of_services(canary: Manifest, draft: Draft, services: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+def left_of_services(canary: Manifest, draft: AppDraft, services: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
     """What a Canary says of its Services beside their ports, and the Services of the folder do not have: a Service of
     the files stays as it is.
     """
@@ -256,7 +260,7 @@ def left_of_services(canary: Manifest, draft: Draft, services: Iterable[Mapping[
                 yield canary.problem(("spec", "service", key), why, remedy, at_key=True)
 
 
-def ports_of(canary: Manifest, draft: Draft) -> list[dict[str, Any]]:
+def ports_of(canary: Manifest, draft: AppDraft) -> list[dict[str, Any]]:
     """The ports of the Services that Flagger makes of a Canary; none where it says none."""
     return _ports(as_map(canary.spec.get("service")), draft)
 
@@ -277,7 +281,7 @@ def _service(
     }
 
 
-def _ports(service: Mapping[str, Any], draft: Draft) -> list[dict[str, Any]]:
+def _ports(service: Mapping[str, Any], draft: AppDraft) -> list[dict[str, Any]]:
     port = service.get("port")
     if not isinstance(port, int):
         return []
@@ -287,7 +291,7 @@ def _ports(service: Mapping[str, Any], draft: Draft) -> list[dict[str, Any]]:
     return [own, *_discovered(service, draft)] if service.get("portDiscovery") else [own]
 
 
-def _discovered(service: Mapping[str, Any], draft: Draft) -> list[dict[str, Any]]:
+def _discovered(service: Mapping[str, Any], draft: AppDraft) -> list[dict[str, Any]]:
     """The ports of the containers beside the Service's own (flagger.md §1.3)."""
     known = (service.get("port"), service.get("targetPort"))
     found = []

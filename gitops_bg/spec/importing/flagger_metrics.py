@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.names import API_VERSION
-from gitops_bg.spec.importing.draft import Draft
-from gitops_bg.spec.importing.fields import Table, left, left_fields, taken
+from gitops_bg.spec.importing.draft import AppDraft
+from gitops_bg.spec.importing.fields import Table, imported, left, left_fields
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import as_map
@@ -25,14 +25,14 @@ _OWN = ("name", "namespace", "target", "service", "interval")
 _NAME = re.compile(r"variables\.(?P<name>[A-Za-z0-9_-]+)")
 _TITLE = re.compile(r"[^a-z0-9]+")
 
-METRIC_TABLE: Table = taken(
+METRIC_TABLE: Table = imported(
     "name", "interval", "threshold", "thresholdRange", "query", "templateRef", "templateVariables"
 )
 """Every field of an item of analysis.metrics."""
 
 TABLE: Table = {
-    **taken("provider.type", "provider.address", "provider.secretRef", "provider.insecureSkipVerify", "query"),
-    **taken("provider.headers"),
+    **imported("provider.type", "provider.address", "provider.secretRef", "provider.insecureSkipVerify", "query"),
+    **imported("provider.headers"),
     **left(
         "is the region of CloudWatch",
         "write provider.cloudWatch.region into the AnalysisTemplate",
@@ -89,7 +89,7 @@ class Metrics:
     """A comment, the template, and where it comes from, by name."""
     _converted: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def add(self, canary: Manifest, draft: Draft) -> None:
+    def add(self, canary: Manifest, draft: AppDraft) -> None:
         """Write the metrics of a Canary into its draft."""
         place: Path = ("spec", "analysis", "metrics")
         server = str(canary.spec.get("metricsServer") or self.server)
@@ -125,7 +125,9 @@ class Metrics:
             self.templates[template.name] = (comment, _analysis_template(template.name, block), template)
         return self._converted[key], listed
 
-    def _template_of(self, canary: Manifest, draft: Draft, metric: Mapping[str, Any], place: Path, server: str) -> str:
+    def _template_of(
+        self, canary: Manifest, draft: AppDraft, metric: Mapping[str, Any], place: Path, server: str
+    ) -> str:
         """The AnalysisTemplate of a metric; empty where there is none, which is said then."""
         name, ref = str(metric.get("name", "")), as_map(metric.get("templateRef"))
         if ref:
@@ -151,7 +153,7 @@ class Metrics:
         draft.problems.append(canary.problem((*place, "name"), message, f"write one of {', '.join(BUILTIN)}"))
         return ""
 
-    def _builtin(self, canary: Manifest, draft: Draft, name: str, place: Path, server: str) -> str:
+    def _builtin(self, canary: Manifest, draft: AppDraft, name: str, place: Path, server: str) -> str:
         what, query, _ = BUILTIN[name]
         title = name
         if name not in self.known:
@@ -168,7 +170,7 @@ class Metrics:
             draft.listed.append(canary.problem((*place, "name"), message, remedy))
         return title
 
-    def _query(self, canary: Manifest, draft: Draft, title: str, query: str, place: Path, server: str) -> str:
+    def _query(self, canary: Manifest, draft: AppDraft, title: str, query: str, place: Path, server: str) -> str:
         text, unknown = rendered(query)
         if unknown:
             draft.problems.append(_unknown_variable(canary, place, unknown))

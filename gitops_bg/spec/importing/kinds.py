@@ -8,27 +8,30 @@ from gitops_bg.spec.manifests.other_kinds import REMEDIES
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ImportedKind:
     """A kind that is imported: its API versions, by their beginnings."""
 
     apis: tuple[str, ...]
     namespaced: bool = True
 
 
-OF_OAM = {"PodSpecWorkload": Kind(("standard.oam.dev/",)), "ContainerizedWorkload": Kind(("core.oam.dev/",))}
+OF_OAM = {
+    "PodSpecWorkload": ImportedKind(("standard.oam.dev/",)),
+    "ContainerizedWorkload": ImportedKind(("core.oam.dev/",)),
+}
 """OAM's own workloads."""
 IMPORTED = {
-    "Rollout": Kind(("argoproj.io/",)),
-    "AnalysisTemplate": Kind(("argoproj.io/",), namespaced=False),
-    "ClusterAnalysisTemplate": Kind(("argoproj.io/",), namespaced=False),
-    "Canary": Kind(("flagger.app/v1beta1",)),
-    "MetricTemplate": Kind(("flagger.app/",), namespaced=False),
-    "AlertProvider": Kind(("flagger.app/v1beta1",), namespaced=False),
-    "BlueGreenDeployment": Kind(("controller.google.com/", "demo.google.com/")),
+    "Rollout": ImportedKind(("argoproj.io/",)),
+    "AnalysisTemplate": ImportedKind(("argoproj.io/",), namespaced=False),
+    "ClusterAnalysisTemplate": ImportedKind(("argoproj.io/",), namespaced=False),
+    "Canary": ImportedKind(("flagger.app/v1beta1",)),
+    "MetricTemplate": ImportedKind(("flagger.app/",), namespaced=False),
+    "AlertProvider": ImportedKind(("flagger.app/v1beta1",), namespaced=False),
+    "BlueGreenDeployment": ImportedKind(("controller.google.com/", "demo.google.com/")),
     **OF_OAM,
-    "Deployment": Kind(("apps/v1",)),
-    "DaemonSet": Kind(("apps/v1",)),
-    **{kind: Kind(versions) for kind, versions in ALLOWED.items()},
+    "Deployment": ImportedKind(("apps/v1",)),
+    "DaemonSet": ImportedKind(("apps/v1",)),
+    **{kind: ImportedKind(versions) for kind, versions in ALLOWED.items()},
 }
 
 AS_BEFORE = "apply it as before"

@@ -11,8 +11,8 @@ from typing import Any
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing import oam_containers
-from gitops_bg.spec.importing.draft import Draft, of_other_tools, target_of
-from gitops_bg.spec.importing.fields import Table, left_fields, taken
+from gitops_bg.spec.importing.draft import AppDraft, of_other_tools, target_of
+from gitops_bg.spec.importing.fields import Table, imported, left_fields
 from gitops_bg.spec.importing.manifest import Manifest
 from gitops_bg.spec.manifests.target import POD_SPEC_WORKLOAD
 from gitops_bg.spec.yaml.scalars import as_map, as_maps
@@ -24,7 +24,7 @@ _FIRST_PORT = 8080
 (kubevela v1.0, podspecworkload_controller.go).
 """
 
-TABLE: Table = taken("replicas", "podSpec")
+TABLE: Table = imported("replicas", "podSpec")
 """Every field of `spec` of a PodSpecWorkload."""
 
 
@@ -50,11 +50,11 @@ def left_of(component: Manifest) -> Iterator[Problem]:
         yield component.problem(("spec", "parameters", number), message, "write its value into target.yaml")
 
 
-def draft_of(workload: Manifest) -> Draft:
+def draft_of(workload: Manifest) -> AppDraft:
     """The app that a PodSpecWorkload or a ContainerizedWorkload becomes."""
     app = AppKey(workload.namespace, workload.name)
     if workload.kind == POD_SPEC_WORKLOAD:
-        draft, table = Draft(app, workload, workload, target_of(workload)), TABLE
+        draft, table = AppDraft(app, workload, workload, target_of(workload)), TABLE
     else:
         draft, table = _of_containers(workload), oam_containers.TABLE
     if _ports(draft):
@@ -64,15 +64,15 @@ def draft_of(workload: Manifest) -> Draft:
     return draft
 
 
-def service_of(draft: Draft) -> dict[str, Any]:
+def service_of(draft: AppDraft) -> dict[str, Any]:
     """The Service that OAM's controller makes of a workload with ports: it has the workload's name."""
     metadata = {"name": draft.app.name, "namespace": draft.app.namespace}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": _ports(draft)}}
 
 
-def _of_containers(workload: Manifest) -> Draft:
+def _of_containers(workload: Manifest) -> AppDraft:
     theirs = oam_containers.Translation(workload)
-    draft = Draft(AppKey(workload.namespace, workload.name), workload, workload, theirs.deployment())
+    draft = AppDraft(AppKey(workload.namespace, workload.name), workload, workload, theirs.deployment())
     draft.parts.extend(("ConfigMap", each, workload) for each in theirs.config_maps())
     draft.problems.extend(theirs.problems())
     message = "says no number of pods: OAM has it from a ManualScalerTrait, and without one it is 1"
@@ -84,7 +84,7 @@ def _of_containers(workload: Manifest) -> Draft:
     return draft
 
 
-def _ports(draft: Draft) -> list[dict[str, Any]]:
+def _ports(draft: AppDraft) -> list[dict[str, Any]]:
     """The ports of that Service: of a PodSpecWorkload for each port, else for the first one of the first container."""
     containers = as_maps(as_map(draft.template.get("spec")).get("containers"))
     of_each = [as_maps(each.get("ports")) for each in containers]

@@ -11,7 +11,7 @@ from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.draft import deployment_of
-from gitops_bg.spec.importing.fields import Table, left, taken
+from gitops_bg.spec.importing.fields import Table, imported, left
 from gitops_bg.spec.importing.manifest import Manifest, cleaned
 from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.yaml.paths import Path
@@ -27,20 +27,22 @@ _NO_KEY = re.compile(r"[^-._a-zA-Z0-9]+")
 _VOLUMES = "containers[].resources.volumes[]"
 
 TABLE: Table = {
-    **taken("osType", "arch", "containers[].name", "containers[].image", "containers[].command", "containers[].args"),
-    **taken("containers[].env[].name", "containers[].env[].value", "containers[].imagePullSecret"),
-    **taken("containers[].config[].path", "containers[].config[].value"),
-    **taken(*(f"containers[].{field}[].fromSecret.{key}" for field in ("env", "config") for key in ("name", "key"))),
-    **taken("containers[].ports", *(f"containers[].{probe}" for probe in _PROBES)),
-    **taken("containers[].resources.cpu.required", "containers[].resources.memory.required"),
+    **imported(
+        "osType", "arch", "containers[].name", "containers[].image", "containers[].command", "containers[].args"
+    ),
+    **imported("containers[].env[].name", "containers[].env[].value", "containers[].imagePullSecret"),
+    **imported("containers[].config[].path", "containers[].config[].value"),
+    **imported(*(f"containers[].{field}[].fromSecret.{key}" for field in ("env", "config") for key in ("name", "key"))),
+    **imported("containers[].ports", *(f"containers[].{probe}" for probe in _PROBES)),
+    **imported("containers[].resources.cpu.required", "containers[].resources.memory.required"),
     **left(
         "is no device by the name that a node offers it, and OAM's runtime leaves it out, too",
         "write it into resources.limits of the container, such as nvidia.com/gpu",
         "containers[].resources.gpu",
         "containers[].resources.extended",
     ),
-    **taken(*(f"{_VOLUMES}.{field}" for field in ("name", "mountPath", "accessMode"))),
-    **taken(f"{_VOLUMES}.disk.required", f"{_VOLUMES}.disk.ephemeral"),
+    **imported(*(f"{_VOLUMES}.{field}" for field in ("name", "mountPath", "accessMode"))),
+    **imported(f"{_VOLUMES}.disk.required", f"{_VOLUMES}.disk.ephemeral"),
     **left(
         "is of storage that several pods use",
         "write a volume with a claim that is ReadWriteMany",

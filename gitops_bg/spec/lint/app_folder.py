@@ -189,6 +189,6 @@ def error(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) 
     return FolderRule(name, Severity.ERROR, says, find)
 
 
-def note(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
+def note_rule(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
     """A rule whose findings are valid."""
     return FolderRule(name, Severity.NOTE, says, find)

@@ -6,7 +6,7 @@ What a target does not refer to is no part of a version, and gets no copy of its
 from collections.abc import Iterator, Mapping
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.app_folder import AppFolder, name_of, near, note
+from gitops_bg.spec.lint.app_folder import AppFolder, name_of, near, note_rule
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named, references
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import Body, as_map, maps
@@ -55,5 +55,7 @@ def _named(body: Body, path: Path, fields: Mapping[str, tuple[str, str]]) -> Ite
 
 
 CONFIGURATION_RULES = (
-    note("configuration-name", "The target refers to an object nearly as one of the folder is called.", _near_miss),
+    note_rule(
+        "configuration-name", "The target refers to an object nearly as one of the folder is called.", _near_miss
+    ),
 )

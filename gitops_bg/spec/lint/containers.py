@@ -11,7 +11,7 @@ from typing import Any
 from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container, error, note
+from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container, error, note_rule
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
 from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.yaml.paths import Path
@@ -146,10 +146,12 @@ def _bounded(folder: AppFolder) -> Iterator[tuple[Container, str, object, object
 
 CONTAINER_RULES = (
     error("image-reference", "An image reference that no registry can have.", _image_reference),
-    note("image-tag", "An image whose meaning can change without a commit.", _moving_tag),
+    note_rule("image-tag", "An image whose meaning can change without a commit.", _moving_tag),
     error("port-twice", "A container declares a port, or the name of a port, twice.", _port_twice),
-    note("port-name-shared", "Two containers of a pod have ports of the same name.", _port_name_shared),
-    note("host-port", "Pods of two versions cannot share a node, because both want the same port of it.", _host_port),
+    note_rule("port-name-shared", "Two containers of a pod have ports of the same name.", _port_name_shared),
+    note_rule(
+        "host-port", "Pods of two versions cannot share a node, because both want the same port of it.", _host_port
+    ),
     error("env-twice", "A container sets an environment variable twice.", _env_twice),
     error("env-source", "An environment variable has no source, or several.", _env_source),
     error("mount-twice", "Two volumes are mounted at the same path of a container.", _mount_twice),
@@ -324,10 +326,12 @@ PROBE_RULES = (
     error("probe-handler", "A probe says not how to ask, or says it twice.", _probe_handler),
     error("probe-threshold", "A liveness or startup probe wants several successes.", _probe_threshold),
     error("init-probe", "An init container has a probe.", _probe_of_init_container),
-    note(
+    note_rule(
         "readiness-probe", "A container gets requests before anybody asked whether it can answer.", _no_readiness_probe
     ),
-    note("readiness-gate", "A candidate may wait for ever for what a load balancer says of its pods.", _readiness_gate),
-    note("ready-too-late", "No pod can be ready before the rollout has failed.", _ready_too_late),
+    note_rule(
+        "readiness-gate", "A candidate may wait for ever for what a load balancer says of its pods.", _readiness_gate
+    ),
+    note_rule("ready-too-late", "No pod can be ready before the rollout has failed.", _ready_too_late),
     error("prestop-sleep", "A pod would be killed while it still waits for its last requests.", _sleeps_too_long),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.lint.app_folder import AppFolder, error, name_of, note
+from gitops_bg.spec.lint.app_folder import AppFolder, error, name_of, note_rule
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.target import APPS_KINDS, pod_paths
 from gitops_bg.spec.yaml.paths import Path
@@ -45,9 +45,9 @@ def _nothing_warm(folder: AppFolder) -> Iterator[Problem]:
 
 
 SCALING_RULES = (
-    note("replicas", "replicas beside an autoscaler.", _replicas),
-    note("no-pods", "A target that asks for no pods, which the live version loses at once.", _no_pods),
-    note("nothing-warm", "The old version does not stay warm for the way back.", _nothing_warm),
+    note_rule("replicas", "replicas beside an autoscaler.", _replicas),
+    note_rule("no-pods", "A target that asks for no pods, which the live version loses at once.", _no_pods),
+    note_rule("nothing-warm", "The old version does not stay warm for the way back.", _nothing_warm),
 )
 
 
@@ -186,13 +186,13 @@ def _ports_on_every_node(folder: AppFolder) -> Iterator[Problem]:
 
 
 POD_RULES = (
-    note("daemon-set-twice", "Two versions of a DaemonSet need room on every node.", _on_every_node),
+    note_rule("daemon-set-twice", "Two versions of a DaemonSet need room on every node.", _on_every_node),
     error("daemon-set-ports", "Two versions of a DaemonSet want one port of every node.", _ports_on_every_node),
     error("volume-missing", "A container mounts a volume that the pod does not have.", _missing_volume),
     error("volume-twice", "Two volumes of a pod have one name.", _volume_twice),
     error("file-mode", "A mode of mounted files that Kubernetes does not take.", _file_mode),
-    note("shared-claim", "Both versions write to one PersistentVolumeClaim.", _shared_claim),
-    note("host-network", "Pods of two versions cannot share a node.", _host_network),
+    note_rule("shared-claim", "Both versions write to one PersistentVolumeClaim.", _shared_claim),
+    note_rule("host-network", "Pods of two versions cannot share a node.", _host_network),
     error("label", "A label or annotation that Kubernetes does not take.", _labels),
-    note("ignored-field", "A field of the target that nobody reads.", _ignored_field),
+    note_rule("ignored-field", "A field of the target that nobody reads.", _ignored_field),
 )

@@ -17,7 +17,7 @@ from gitops_bg.spec.lint.app_folder import (
     FolderRule,
     Rule,
     Severity,
-    note,
+    note_rule,
 )
 from gitops_bg.spec.lint.configuration import CONFIGURATION_RULES
 from gitops_bg.spec.lint.containers import CONTAINER_RULES, PROBE_RULES
@@ -42,7 +42,7 @@ def _meaning(mark: Mark) -> str:
     return f"is how {mark.tool} knows its objects{what}: this one is the agent's"
 
 
-OTHER_TOOLS_RULES = (note("tool-mark", "What another tool left on an object that the agent applies.", _tool_mark),)
+OTHER_TOOLS_RULES = (note_rule("tool-mark", "What another tool left on an object that the agent applies.", _tool_mark),)
 
 
 FOLDER_RULES: tuple[FolderRule, ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gitops_bg.core.checks.ports import NONE, container_ports, derived_ports
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, member_of
-from gitops_bg.spec.lint.app_folder import AppFolder, error, name_of, near, note
+from gitops_bg.spec.lint.app_folder import AppFolder, error, name_of, near, note_rule
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import as_map, maps, texts
 
@@ -103,10 +103,10 @@ def _unmade(folder: AppFolder) -> Iterator[tuple[str, Path, str]]:
 
 
 SERVICE_RULES = (
-    note("target-port", "A Service leads to a port that no container declares.", _target_port),
-    note("service-selector", "A selector that the agent replaces.", _selector),
-    note("service-name", "app.yaml names a Service nearly as one of the folder.", _near_miss),
+    note_rule("target-port", "A Service leads to a port that no container declares.", _target_port),
+    note_rule("service-selector", "A selector that the agent replaces.", _selector),
+    note_rule("service-name", "app.yaml names a Service nearly as one of the folder.", _near_miss),
     error("node-port-twice", "Two Services want the same port of every node.", _node_port_twice),
-    note("service-without-ports", "A Service that the agent cannot make.", _without_ports),
+    note_rule("service-without-ports", "A Service that the agent cannot make.", _without_ports),
     error("never-live", "No version can ever go live: a Service for live traffic has no port.", _never_live),
 )

@@ -100,16 +100,16 @@ class _Reading:
         for (kind, name), document in self.folder.manifests.items():
             live = live_name(document.folder, name)
             if kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document) and self._is_sound(document):
-                self._take(manifests, AuxiliaryObject(kind, live), renamed(document, live), name)
+                self._add(manifests, AuxiliaryObject(kind, live), renamed(document, live), name)
             elif kind == BUDGET and self._protects(document):
-                self._take(manifests, AuxiliaryObject(kind, live), own_budget(document), name)
+                self._add(manifests, AuxiliaryObject(kind, live), own_budget(document), name)
         autoscaler, scaled_by = self._autoscaler(manifests)
         route = self._route(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
         known = understood and not self.problems
         return AuxiliaryObjects(manifests, autoscaler, scaled_by, route, known), tuple(self.problems)
 
-    def _take(
+    def _add(
         self, manifests: dict[AuxiliaryObject, Mapping[str, Any]], key: AuxiliaryObject, document: Document, name: str
     ) -> None:
         if key in manifests:

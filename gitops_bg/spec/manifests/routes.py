@@ -159,11 +159,11 @@ def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppR
         ("GRPCRoute", grpc_route_spec(route)) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec(route))
     )
     manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": app.name}, "spec": spec}
-    live, beside = AuxiliaryObject(kind, app.name), AuxiliaryObject(kind, _beside(route))
+    live, beside = AuxiliaryObject(kind, app.name), AuxiliaryObject(kind, _replacement_name(route))
     return AppRoute(live, port, beside, claim_of(route)), manifest
 
 
-def _beside(route: HttpRoute) -> str:
+def _replacement_name(route: HttpRoute) -> str:
     """The name of a route that is attached like this one, while the live one is attached otherwise."""
     identity = repr((sorted(map(repr, route.parents)), sorted(route.hosts)))
     return fit(f"{route.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")

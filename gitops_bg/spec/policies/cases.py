@@ -18,8 +18,8 @@ from gitops_bg.core.model.policies.facts import (
     PastMove,
     Peer,
     Person,
+    RuleVerdict,
     SignedBy,
-    Verdict,
     VersionFacts,
 )
 from gitops_bg.core.model.policies.rules import Policy, Proof
@@ -165,7 +165,7 @@ def _wrong(case: Case, policies: tuple[Policy, ...]) -> Iterator[str]:
         yield f"until: expected {case.until:%Y-%m-%dT%H:%M:%SZ}, found {found_until}"
 
 
-def _answer(matches: bool, verdicts: list[Verdict]) -> Answer:
+def _answer(matches: bool, verdicts: list[RuleVerdict]) -> Answer:
     if not matches:
         return "absent"
     if any(verdict.holds for verdict in verdicts):

@@ -379,10 +379,10 @@ class People(Model):
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise Conflict(f"people.{place}.name", f"{name} is there twice", "rename one, or join the two")
-        self._tell_apart()
+        self._check_unique()
         return self
 
-    def _tell_apart(self) -> None:
+    def _check_unique(self) -> None:
         seen: dict[str, str] = {}
         for place, person in enumerate(self.people):
             for known in sorted(person.known_by()):

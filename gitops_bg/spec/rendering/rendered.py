@@ -122,7 +122,7 @@ def rendered(folder: str, render: Render, target_file: str, printed: bytes, inpu
         raise InvalidInput(*reading.problems)
     documents = [each for each in reading.documents if isinstance(each.value, dict)]
     target = _target(_names(folder), name, documents)
-    beside, listed = _beside([each for each in documents if each is not target])
+    beside, listed = _companions([each for each in documents if each is not target])
     texts = {target_file: to_yaml(cleaned(target.value))}
     if beside:
         texts[BESIDE_FILE] = "---\n".join(to_yaml(each) for each in beside)
@@ -176,7 +176,7 @@ def _target(names: list[str], name: str, documents: list[Document]) -> Document:
     raise InvalidInput(Problem(name, message, remedy=remedy))
 
 
-def _beside(documents: list[Document]) -> tuple[list[dict[str, Any]], list[Problem]]:
+def _companions(documents: list[Document]) -> tuple[list[dict[str, Any]], list[Problem]]:
     taken: list[dict[str, Any]] = []
     listed: list[Problem] = []
     for each in documents:

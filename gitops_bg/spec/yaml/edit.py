@@ -180,7 +180,7 @@ def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_T
     if parent.flow:
         return _verified(document, text.with_value(node, json_for_yaml(value)), path, value)
     indent = " " * (node.key_column - 1)
-    for lines in filter(None, (_lines_like(like, path, value, indent), _lines_anew(path, value, indent))):
+    for lines in filter(None, (_lines_like(like, path, value, indent), _new_lines(path, value, indent))):
         try:
             return _verified(document, text.with_entry_lines(node, lines), path, value)
         except InvalidInput as error:
@@ -218,7 +218,7 @@ def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: st
     return text.entry_lines(node) if block and node.key_column - 1 == len(indent) else ""
 
 
-def _lines_anew(path: Path, template: Mapping[str, Any], indent: str) -> str:
+def _new_lines(path: Path, template: Mapping[str, Any], indent: str) -> str:
     lines = lines_of(to_yaml({str(path[-1]): template}).removesuffix("\n"))
     return "\n".join(indent + line if line else "" for line in lines)
 

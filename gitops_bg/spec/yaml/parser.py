@@ -28,7 +28,7 @@ from ruamel.yaml.events import (
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
-from gitops_bg.spec.yaml.scalars import Doubt, mode_remedy, quoted, resolve
+from gitops_bg.spec.yaml.scalars import AmbiguousScalar, mode_remedy, quoted, resolve
 
 MAX_DEPTH = 64
 """Levels of nesting; a Deployment has about 12."""
@@ -155,7 +155,7 @@ class Composer:
         if event.tag is not None:
             self._tag(event)
         value = resolve(event.value) if event.implicit[0] else event.value
-        if type(value) is Doubt:
+        if type(value) is AmbiguousScalar:
             self._doubt(event, value)
             value = event.value
         if event.anchor is not None:
@@ -249,7 +249,7 @@ class Composer:
             return
         if self._hides:
             self._add(event, "this unquoted key is not text to every YAML parser", "quote it")
-        elif type(value) is Doubt:
+        elif type(value) is AmbiguousScalar:
             remedy = value.remedy if text == "<<" else quoted(text)
             self._add(event, f"the unquoted key {text} is {value.message}", remedy)
         else:
@@ -277,7 +277,7 @@ class Composer:
         else:
             self._add(event, message, remedy)
 
-    def _doubt(self, event: Any, doubt: Doubt) -> None:
+    def _doubt(self, event: Any, doubt: AmbiguousScalar) -> None:
         remedy = mode_remedy(self._path, event.value) or doubt.remedy
         self._refuse(event, f"unquoted {event.value} is {doubt.message}", remedy, hidden=f"is {doubt.message}")
 

@@ -97,7 +97,7 @@ class Document:
         What the document says at a path that is hidden (`paths.is_hidden`) is not in the problem, whoever words it.
         """
         if is_hidden(path):
-            message, remedy = (_without(text, self._said_at(path)) for text in (message, remedy))
+            message, remedy = (_without(text, self._hidden_value(path)) for text in (message, remedy))
             remedy = remedy.removesuffix(f': "{MASK}"')
         if not self.data:
             return Problem(self.file, message, field=written(path), remedy=remedy)
@@ -120,7 +120,7 @@ class Document:
             return "quote it"
         return quoted(self.data.decode().removeprefix("\ufeff")[node.start : node.end])
 
-    def _said_at(self, path: Path) -> Any:
+    def _hidden_value(self, path: Path) -> Any:
         """The value at a hidden path, or at the last of its parents that exists and is hidden, too."""
         found = self.value
         for place, part in enumerate(path):

@@ -72,7 +72,7 @@ Scalar = None | bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class AmbiguousScalar:
     """Why an unquoted scalar is refused, and what to write instead."""
 
     message: str
@@ -88,8 +88,10 @@ def quoted(text: str) -> str:
     return f'quote it: "{text}"'
 
 
-def _truth(text: str, meaning: str) -> Doubt:
-    return Doubt("a truth value to some YAML parsers and text to others", f"write {meaning}, or {quoted(text)}")
+def _truth(text: str, meaning: str) -> AmbiguousScalar:
+    return AmbiguousScalar(
+        "a truth value to some YAML parsers and text to others", f"write {meaning}, or {quoted(text)}"
+    )
 
 
 def unquoted(text: str, kind: type) -> str:
@@ -104,22 +106,22 @@ def unquoted(text: str, kind: type) -> str:
         old = _TRUTH_IN_OLD_YAML.get(text.lower())
         return "remove the quotes" if isinstance(resolve(text), bool) else f"write {old or 'true or false'}"
     value = resolve(text)
-    if isinstance(value, Doubt) and _LOOSE_NUMBER.fullmatch(text.replace("_", "").lower()):
+    if isinstance(value, AmbiguousScalar) and _LOOSE_NUMBER.fullmatch(text.replace("_", "").lower()):
         return "write it in decimal digits, without quotes"
     return "remove the quotes" if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
 _CASINGS = (str.lower, str.capitalize, str.upper)
 _TRUTH_IN_OLD_YAML = {"y": "true", "yes": "true", "on": "true", "n": "false", "no": "false", "off": "false"}
-_WORDS: dict[str, Scalar | Doubt] = {
+_WORDS: dict[str, Scalar | AmbiguousScalar] = {
     "": None,
     "~": None,
     **{casing("null"): None for casing in _CASINGS},
     **{casing("true"): True for casing in _CASINGS},
     **{casing("false"): False for casing in _CASINGS},
     **{casing(word): _truth(casing(word), value) for word, value in _TRUTH_IN_OLD_YAML.items() for casing in _CASINGS},
-    "=": Doubt("a special value to some YAML parsers and text to others", quoted("=")),
-    "<<": Doubt("a merge, which not every YAML parser knows", "write the merged fields out"),
+    "=": AmbiguousScalar("a special value to some YAML parsers and text to others", quoted("=")),
+    "<<": AmbiguousScalar("a merge, which not every YAML parser knows", "write the merged fields out"),
 }
 _MAY_START_A_NUMBER = frozenset("0123456789+-.")
 
@@ -135,7 +137,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def resolve(text: str) -> Scalar | Doubt:
+def resolve(text: str) -> Scalar | AmbiguousScalar:
     """The value that every YAML parser gives an unquoted ``text``, or the doubt where they differ.
 
     >>> resolve("1.0.0"), resolve("8080"), resolve("True"), resolve("~")
@@ -150,7 +152,7 @@ def resolve(text: str) -> Scalar | Doubt:
     return _resolve_number(text)
 
 
-def _resolve_number(text: str) -> Scalar | Doubt:
+def _resolve_number(text: str) -> Scalar | AmbiguousScalar:
     if _INTEGER.fullmatch(text):
         return _integer(text)
     if _FLOAT.fullmatch(text):
@@ -158,26 +160,26 @@ def _resolve_number(text: str) -> Scalar | Doubt:
     return _doubtful_number(text) or text
 
 
-def _integer(text: str) -> int | Doubt:
+def _integer(text: str) -> int | AmbiguousScalar:
     value = int(text, 16 if text.startswith("0x") else 10) if len(text) <= 30 else _LARGEST + 1
     if _SMALLEST <= value <= _LARGEST:
         return value
-    return Doubt("a number of more than 64 bits, which parsers round differently", quoted(text))
+    return AmbiguousScalar("a number of more than 64 bits, which parsers round differently", quoted(text))
 
 
-def _float(text: str) -> float | Doubt:
+def _float(text: str) -> float | AmbiguousScalar:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        return Doubt("too large a number: parsers make it infinity, which JSON does not have", quoted(text))
+        return AmbiguousScalar("too large a number: parsers make it infinity, which JSON does not have", quoted(text))
     return value
 
 
-def _doubtful_number(text: str) -> Doubt | None:
+def _doubtful_number(text: str) -> AmbiguousScalar | None:
     bare = text.replace("_", "").lower()
     if _NO_JSON_NUMBER.fullmatch(bare):
-        return Doubt("no number that JSON, and so Kubernetes, has", quoted(text))
+        return AmbiguousScalar("no number that JSON, and so Kubernetes, has", quoted(text))
     if _DATE.fullmatch(text):
-        return Doubt("a date to some YAML parsers and text to others", quoted(text))
+        return AmbiguousScalar("a date to some YAML parsers and text to others", quoted(text))
     if _LOOSE_NUMBER.fullmatch(bare):
-        return Doubt("a number to some YAML parsers, and another number or text to others", quoted(text))
+        return AmbiguousScalar("a number to some YAML parsers, and another number or text to others", quoted(text))
     return None

@@ -323,7 +323,7 @@ class ErrorJson(TypedDict):
 
 
 @with_config(CLOSED)
-class NoteJson(TypedDict):
+class WarningJson(TypedDict):
     """What a verb prints on stderr where something is worth knowing."""
 
     note: str

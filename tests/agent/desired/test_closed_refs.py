@@ -52,8 +52,8 @@ def test_a_refusal_is_news_once_in_the_words_about_this_branch() -> None:
     assert refs.why(A) == f"the remote refuses {A}: rule 7"
     assert refs.why(B) == f"the remote refuses {B}: rule 8"
     assert refs.counts(lambda name: name[-1]) == {"a": 1, "b": 1}
-    assert refs.taken([A])
-    assert not refs.taken([A])
+    assert refs.mark_written([A])
+    assert not refs.mark_written([A])
     assert (refs.why(A), refs.opens_at(A)) == ("", None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from gitops_bg.agent.desired import group_shelf
-from gitops_bg.agent.desired.group_shelf import GroupShelf
+from gitops_bg.agent.desired.group_shelf import GroupCache
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
@@ -41,7 +41,7 @@ class Main:
         self.trouble: GitopsBgError | None = None
         """Why its history cannot be read."""
         self.searches = 0
-        self.shelf = GroupShelf(self._below, self._before)
+        self.shelf = GroupCache(self._below, self._before)
         self.library = Library()
 
     def _below(self, folder: str) -> Mapping[str, bytes | Problem]:
@@ -57,7 +57,7 @@ class Main:
 
     def take(self, store: str = "1", blog: str = "1", hidden: Hidden = NOTHING_HIDDEN) -> None:
         self.read.clear()
-        self.shelf.take({STORE: store, BLOG: blog}, hidden, "c" * 40, self.library)
+        self.shelf.update({STORE: store, BLOG: blog}, hidden, "c" * 40, self.library)
 
     def valid(self) -> dict[str, bool]:
         return {group.name: config.desired.is_valid for group, config in self.shelf.view.items()}
@@ -72,7 +72,7 @@ def test_only_a_folder_that_changed_is_read_again() -> None:
     assert sorted(main.read) == ["groups/shop/blog", "groups/shop/store"]
     main.take(store="2")
     assert main.read == ["groups/shop/store"]
-    main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
+    main.shelf.update({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
     assert (main.usable(), main.read) == ({"blog": True}, ["groups/shop/store"])
 
 
@@ -147,7 +147,7 @@ def test_a_folder_that_was_never_valid_says_nothing() -> None:
 def test_a_group_that_left_main_and_comes_back_broken_says_nothing_of_its_former_life() -> None:
     main = Main()
     main.take()
-    main.shelf.take({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
+    main.shelf.update({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
     before = main.files
     main.files = {**before, "groups/shop/store/group.yaml": BROKEN}
     main.former = [main.files, {}, before]

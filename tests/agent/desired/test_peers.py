@@ -9,7 +9,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from gitops_bg.agent.desired.peers import FIRST_WOKEN, TRIES, PeerBoard
+from gitops_bg.agent.desired.peers import FIRST_WOKEN, TRIES, RolloutRegistry
 from gitops_bg.core.checks.policies.judge import judge
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.policies.facts import Facts, Others, Peer, VersionFacts
@@ -22,8 +22,8 @@ TURNS = (Policy("turns", (Concurrency(1),)),)
 AFTER_API = (Policy("after", (After(AppKey("", "api"), timedelta()),)),)
 
 
-def board(*all_of_main: AppOrGroup) -> tuple[PeerBoard, list[set[AppOrGroup]]]:
-    made, woken = PeerBoard(lambda: all_of_main), []
+def board(*all_of_main: AppOrGroup) -> tuple[RolloutRegistry, list[set[AppOrGroup]]]:
+    made, woken = RolloutRegistry(lambda: all_of_main), []
     made.wake = lambda found: woken.append(set(found))
     return made, woken
 
@@ -31,9 +31,9 @@ def board(*all_of_main: AppOrGroup) -> tuple[PeerBoard, list[set[AppOrGroup]]]:
 def test_who_asks_about_an_app_looks_again_when_it_is_another() -> None:
     made, woken = board(WEB, API)
     assert API not in made.others(AFTER_API, WEB).peers
-    made.note(Peer(API, phase="Promoting"))
-    made.note(Peer(API, phase="Promoting"))
-    made.note(Peer(API, healthy_since=NOW))
+    made.register(Peer(API, phase="Promoting"))
+    made.register(Peer(API, phase="Promoting"))
+    made.register(Peer(API, healthy_since=NOW))
     assert woken == [{WEB}, set(), {WEB}]
     assert made.others(AFTER_API, WEB).peers[API].healthy_since == NOW
 
@@ -41,9 +41,9 @@ def test_who_asks_about_an_app_looks_again_when_it_is_another() -> None:
 def test_turns_are_shut_until_every_app_was_looked_at() -> None:
     made, woken = board(WEB, API, CART)
     assert made.others(TURNS, WEB).not_looked_at == 2
-    made.note(Peer(API))
+    made.register(Peer(API))
     assert made.others(TURNS, WEB).not_looked_at == 1
-    made.note(Peer(CART))
+    made.register(Peer(CART))
     assert made.others(TURNS, WEB).not_looked_at == 0
     assert woken[-1] == {WEB}
 
@@ -58,7 +58,7 @@ def test_an_app_that_nobody_can_look_at_keeps_no_turn_from_the_others() -> None:
     assert woken[-1] == {WEB}
     made.begin()
     assert made.others(TURNS, WEB).not_looked_at == 0
-    made.note(Peer(API, moving=True))
+    made.register(Peer(API, moving=True))
     made.failed(API)
     assert set(made.others(TURNS, WEB).peers) == {API}, "it was seen to move, and may still do so"
 
@@ -66,7 +66,7 @@ def test_an_app_that_nobody_can_look_at_keeps_no_turn_from_the_others() -> None:
 def test_only_who_moves_or_queues_is_told_of() -> None:
     made, _ = board(WEB, API, CART)
     for peer in (Peer(API, moving=True), Peer(CART, healthy_since=NOW)):
-        made.note(peer)
+        made.register(peer)
     assert set(made.others(TURNS, WEB).peers) == {API}
 
 
@@ -75,16 +75,16 @@ def test_of_many_that_wait_only_the_first_look_again() -> None:
     made, woken = board(*apps)
     for number, app in enumerate(apps):
         made.others(TURNS, app)
-        made.note(Peer(app, queued=(number, "")))
-    made.note(Peer(API, moving=True))
-    made.note(Peer(API))
+        made.register(Peer(app, queued=(number, "")))
+    made.register(Peer(API, moving=True))
+    made.register(Peer(API))
     assert woken[-1] == set(apps[:FIRST_WOKEN])
 
 
 def test_an_app_that_is_gone_holds_no_place_and_who_waited_for_it_looks_again() -> None:
     made, woken = board(WEB, API)
-    made.note(Peer(WEB))
-    made.note(Peer(API, moving=True))
+    made.register(Peer(WEB))
+    made.register(Peer(API, moving=True))
     assert made.others(TURNS, WEB).peers
     made.forget(API)
     assert not made.others(TURNS, WEB).peers
@@ -103,13 +103,13 @@ def test_a_group_and_an_app_of_the_same_name_are_two() -> None:
     app, group = AppKey("shop", "store"), GroupKey("shop", "store")
     made, woken = board(app, group)
     assert made.others(TURNS, app).not_looked_at == made.others(TURNS, group).not_looked_at == 1
-    made.note(Peer(group, moving=True))
-    made.note(Peer(app, queued=(4, "shop/store")))
+    made.register(Peer(group, moving=True))
+    made.register(Peer(app, queued=(4, "shop/store")))
     assert made.others(TURNS, app).peers[group].moving
     assert not made.others(TURNS, group).peers[app].moving
-    made.note(Peer(group))
+    made.register(Peer(group))
     assert woken[-1] == {app}
-    made.note(Peer(app))
+    made.register(Peer(app))
     assert woken[-1] == {group}
 
 
@@ -118,7 +118,7 @@ def test_two_workers_never_take_the_same_place() -> None:
     apps = [AppKey("shop", f"a{number}") for number in range(8)]
     made, _ = board(*apps)
     for app in apps:
-        made.note(Peer(app))
+        made.register(Peer(app))
     begun: list[AppKey] = []
     start = Barrier(len(apps))
 
@@ -126,7 +126,7 @@ def test_two_workers_never_take_the_same_place() -> None:
         def note(is_open: bool) -> None:
             if is_open:
                 begun.append(app)
-                made.note(Peer(app, moving=True))
+                made.register(Peer(app, moving=True))
 
         start.wait()
         made.agreed(TURNS, app, lambda others: is_open(app, others), note)
@@ -141,13 +141,13 @@ def test_two_workers_never_take_the_same_place() -> None:
 
 def test_a_decision_that_takes_long_holds_up_no_other_and_is_taken_again_if_another_app_moved() -> None:
     made, _ = board(WEB, API)
-    made.note(Peer(WEB))
-    made.note(Peer(API))
+    made.register(Peer(WEB))
+    made.register(Peer(API))
     decided: list[bool] = []
 
     def slowly(others: Others) -> bool:
         if not decided:
-            rival = Thread(target=made.agreed, args=(TURNS, API, bool, lambda _: made.note(Peer(API, moving=True))))
+            rival = Thread(target=made.agreed, args=(TURNS, API, bool, lambda _: made.register(Peer(API, moving=True))))
             rival.start()
             rival.join(20)
             assert not rival.is_alive(), "nobody waits for it"
@@ -172,12 +172,12 @@ def test_one_that_others_overtake_again_and_again_holds_the_board_only_for_a_sho
     seconds: float, comes_again_later: bool
 ) -> None:
     made, _ = board(WEB, API)
-    made.note(Peer(WEB))
+    made.register(Peer(WEB))
     used = [0.0]
 
     def overtaken(others: Others) -> int:
         used[0] += seconds
-        made.note(Peer(API, queued=(len(used), str(used[0]))))
+        made.register(Peer(API, queued=(len(used), str(used[0]))))
         return len(others.peers)
 
     if comes_again_later:

@@ -13,12 +13,12 @@ from gitops_bg.agent.desired.promoted import AppVersion, AppVersions
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Primary, Target
 from gitops_bg.core.model.git.pulls import Merge
-from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
+from gitops_bg.core.model.policies.facts import CommitFacts, Person, PolicyInput
 from gitops_bg.core.model.policies.rules import Approvals, Policy, Proof, Role, Separation
-from gitops_bg.core.model.record import AskedMerge, Record, Routing
+from gitops_bg.core.model.record import PendingMergeLookup, Record, Routing
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage, Version
-from gitops_bg.forge.asking import Heard, Merged
-from gitops_bg.forge.port import Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.asking import ForgeAnswer, Merged
+from gitops_bg.forge.port import Pull, PullState, Review, ReviewVerdict, User
 from gitops_bg.spec.policies.load import load_people
 from gitops_bg.spec.policies.people import Directory
 from tests.core.simulation import APP
@@ -108,24 +108,26 @@ PULL = Pull(7, "b", HEAD, "main", PullState.OPEN, "", "", "https://forge/7", AGE
 RULES = (Approvals(2), Separation((Role.AUTHOR, Role.MERGER)))
 
 
-def review(user: User = BEN, commit: str = HEAD, verdict: Verdict = Verdict.APPROVED, minute: int = 0) -> Review:
+def review(
+    user: User = BEN, commit: str = HEAD, verdict: ReviewVerdict = ReviewVerdict.APPROVED, minute: int = 0
+) -> Review:
     return Review(user, verdict, NOW + timedelta(minutes=minute), commit)
 
 
-def told(*reviews: Review, repository: FakeRepository | None = None, **changes: Any) -> Policing:
-    heard = Heard("gitea", NOW, PULL, reviews, changes.pop("merged", {}), changes.pop("ours", frozenset()))
+def told(*reviews: Review, repository: FakeRepository | None = None, **changes: Any) -> PolicyInput:
+    heard = ForgeAnswer("gitea", NOW, PULL, reviews, changes.pop("merged", {}), changes.pop("ours", frozenset()))
     given: dict[str, Any] = {"heard": heard, "people": DIRECTORY, "has_forge": True, "agent": "gitops-bg@localhost"}
     git = repository or FakeRepository()
     next_version = version_of(changes.pop("desired", OFFERED), git)
     about = Circumstances(next_version, **{**given, **changes})
-    return PeopleFacts(git).of(Policing((Policy("p", RULES),)), about)  # type: ignore[arg-type]
+    return PeopleFacts(git).of(PolicyInput((Policy("p", RULES),)), about)  # type: ignore[arg-type]
 
 
 def version_of(desired: Desired, git: FakeRepository | None = None, record: Record = RECORD) -> AppVersion:
     return AppVersions(git or FakeRepository()).of(APP, desired, record)  # type: ignore[arg-type]
 
 
-def approvals(policing: Policing) -> list[tuple[str, str, str]]:
+def approvals(policing: PolicyInput) -> list[tuple[str, str, str]]:
     """Name, which content, why not."""
     which = {NEW: "new", OLD: "old"}
     return [(each.by, which.get(each.digest, "other"), each.void) for each in policing.approvals or ()]
@@ -145,8 +147,8 @@ def approvals(policing: Policing) -> list[tuple[str, str, str]]:
         ([review(User("4", "ben-renamed"))], [("ben", "new", "")]),
         ([review(commit=GONE)], [("ben", "new", f"nobody can tell what ben approved: commit {GONE[:10]} is gone")]),
         ([review(ROBOT)], [("renovate", "new", "renovate is a bot, and approvals are people's")]),
-        ([review(verdict=Verdict.CHANGES_REQUESTED)], [("ben", "new", "ben asks for changes")]),
-        ([review(verdict=Verdict.WITHDRAWN)], [("ben", "new", "the approval of ben was withdrawn")]),
+        ([review(verdict=ReviewVerdict.CHANGES_REQUESTED)], [("ben", "new", "ben asks for changes")]),
+        ([review(verdict=ReviewVerdict.WITHDRAWN)], [("ben", "new", "the approval of ben was withdrawn")]),
         (
             [review(AGENT)],
             [("agent (gitea 2)", "new", "agent is an author, and approves nothing of their own")],
@@ -174,21 +176,21 @@ def test_an_account_that_nobody_has_may_be_of_people_without_one(account: User, 
     """Found: who signs, and reviews under an account that people.yaml does not have, was two people."""
     eva = b"- {name: eva, emails: [eva.p@example.com], signers: [eva]}\n- {name: fay, signers: [fay]}\n"
     people = Directory(load_people(PEOPLE + eva).people)
-    for verdict in (Verdict.APPROVED, Verdict.CHANGES_REQUESTED):
+    for verdict in (ReviewVerdict.APPROVED, ReviewVerdict.CHANGES_REQUESTED):
         (found,) = told(review(account, verdict=verdict), people=people).approvals or ()
         assert found.may_be == may_be
 
 
 def test_who_asks_for_changes_objects_from_then_on() -> None:
-    (found,) = told(review(minute=3, verdict=Verdict.CHANGES_REQUESTED)).approvals or ()
+    (found,) = told(review(minute=3, verdict=ReviewVerdict.CHANGES_REQUESTED)).approvals or ()
     assert (found.objection, found.at) == (True, NOW + timedelta(minutes=3))
-    (found,) = told(review(verdict=Verdict.WITHDRAWN)).approvals or ()
+    (found,) = told(review(verdict=ReviewVerdict.WITHDRAWN)).approvals or ()
     assert not found.objection
 
 
 def test_the_agents_own_account_never_approves_whoever_opened_the_pull_request() -> None:
     pull = replace(PULL, author=CY)
-    heard = Heard("gitea", NOW, pull, (review(AGENT), review(CY)), {}, frozenset([AGENT.id]))
+    heard = ForgeAnswer("gitea", NOW, pull, (review(AGENT), review(CY)), {}, frozenset([AGENT.id]))
     assert all(why.endswith("approves nothing of their own") for _, _, why in approvals(told(heard=heard)))
 
 
@@ -230,7 +232,7 @@ def test_of_what_waits_an_author_is_whoever_main_knew_by_an_address_before_it_or
 
 
 def test_who_opened_the_pull_request_under_an_account_that_main_knew_before_is_an_author() -> None:
-    heard = Heard("gitea", NOW, replace(PULL, author=ANA), (), {PROMOTION: Merged(PULL, ())})
+    heard = ForgeAnswer("gitea", NOW, replace(PULL, author=ANA), (), {PROMOTION: Merged(PULL, ())})
     now = Directory(load_people(PEOPLE.replace(b"gitea: 3", b"gitea: 30")).people)
     assert "ana" in (told(heard=heard, desired=WAITS, people=now, people_then=DIRECTORY).authors or ())
 
@@ -267,7 +269,7 @@ def test_where_nobody_can_tell_who_is_who_approvals_and_authors_are_unknown() ->
 
 
 def test_who_opened_the_pull_request_is_an_author_and_the_agent_is_not() -> None:
-    heard = Heard("gitea", NOW, replace(PULL, author=ANA), (), {})
+    heard = ForgeAnswer("gitea", NOW, replace(PULL, author=ANA), (), {})
     assert told(heard=heard).authors == {"Dan <dan@example.com>", "ana"}
     assert told().authors == {"Dan <dan@example.com>"}
 
@@ -303,7 +305,7 @@ def test_where_no_pull_request_let_it_in_git_says_who_did(has_forge: bool) -> No
     landing = by("Ana", "ana@example.com", "f" * 40)
     repository = FakeRepository(BOTS, {AFTER: landing})
     merged = {AFTER: Merged()} if has_forge else {}
-    heard = Heard("gitea", NOW, PULL, (), merged) if has_forge else None
+    heard = ForgeAnswer("gitea", NOW, PULL, (), merged) if has_forge else None
     assert told(repository=repository, has_forge=has_forge, heard=heard).authors == {"renovate", "ana"}
 
 
@@ -425,19 +427,19 @@ def test_a_git_that_is_away_makes_approvals_void_and_no_error() -> None:
 
 
 def test_nothing_is_asked_where_no_rule_asks_and_where_nothing_serves() -> None:
-    nothing = Policing((Policy("p", ()),))
+    nothing = PolicyInput((Policy("p", ()),))
     about = Circumstances(version_of(OFFERED), DIRECTORY)
     assert PeopleFacts(None).of(nothing, about) is nothing  # type: ignore[arg-type]
-    first = Policing((Policy("p", RULES),))
+    first = PolicyInput((Policy("p", RULES),))
     settled = replace(OFFERED, target=replace(TARGET, snapshot=Snapshot(OLD, "{}")))
     assert PeopleFacts(None).of(first, replace(about, version=version_of(settled))) is first  # type: ignore[arg-type]
     assert PeopleFacts(None).of(first, replace(about, version=version_of(OFFERED, record=Record()))) is first  # type: ignore[arg-type]
 
 
 def merges(merged: dict[str, Merged], **asked: Any) -> tuple[Merge, ...]:
-    heard = Heard("gitea", NOW, merged=merged)
+    heard = ForgeAnswer("gitea", NOW, merged=merged)
     about = Circumstances(version_of(OFFERED), DIRECTORY, heard=heard, has_forge=True, **asked)
-    return PeopleFacts(FakeRepository()).merges(about, [AskedMerge(PROMOTION, NEW, NOW)])  # type: ignore[arg-type]
+    return PeopleFacts(FakeRepository()).merges(about, [PendingMergeLookup(PROMOTION, NEW, NOW)])  # type: ignore[arg-type]
 
 
 def test_after_the_switch_the_answer_names_who_merged_and_whose_approvals_were_of_this_content() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired import policy_shelf
-from gitops_bg.agent.desired.policing import PolicingFacts
-from gitops_bg.agent.desired.policy_shelf import PolicyShelf, PolicyView
+from gitops_bg.agent.desired.policing import PolicyInputs
+from gitops_bg.agent.desired.policy_shelf import PolicyCache, PolicyView
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Missing, Problem
@@ -27,74 +27,74 @@ BAD = GOOD.replace(b"1h", b"soon")
 FILE = "policies/calm.yaml"
 
 
-def shelf(*earlier: bytes) -> PolicyShelf:
+def shelf(*earlier: bytes) -> PolicyCache:
     def said(path: str) -> Iterable[bytes]:
         return earlier if path == FILE else ()
 
-    return PolicyShelf(said)
+    return PolicyCache(said)
 
 
-def names(made: PolicyShelf, app: AppKey = WEB) -> list[tuple[str, bool]]:
+def names(made: PolicyCache, app: AppKey = WEB) -> list[tuple[str, bool]]:
     """The policies of an app, and whether they are shut because nobody knows what they say."""
     return [(each.name, bool(each.broken)) for each in made.view.of(app, ())]
 
 
 def test_a_good_file_holds_and_what_is_the_same_is_no_news() -> None:
     made = shelf()
-    assert made.take({FILE: GOOD}, ())
-    assert not made.take({FILE: GOOD}, ())
+    assert made.update({FILE: GOOD}, ())
+    assert not made.update({FILE: GOOD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", False)], [])
-    assert made.take({}, ())
+    assert made.update({}, ())
     assert names(made) == []
 
 
 def test_a_link_in_place_of_the_folder_removes_no_policy() -> None:
     link = Problem("policies", "is a symbolic link; links are not followed")
     made = shelf()
-    made.take({FILE: GOOD}, ())
-    made.take({"policies": link}, ())
+    made.update({FILE: GOOD}, ())
+    made.update({"policies": link}, ())
     assert names(made) == [("calm", False), ("policies", True)]
     assert names(made, PAY) == [("policies", True)]
     assert "policies: is a symbolic link" in made.view.troubles_of(PAY, ())[0]
     assert made.view.people.unread, "nobody knows who is who"
-    made.take({}, ())
+    made.update({}, ())
     assert names(made) == []
 
 
 def test_a_broken_file_keeps_what_it_said_last_and_says_so_to_whom_it_is_for() -> None:
     made = shelf()
-    made.take({FILE: GOOD}, ())
-    made.take({FILE: BAD}, ())
+    made.update({FILE: GOOD}, ())
+    made.update({FILE: BAD}, ())
     assert names(made) == [("calm", False)]
     assert "policies/calm.yaml:7" in made.view.troubles_of(WEB, ())[0]
     assert made.view.troubles_of(PAY, ()) == ()
-    made.take({FILE: GOOD}, ())
+    made.update({FILE: GOOD}, ())
     assert made.view.troubles_of(WEB, ()) == ()
 
 
 def test_after_a_restart_a_broken_file_says_what_main_said_before() -> None:
     made = shelf(BAD, GOOD)
-    made.take({FILE: BAD}, ())
+    made.update({FILE: BAD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", False)], [])
 
 
 def test_where_nobody_knows_what_it_said_it_is_shut_for_all() -> None:
     made = shelf(BAD)
-    made.take({FILE: BAD}, ())
+    made.update({FILE: BAD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", True)], [("calm", True)])
 
 
 def test_a_required_one_that_is_broken_is_shut_for_whom_it_was() -> None:
     made = shelf()
-    made.take({FILE: GOOD}, ["calm"])
+    made.update({FILE: GOOD}, ["calm"])
     assert names(made) == [("calm", False)]
-    made.take({FILE: BAD}, ["calm"])
+    made.update({FILE: BAD}, ["calm"])
     assert (names(made), names(made, PAY)) == ([("calm", True)], [])
 
 
 def test_a_required_one_that_is_missing_is_shut_for_all() -> None:
     made = shelf()
-    made.take({}, ["calm"])
+    made.update({}, ["calm"])
     assert (names(made), names(made, PAY)) == ([("calm", True)], [("calm", True)])
     assert made.view.of(WEB, ())[0].broken == "gitops-bg.yaml requires it, and policies/ does not have it"
 
@@ -106,8 +106,8 @@ def test_people_that_are_broken_stay_who_they_were() -> None:
     )
     lets = policy("calm", "- soak: {for: 1h}", more="  override: {by: [group:incident]}\n").encode()
     made = shelf()
-    made.take({FILE: lets, "policies/people.yaml": people}, ())
-    made.take({FILE: lets, "policies/people.yaml": people + b"- {nam: eve}\n"}, ())
+    made.update({FILE: lets, "policies/people.yaml": people}, ())
+    made.update({FILE: lets, "policies/people.yaml": people + b"- {nam: eve}\n"}, ())
     (found,) = made.view.of(WEB, ())
     assert found.override is not None
     assert found.override.emails == {"ada@example.com"}
@@ -116,10 +116,10 @@ def test_people_that_are_broken_stay_who_they_were() -> None:
 
 def test_people_whom_no_content_of_the_file_tells_are_unknown_and_not_nobody() -> None:
     made = shelf()
-    made.take({FILE: GOOD, "policies/people.yaml": b"people: ["}, ())
+    made.update({FILE: GOOD, "policies/people.yaml": b"people: ["}, ())
     assert made.view.people.unread.startswith("policies/people.yaml:")
     assert names(made) == [("calm", False)]
-    made.take({FILE: GOOD}, ())
+    made.update({FILE: GOOD}, ())
     assert made.view.people == Directory(), "without the file, nobody is in it"
 
 
@@ -134,9 +134,9 @@ def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest
 
     monkeypatch.setattr(policy_shelf, "load_policy_file", hostile)
     made = shelf()
-    made.take({FILE: GOOD}, ())
+    made.update({FILE: GOOD}, ())
     other = policy("other", "- soak: {for: 1h}").encode()
-    made.take({FILE: BAD, "policies/other.yaml": other}, ())
+    made.update({FILE: BAD, "policies/other.yaml": other}, ())
     assert names(made) == [("calm", False), ("other", False)]
     assert "a bug of the agent: OverflowError" in made.view.troubles_of(WEB, ())[0]
 
@@ -144,7 +144,7 @@ def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest
 def test_a_bug_that_the_list_of_people_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:
     made = shelf()
     monkeypatch.setattr(policy_shelf, "load_people", lambda _: 1 / 0)
-    made.take({FILE: GOOD}, ())
+    made.update({FILE: GOOD}, ())
     assert names(made) == [("calm", False)]
     assert "policies/people.yaml" in made.view.troubles_of(WEB, ())[0]
 
@@ -155,7 +155,7 @@ def test_a_bug_in_what_an_app_is_told_shuts_its_promotions_only() -> None:
             raise KeyError("no such thing")
 
     repository: Any = None
-    facts = PolicingFacts(repository)
+    facts = PolicyInputs(repository)
     told = facts.of(
         Reading(policies=Broken()),
         WEB,
@@ -169,13 +169,13 @@ def test_a_bug_in_what_an_app_is_told_shuts_its_promotions_only() -> None:
 
 def test_a_promotion_branch_that_cannot_be_read_may_hold_any_file() -> None:
     class Away:
-        def beside_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
+        def extra_files_of_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
             raise Transient("the mirror lacks a folder")
 
     made = shelf()
-    made.take({FILE: GOOD}, ())
+    made.update({FILE: GOOD}, ())
     repository: Any = Away()
-    told = PolicingFacts(repository).of(
+    told = PolicyInputs(repository).of(
         Reading(policies=made.view, promotions={WEB: Promotion("a" * 40, None, None)}),
         WEB,
         AppConfig(WEB, None, {}, None, None),

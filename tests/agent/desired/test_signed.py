@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.signed import SignedFacts
-from gitops_bg.core.model.policies.facts import CommitFacts, Policing, SignedBy
+from gitops_bg.core.model.policies.facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.read.commits import Around
 from gitops_bg.repo.verification.signatures import Keys, NoSshKeygen, Signature
@@ -62,9 +62,9 @@ class Fake:
         return Signature(principal) if principal in signers else Signature(why_not="it is not signed")
 
 
-def told(fake: Fake, *policies: Policy, **more: Any) -> Policing:
+def told(fake: Fake, *policies: Policy, **more: Any) -> PolicyInput:
     facts = SignedFacts(fake)  # type: ignore[arg-type]
-    return facts.with_overrides(Policing(policies, **more), "c" * 40, PROMOTION)
+    return facts.with_overrides(PolicyInput(policies, **more), "c" * 40, PROMOTION)
 
 
 SIGNED = {PROMOTION: "grace"}

@@ -29,7 +29,7 @@ class World:
         return name in self.namespaces
 
     def look(self) -> None:
-        self.subject.look()
+        self.subject.check()
 
 
 @pytest.fixture

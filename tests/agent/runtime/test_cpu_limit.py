@@ -63,7 +63,7 @@ def test_an_interruption_at_the_last_moment_reaches_nothing_outside() -> None:
     limit = CpuLimit(cpu_of=lambda _: next(clock))
 
     def just_in_time() -> str:
-        watcher = threading.Thread(target=limit.look)
+        watcher = threading.Thread(target=limit.check)
         watcher.start()
         watcher.join()
         return "done"
@@ -80,14 +80,14 @@ def test_what_is_asked_outside_is_not_interrupted_and_costs_nothing() -> None:
 
     def ask() -> None:
         now[0] += 100
-        limit.look()
+        limit.check()
 
     def compute() -> None:
         limit.outside(ask)
-        limit.look()
+        limit.check()
         assert asked == []
         now[0] += 1.1
-        limit.look()
+        limit.check()
         assert asked == ["interrupted"]
 
     limit.run("x", compute, 1.0)

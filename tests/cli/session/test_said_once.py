@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions
-from gitops_bg.cli.session.location import user_file, with_said_once
+from gitops_bg.cli.session.location import user_file, with_file_defaults
 from gitops_bg.core.errors import InvalidInput
 
 HEAD = "apiVersion: gitops-bg.dev/v1alpha1\nkind: ClientSettings\n"
@@ -32,37 +32,37 @@ def of_the_user(text: str) -> None:
 
 
 def test_the_file_of_a_repository_says_branch_and_cluster_by_context(clone: Path) -> None:
-    assert with_said_once(GitOptions(), LATE) == GitOptions()
+    assert with_file_defaults(GitOptions(), LATE) == GitOptions()
     (clone / ".gitops-bg.yaml").write_text(OF_TWO)
-    assert with_said_once(GitOptions(), LATE) == GitOptions(branch="staging", cluster="staging")
-    assert with_said_once(GitOptions(), PROD) == GitOptions(branch="main")
-    assert with_said_once(GitOptions(branch="mine"), LATE) == GitOptions(branch="mine", cluster="staging")
+    assert with_file_defaults(GitOptions(), LATE) == GitOptions(branch="staging", cluster="staging")
+    assert with_file_defaults(GitOptions(), PROD) == GitOptions(branch="main")
+    assert with_file_defaults(GitOptions(branch="mine"), LATE) == GitOptions(branch="mine", cluster="staging")
 
 
 def test_the_context_is_that_of_the_kubeconfig(clone: Path, tmp_path: Path) -> None:
     (clone / ".gitops-bg.yaml").write_text(OF_TWO)
     (tmp_path / "kubeconfig").write_text("current-context: late\n")
-    assert with_said_once(GitOptions(), ClusterOptions(kubeconfig=tmp_path / "kubeconfig")).branch == "staging"
-    assert with_said_once(GitOptions(), ClusterOptions(kubeconfig=tmp_path / "gone")).branch == "main"
+    assert with_file_defaults(GitOptions(), ClusterOptions(kubeconfig=tmp_path / "kubeconfig")).branch == "staging"
+    assert with_file_defaults(GitOptions(), ClusterOptions(kubeconfig=tmp_path / "gone")).branch == "main"
 
 
 def test_the_file_of_the_user_goes_first_and_says_how_to_get_there(clone: Path, tmp_path: Path) -> None:
     (clone / ".gitops-bg.yaml").write_text(OF_TWO)
     of_the_user("contexts:\n  late: {repo: 'https://git.example.com/c.git', cluster: mine, gitTokenFile: ~/token}\n")
-    found = with_said_once(GitOptions(), LATE)
+    found = with_file_defaults(GitOptions(), LATE)
     assert found == GitOptions(
         repo="https://git.example.com/c.git",
         branch="staging",
         cluster="mine",
         git_token_file=Path.home() / "token",
     )
-    assert with_said_once(GitOptions(), PROD).git_token_file is None
+    assert with_file_defaults(GitOptions(), PROD).git_token_file is None
 
 
 def test_no_repository_says_where_a_token_goes(clone: Path) -> None:
     (clone / ".gitops-bg.yaml").write_text(HEAD + "default:\n  branch: main\n  gitTokenFile: ~/token\n")
     with pytest.raises(InvalidInput) as refused:
-        with_said_once(GitOptions(), PROD)
+        with_file_defaults(GitOptions(), PROD)
     (problem,) = refused.value.problems
     assert (problem.line, "which others write" in problem.message) == (5, True)
     assert "~/.config/gitops-bg/.gitops-bg.yaml" in problem.remedy
@@ -71,7 +71,7 @@ def test_no_repository_says_where_a_token_goes(clone: Path) -> None:
 def test_a_mistake_is_named_with_its_place(clone: Path) -> None:
     of_the_user("contexts:\n  late: {brunch: staging}\n")
     with pytest.raises(InvalidInput, match="brunch") as refused:
-        with_said_once(GitOptions(), LATE)
+        with_file_defaults(GitOptions(), LATE)
     assert refused.value.problems[0].file == str(user_file())
 
 
@@ -81,4 +81,4 @@ def test_outside_of_a_clone_the_file_of_the_user_counts(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     of_the_user("default: {branch: next}\n")
-    assert with_said_once(GitOptions(), None).branch == "next"
+    assert with_file_defaults(GitOptions(), None).branch == "next"

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.checks.event_text import links_of
 from gitops_bg.core.delivery.messages import sentence
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import severity_of
@@ -248,7 +248,9 @@ def test_every_failure_is_an_error_with_its_reason_and_what_to_do(happens, words
 
 def test_a_failed_analysis_is_an_error_with_its_reason():
     world = started(
-        replace(automatic(), strategy=automatic(pre_promotion_analysis=Plan((Metric("errors", "web"),))).strategy)
+        replace(
+            automatic(), strategy=automatic(pre_promotion_analysis=MeasurementPlan((Metric("errors", "web"),))).strategy
+        )
     )
     world.push("2")
     take(world)

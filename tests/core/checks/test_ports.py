@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.checks.ports import (
-    Sources,
+    PortSources,
     choose,
     container_ports,
     copied_ports,
@@ -26,7 +26,7 @@ from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.services import keep_preview, switch_traffic
 from gitops_bg.core.status.conditions import services_in_git
-from gitops_bg.core.transitions.traffic.services import note_ports
+from gitops_bg.core.transitions.traffic.services import record_ports
 from tests.core.shown import ABSENT, shown_by
 from tests.core.simulation import APP, manual
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world
@@ -77,7 +77,7 @@ def test_what_pods_serve(name):
     assert unservable(template, ports) == missing
 
 
-LIVE = Sources(git=to("http"), template=HTTP, kept="", promoted="", live="", there="", serving=True, wanted=False)
+LIVE = PortSources(git=to("http"), template=HTTP, kept="", promoted="", live="", there="", serving=True, wanted=False)
 OLD, OLDER = to("http", "http"), to("http", 8080)
 CHOSEN = {
     "Git's, which it serves": (LIVE, to("http")),
@@ -335,7 +335,7 @@ V1_NAME = label(1, V1.digest)
 
 
 def remembered(state, number=1):
-    return note_ports(state).record.numbered(number).ports
+    return record_ports(state).record.numbered(number).ports
 
 
 def test_what_serves_is_remembered_with_the_ports_it_has():

@@ -17,7 +17,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.policies.rules import Message, Policy, Rule, Soak
 from gitops_bg.core.model.record import Record, Restart
 from gitops_bg.core.model.spec import Suspension
@@ -115,7 +115,7 @@ COMMITS: dict[str, tuple[Rule, World, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", COMMITS)
 def test_commits_are_read_of(name: str) -> None:
     rule, state, asked = COMMITS[name]
-    assert commits_asked_about(state.desired, state.record, Policing((Policy("p", (rule,)),))) == asked
+    assert commits_asked_about(state.desired, state.record, PolicyInput((Policy("p", (rule,)),))) == asked
 
 
 PROVENANCE: dict[str, tuple[World, bool]] = {

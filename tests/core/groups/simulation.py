@@ -14,6 +14,7 @@ from typing import Any
 from gitops_bg.core.delivery.ledger import news, publication
 from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
 from gitops_bg.core.groups.decision import (
+    AdoptObject,
     ApplyGroup,
     ApplyRoute,
     CommitActive,
@@ -24,7 +25,6 @@ from gitops_bg.core.groups.decision import (
     GroupAction,
     GroupDecision,
     GroupGitAction,
-    TakeOver,
 )
 from gitops_bg.core.groups.desired import (
     DesiredGroup,
@@ -45,10 +45,10 @@ from gitops_bg.core.groups.observed import (
 )
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan
 from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.desired import LedgerMemory, Problem
-from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, Journal, Retried
 from gitops_bg.core.model.git.main import MainRead
@@ -154,7 +154,7 @@ class World:
     """The names of HTTPRoutes and Services that are somebody else's."""
     unreadable: set[str] = field(default_factory=set)
     """The names of HTTPRoutes that somebody has made say what no agent writes."""
-    contests: tuple[Contest, ...] = ()
+    contests: tuple[DriftLoop, ...] = ()
     """What was repaired of late."""
     mute: bool = False
     """Whether no Service selects what the Service of its member selects: somebody changed them all."""
@@ -172,9 +172,9 @@ class World:
     """The events of the ledger, each with its reason."""
     notices: list[tuple[Notice, str]] = field(default_factory=list)
     """What only Kubernetes is told."""
-    before: Plan | None = None
+    before: MeasurementPlan | None = None
     """`prePromotionAnalysis`."""
-    after_it: Plan | None = None
+    after_it: MeasurementPlan | None = None
     """`postPromotionAnalysis`."""
     finds: dict[AnalysisStage, AnalysisPhase] = field(default_factory=dict)
     """What every measurement of a stage finds; none where it has no answer yet."""
@@ -485,7 +485,7 @@ class World:
                 self.services[service] = member
             case DeleteService(service):
                 del self.services[service]
-            case TakeOver(_, name):
+            case AdoptObject(_, name):
                 self.formers_own.remove(name)
             case DeleteGroup():
                 assert not self.formers_own, "it leaves nothing behind"

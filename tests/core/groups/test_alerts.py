@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType, Severity
 from gitops_bg.core.model.record import Event
@@ -18,7 +18,7 @@ from tests.core.groups.simulation import Died, World, store, version
 ALL = Hook("team", HookType.ALERT, severity=Severity.INFO, retries=3600, deadline=3600)
 WARNED = Hook("lead", HookType.ALERT, severity=Severity.WARN, retries=3600, deadline=3600)
 WOKEN = Hook("on-call", HookType.ALERT, severity=Severity.ERROR, retries=3600, deadline=3600)
-ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
 SAYS_MORE = "; `gitops-bg explain shop/store` says more"
 
 

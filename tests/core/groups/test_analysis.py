@@ -11,7 +11,7 @@ from gitops_bg.core.delivery.gates import live_verdict
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.subject import round_of, version_of
 from gitops_bg.core.model.analysis.history import MOST_RUNS
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
@@ -23,7 +23,9 @@ from tests.core.shown import ABSENT, Shown, shown
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 GOOD, BAD, OPEN = AnalysisPhase.SUCCESSFUL, AnalysisPhase.FAILED, AnalysisPhase.INCONCLUSIVE
 BROKEN = AnalysisPhase.ERROR
-ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}/{STABLE}"}}', consecutive_error_limit=0),))
+ONCE = MeasurementPlan(
+    (Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}/{STABLE}"}}', consecutive_error_limit=0),)
+)
 FAILED = "smoke ✔0 ✖1 ?0 ⚠0 of 1: 7 > 5 (measured 7)"
 
 
@@ -138,7 +140,7 @@ def test_to_name_the_version_again_measures_it_again(found: AnalysisPhase) -> No
 
 @pytest.mark.parametrize("at_start", [True, False], ids=["before its first measurement", "between two"])
 def test_a_clock_that_is_set_back_lengthens_no_analysis(at_start: bool) -> None:
-    plan = Plan((Metric("smoke", "web", "{}", interval=60, count=2, initial_delay=60 if at_start else 0),))
+    plan = MeasurementPlan((Metric("smoke", "web", "{}", interval=60, count=2, initial_delay=60 if at_start else 0),))
     world = analysed(PRE, before=plan, finds={PRE: GOOD})
     world.settle()
     assert world.stages == "v1A v2C"
@@ -191,7 +193,7 @@ def test_a_suspended_group_measures_nothing_that_leads_forward() -> None:
 
 
 def test_no_measurement_wakes_a_suspended_group_but_those_of_what_serves() -> None:
-    plan = Plan((replace(ONCE.metrics[0], count=3, interval=30),))
+    plan = MeasurementPlan((replace(ONCE.metrics[0], count=3, interval=30),))
     for stage, wakes in ((PRE, None), (POST, NOW + timedelta(seconds=30))):
         world = analysed(stage, finds={stage: GOOD})
         world.before, world.after_it = (plan if each is stage else None for each in (PRE, POST))
@@ -235,7 +237,7 @@ def test_a_candidate_that_nothing_is_measured_of_has_no_analysis_that_has_not_be
 
 def test_a_template_that_cannot_be_used_keeps_the_group_and_stops_no_way_back() -> None:
     broken = Problem("analysis/smoke.yaml", "is broken")
-    world = analysed(PRE, before=Plan(unknown="analysis/smoke.yaml: is broken"), templates=(broken,))
+    world = analysed(PRE, before=MeasurementPlan(unknown="analysis/smoke.yaml: is broken"), templates=(broken,))
     assert world.settle().phase is Phase.INVALID
     assert (world.stages, measured(world)) == ("v1A v2C", [])
     assert [each.reason for each in world.decide().gates if not each.open] == [
@@ -577,7 +579,7 @@ def test_routes_that_the_gateway_refuses_after_the_switch_delay_the_analysis_and
     verdict = live_verdict(round_of(world.decided()))
     assert verdict is not None
     assert not verdict.open
-    world.after_it = Plan(unknown="analysis/smoke.yaml: is broken")
+    world.after_it = MeasurementPlan(unknown="analysis/smoke.yaml: is broken")
     assert gate(world).reason == "of what serves now: post-promotion analysis: analysis/smoke.yaml: is broken"
     world.after_it = ONCE
     world.active = "v2"
@@ -602,7 +604,7 @@ def test_once_the_gateway_takes_them_the_analysis_begins_at_once() -> None:
 
 
 def test_time_alone_asks_for_the_next_measurement() -> None:
-    plan = Plan((replace(ONCE.metrics[0], count=2, interval=30),))
+    plan = MeasurementPlan((replace(ONCE.metrics[0], count=2, interval=30),))
     world = analysed(PRE, before=plan, finds={PRE: GOOD})
     assert world.settle().wake_at == NOW + timedelta(seconds=30)
     assert world.stages == "v1A v2C"

@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
 from gitops_bg.core.groups.plan import actions_of, due_now, object_of
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.drift import AT_ONCE, FIRST_PAUSE, LIVE_PAUSE, Contest
+from gitops_bg.core.model.drift import AT_ONCE, FIRST_PAUSE, LIVE_PAUSE, DriftLoop
 from gitops_bg.core.model.http_routes import HttpRoute
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, store
@@ -21,11 +21,11 @@ GONE = DeleteRoute("store-v0")
 ACTIONS: tuple[GroupAction, ...] = (ApplyGroup(), ROUTE, FOLLOW, GONE, DeleteService("old"))
 
 
-def repaired(kind: str, name: str, times: int = AT_ONCE) -> Contest:
-    return Contest(kind, name, times, NOW)
+def repaired(kind: str, name: str, times: int = AT_ONCE) -> DriftLoop:
+    return DriftLoop(kind, name, times, NOW)
 
 
-def world(*contests: Contest, later: timedelta = timedelta()) -> GroupWorld:
+def world(*contests: DriftLoop, later: timedelta = timedelta()) -> GroupWorld:
     """A group at rest of which these objects were repaired, the last time at NOW."""
     made = store()
     made.settle()
@@ -46,7 +46,7 @@ def world(*contests: Contest, later: timedelta = timedelta()) -> GroupWorld:
     ],
 )
 def test_nothing_passes_a_write_that_waits_but_for_the_group_itself_that_no_traffic_depends_on(
-    contest: Contest, carried_out: tuple[GroupAction, ...]
+    contest: DriftLoop, carried_out: tuple[GroupAction, ...]
 ) -> None:
     assert due_now(world(contest), ACTIONS) == carried_out
     assert due_now(world(contest, later=LIVE_PAUSE), ACTIONS[1:]) == ACTIONS[1:], "a second at most"

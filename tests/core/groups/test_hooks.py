@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookType
@@ -19,7 +19,7 @@ from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import World, store, version
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
-ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
 SMOKE = Hook("smoke", HookType.PRE_ROLLOUT, deadline=600)
 LOAD = Hook("load", HookType.ROLLOUT, iterations=2, deadline=600)
 MAY_I = Hook("may-i", HookType.CONFIRM_PROMOTION)
@@ -584,7 +584,7 @@ def test_event_hooks_are_told_each_event_and_each_change_of_phase_in_order() -> 
     ],
 )
 def test_a_post_rollout_hook_is_told_once_how_a_promotion_ended(
-    after_it: Plan | None, found: AnalysisPhase | None, outcome: list[str]
+    after_it: MeasurementPlan | None, found: AnalysisPhase | None, outcome: list[str]
 ) -> None:
     world = asked(AFTER, after_it=after_it)
     world.settle()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.delivery.ledger import acknowledge_ledger
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, OperatorCommand
@@ -18,7 +18,7 @@ from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store
 
 POST = AnalysisStage.POST
-ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
 A_DAY = [Event.DEPLOYED, Event.CANDIDATE, Event.PROMOTED, Event.ROLLED_BACK]
 
 

@@ -12,7 +12,7 @@ from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
 from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.git.main import NO_MAIN, Knowledge, Main, MainRead
@@ -23,7 +23,7 @@ OLD, NEW = "a" * 40, "b" * 40
 LOST, OTHER = "e" * 40, "f" * 40
 BLIND = [Knowledge.OLDER, Knowledge.REWRITTEN, Knowledge.UNKNOWN]
 TRUSTED = [Knowledge.SAME, Knowledge.NEWER]
-ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
 
 
 def _read(knowledge: Knowledge = Knowledge.SAME, at: Main = NO_MAIN, lost: str = "", *, lasts: bool = True) -> MainRead:

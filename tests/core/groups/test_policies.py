@@ -11,7 +11,7 @@ import pytest
 from gitops_bg.core.groups.desired import MemberPolicing
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, PolicyInput, VersionFacts
 from gitops_bg.core.model.policies.rules import (
     Approvals,
     BreakGlass,
@@ -48,7 +48,9 @@ def frozen(until: datetime | None = None) -> Windows:
 
 
 def asked(*rules: Rule, commit: CommitFacts = COMMIT, since: datetime | None = NOW, **more: object) -> MemberPolicing:
-    policing = Policing((Policy("p", rules, override=BreakGlass(("ada",), frozenset({ADA.email}))),), commits=(commit,))
+    policing = PolicyInput(
+        (Policy("p", rules, override=BreakGlass(("ada",), frozenset({ADA.email}))),), commits=(commit,)
+    )
     return MemberPolicing(replace(policing, **more), Source(commit.commit), TO, available_since=since)  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from gitops_bg.core.groups.observed import ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnreadReason, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnreadReason, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.status.group_conditions import conditions_of
@@ -334,7 +334,10 @@ def test_the_sentence_of_a_step_names_it() -> None:
     [
         (None, []),
         (SourceVerification(), []),
-        (SourceVerification(UnverifiedCommit("c" * 40, "Mallory", Doubt.NOT_SIGNED)), [(False, "NotSigned")]),
+        (
+            SourceVerification(UnverifiedCommit("c" * 40, "Mallory", VerificationFailure.NOT_SIGNED)),
+            [(False, "NotSigned")],
+        ),
     ],
 )
 @pytest.mark.parametrize("desired", [DesiredGroup(GroupSpec("v1")), DesiredGroup(None, problems=(Problem("f", "no"),))])

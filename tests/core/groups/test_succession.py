@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routes.attaching import GRACE
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
@@ -21,7 +21,7 @@ from gitops_bg.repo.ledger.ledger_file import parse, render
 from tests.core.groups.simulation import GATEWAY, STORE, Died, World, store, version
 
 PUBLIC = (ParentRef("public"),)
-ONCE = Plan((Metric("smoke", "web", count=1, failure_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", count=1, failure_limit=0),))
 
 
 def promoted(**changes: object) -> World:

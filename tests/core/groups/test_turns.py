@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.policies.facts import Others, Peer, Policing
+from gitops_bg.core.model.policies.facts import Others, Peer, PolicyInput
 from gitops_bg.core.model.policies.rules import Concurrency, PoliciesThen, Scope, Soak
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
 from tests.core.groups.notation import NOW
@@ -233,7 +233,7 @@ def test_groups_are_counted_by_the_labels_of_their_services() -> None:
 
 def test_a_policy_counts_a_group_only_where_it_is_for_one_of_its_services() -> None:
     world = waiting(Peer(OTHER, moving=True, services=((AppKey("shop", "a-v2"), ()),)))
-    policing: Policing = world.policing["cart-v2"].policing
+    policing: PolicyInput = world.policing["cart-v2"].policing
     (policy,) = policing.policies
     mine = replace(policy, match=replace(policy.match, apps=("cart-*",)))
     world.policing["cart-v2"] = replace(world.policing["cart-v2"], policing=replace(policing, policies=(mine,)))

@@ -8,7 +8,7 @@ from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.inspect.answers import SampleRequest
 from gitops_bg.core.inspect.forecast import Ahead, Forecast, forecast
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.http_routes import as_stored
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.support.group_plans import explain_text, planned
@@ -81,7 +81,7 @@ def test_a_move_under_way_is_foretold_to_its_end_and_one_that_goes_back_is_none(
 
 @pytest.mark.parametrize("asked_for", ["v2", "v3"])
 def test_the_way_back_from_a_version_that_failed_is_foretold_whatever_main_asks_for(asked_for: str) -> None:
-    plan = Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
+    plan = MeasurementPlan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
     world = store(after_it=plan)
     world.settle()
     world.active = "v2"

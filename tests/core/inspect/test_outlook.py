@@ -8,8 +8,8 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.inspect.outlook import Outlook, outlook_of
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.inspect.outlook import NextStep, next_step
+from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.spec import Suspension
@@ -17,8 +17,8 @@ from tests.core.groups.simulation import STORE, World, store
 from tests.core.records import overriding
 
 
-def outlook(world: World) -> Outlook:
-    return outlook_of(STORE, world.desired(), world.observed(), world.decide())
+def outlook(world: World) -> NextStep:
+    return next_step(STORE, world.desired(), world.observed(), world.decide())
 
 
 def said(world: World) -> tuple[str, list[str]]:
@@ -63,7 +63,7 @@ def test_a_promotion_that_waits_names_the_service_to_look_at() -> None:
 
 
 def test_a_version_on_hold_moves_by_nobody_but_a_person() -> None:
-    world = store(before=Plan((Metric("smoke", "web", count=1, failure_limit=0),)))
+    world = store(before=MeasurementPlan((Metric("smoke", "web", count=1, failure_limit=0),)))
     world.settle()
     world.active, world.finds = "v2", {AnalysisStage.PRE: AnalysisPhase.FAILED}
     world.settle()
@@ -161,7 +161,7 @@ def test_a_first_version_that_waits_says_that_nothing_serves_and_what_to_look_at
 # --- analyses ---
 
 POST = AnalysisStage.POST
-ONCE = Plan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", f'{{"url": "http://cart-{LATEST}"}}', consecutive_error_limit=0),))
 BACK = "gitops-bg rollback shop/store --to v1"
 
 
@@ -259,7 +259,7 @@ PULL = PullRequest(7, "https://forge/7")
 def test_a_way_back_that_main_refuses_is_the_pull_request_to_merge(
     branch: str, pull: PullRequest | None, merge: str
 ) -> None:
-    world = store(after_it=Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),)))
+    world = store(after_it=MeasurementPlan((Metric("smoke", "web", "{}", consecutive_error_limit=0),)))
     world.settle()
     world.finds[AnalysisStage.POST] = AnalysisPhase.FAILED
     world.takes_commits, world.branch, world.pull, world.active = False, branch, pull, "v2"

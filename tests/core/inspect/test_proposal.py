@@ -9,7 +9,7 @@ import pytest
 from gitops_bg.core.groups.desired import DesiredGroup
 from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
 from gitops_bg.core.inspect.proposal import Proposal, proposal_of
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.observed import GitView
@@ -17,7 +17,7 @@ from gitops_bg.core.model.spec import Retry, Suspension
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.core.groups.test_policies import asked, frozen
 
-PLAN = Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
+PLAN = MeasurementPlan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
 
 
 def proposed(world: World, active: str = "", **changes: object) -> Proposal:

@@ -5,19 +5,19 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import (
     AnalysisRun,
     MeasurementResult,
-    anew,
     begin,
     due,
     due_at,
     ends_at,
     id_of,
     moments,
-    take,
+    restarted,
     why,
+    with_measurement,
 )
 from tests.core.worlds import NOW, SECOND
 
@@ -35,12 +35,12 @@ def metric(name: str = "errors", **changes) -> Metric:
 
 
 def run_of(*metrics: Metric) -> AnalysisRun:
-    return begin(AnalysisRun(AnalysisStage.PRE, "v1:ab", 7), Plan(metrics), "ab", "cd", NOW)
+    return begin(AnalysisRun(AnalysisStage.PRE, "v1:ab", 7), MeasurementPlan(metrics), "ab", "cd", NOW)
 
 
 def measured(run: AnalysisRun, phase: AnalysisPhase, name: str = "errors", at=NOW, message: str = "") -> AnalysisRun:
     one = next(each for each in run.metrics if each.metric.name == name)
-    return take(run, "5eed", MeasurementResult(id_of(run, "5eed", one), phase, at, "0.5", message))
+    return with_measurement(run, "5eed", MeasurementResult(id_of(run, "5eed", one), phase, at, "0.5", message))
 
 
 def after(findings: str, **limits) -> AnalysisRun:
@@ -150,10 +150,10 @@ def test_counts_are_for_people():
 def test_measurement_counts_once():
     run = run_of(metric(count=3))
     result = MeasurementResult(id_of(run, "5eed", run.metrics[0]), GOOD, NOW)
-    once = take(run, "5eed", result)
-    assert take(once, "5eed", result) == once
-    assert take(run, "another life", result) == run
-    assert take(replace(run, attempt=2), "5eed", result) == replace(run, attempt=2)
+    once = with_measurement(run, "5eed", result)
+    assert with_measurement(once, "5eed", result) == once
+    assert with_measurement(run, "another life", result) == run
+    assert with_measurement(replace(run, attempt=2), "5eed", result) == replace(run, attempt=2)
 
 
 @pytest.mark.parametrize(("retention", "kept"), [(0, [4]), (1, [4]), (2, [3, 4])])
@@ -189,9 +189,9 @@ def test_measurements_are_numbered_errors_too():
 
 
 def test_attempts_are_counted_within_a_rollout():
-    second = anew(run_of(metric()))
+    second = restarted(run_of(metric()))
     assert (second.rollout, second.attempt, second.metrics) == (7, 2, ())
-    assert (anew(second, 8).rollout, anew(second, 8).attempt) == (8, 1)
+    assert (restarted(second, 8).rollout, restarted(second, 8).attempt) == (8, 1)
 
 
 def test_hashes_stand_in_every_text():

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.core.model.drift import (
-    Contest,
     Drift,
+    DriftLoop,
     FieldChange,
     after_repair,
 )
@@ -22,9 +22,9 @@ def change(field: str) -> FieldChange:
 SELECTOR = Drift((change("spec.selector"),), "argocd-controller")
 
 
-def repaired(times: int, *, every: int = 1, drift: Drift = SELECTOR) -> tuple[Contest, ...]:
+def repaired(times: int, *, every: int = 1, drift: Drift = SELECTOR) -> tuple[DriftLoop, ...]:
     """So many repairs, the last at noon."""
-    found: tuple[Contest, ...] = ()
+    found: tuple[DriftLoop, ...] = ()
     for back in reversed(range(times)):
         found = after_repair(found, "Service", "web", drift, NOON - back * every * SECOND)
     return found
@@ -61,7 +61,7 @@ def test_each_object_is_counted_by_itself_whatever_is_changed_of_it() -> None:
 
 
 def test_a_fight_is_said_at_its_beginning_and_every_ten_minutes_while_it_goes_on() -> None:
-    found: tuple[Contest, ...] = ()
+    found: tuple[DriftLoop, ...] = ()
     said = []
     for minute in range(30):
         now = NOON + minute * 60 * SECOND

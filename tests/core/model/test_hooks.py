@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.hooks import (
-    Answer,
     Hook,
+    HookAnswer,
     HookResponse,
     HookRun,
     HookType,
@@ -16,7 +16,7 @@ from gitops_bg.core.model.hooks import (
     expires_at,
     id_of,
     key_of,
-    take,
+    with_answer,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,15 +32,15 @@ def run_of(type_: HookType = PRE_ROLLOUT, **changes: Any) -> HookRun:
 
 
 COUNTS = {
-    Answer.ACCEPTED: ((200, 201, 202, 204, 299), (1, 0, 0)),
-    Answer.REFUSED: ((199, 300, 301, 400, 403, 404, 409, 500, 501, 505), (0, 1, 0)),
-    Answer.UNANSWERED: ((0, 429, 502, 503, 504), (0, 0, 1)),
+    HookAnswer.ACCEPTED: ((200, 201, 202, 204, 299), (1, 0, 0)),
+    HookAnswer.REFUSED: ((199, 300, 301, 400, 403, 404, 409, 500, 501, 505), (0, 1, 0)),
+    HookAnswer.UNANSWERED: ((0, 429, 502, 503, 504), (0, 0, 1)),
 }
 
 
 @pytest.mark.parametrize(("answer", "status"), [(one, each) for one, (all_, _) in COUNTS.items() for each in all_])
 def test_what_a_status_counts_for(answer, status):
-    after = take(run_of(), hook(), HookResponse("", status, START, "why"))
+    after = with_answer(run_of(), hook(), HookResponse("", status, START, "why"))
     assert (after.answer, after.text) == (answer, "why")
     assert (after.accepted, after.refused, after.tries) == COUNTS[answer][1]
 
@@ -48,7 +48,7 @@ def test_what_a_status_counts_for(answer, status):
 def test_no_answer_is_asked_again_with_growing_pauses():
     one, pauses, now = run_of(), [], START
     for _ in range(7):
-        one = take(one, hook(), HookResponse("", 0, now))
+        one = with_answer(one, hook(), HookResponse("", 0, now))
         due = due_at(one, hook())
         pauses.append((due - now).total_seconds())
         now = due
@@ -59,16 +59,16 @@ def test_no_answer_is_asked_again_with_growing_pauses():
 def test_retries_ask_again_before_a_5xx_counts_as_flagger_does(status, asked_again):
     one, retried = run_of(), hook(retries=2)
     for tries in (1, 2) if asked_again else ():
-        one = take(one, retried, HookResponse("", status, START))
+        one = with_answer(one, retried, HookResponse("", status, START))
         assert (one.refused, one.tries) == (0, tries)
-    one = take(one, retried, HookResponse("", status, START))
+    one = with_answer(one, retried, HookResponse("", status, START))
     assert (one.refused, one.tries) == (1, 0)
 
 
 @pytest.mark.parametrize(("status", "tries"), [(200, 0), (403, 0), (500, 4)])
 def test_an_answer_ends_the_patience_with_a_backend_that_was_down(status, tries):
-    silent = run_of(tries=3, unanswered_since=START, answer=Answer.UNANSWERED)
-    after = take(silent, hook(retries=4), HookResponse("", status, START))
+    silent = run_of(tries=3, unanswered_since=START, answer=HookAnswer.UNANSWERED)
+    after = with_answer(silent, hook(retries=4), HookResponse("", status, START))
     assert (after.tries, after.unanswered_since) == (tries, None), "a refusal that is asked again counts as a try"
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gitops_bg.core.model.git.journal import Awaited, Looks
+from gitops_bg.core.model.git.journal import AwaitsPoll, PollCount
 from gitops_bg.core.model.statements import (
     MOST_ANSWERED_REFUSALS,
     Cause,
@@ -14,17 +14,17 @@ from gitops_bg.core.model.statements import (
     Says,
     Statement,
     Statements,
+    after_poll,
     held,
     holds,
-    looked,
     objection,
     override,
     past_holds,
     preceded,
     refused_by_main,
     restated,
-    said,
     unwanted,
+    with_statement,
     without,
 )
 
@@ -49,7 +49,7 @@ def telling(*words: str) -> Statements:
     """What is kept where this was said of one version, in this order."""
     statements: Statements = ()
     for minutes, word in enumerate(words):
-        statements = said(statements, statement(word, minutes))
+        statements = with_statement(statements, statement(word, minutes))
     return statements
 
 
@@ -98,33 +98,33 @@ def test_a_hold_that_speaks_not_against_the_version_leaves_the_fact_that_it_was_
 
 
 def test_the_oldest_answered_refusals_are_forgotten_and_no_hold_in_force() -> None:
-    statements = said((), statement("bad", digest="v1:held"))
+    statements = with_statement((), statement("bad", digest="v1:held"))
     for number in range(MOST_ANSWERED_REFUSALS + 1):
         for word in ("bad", "passed over"):
-            statements = said(statements, statement(word, digest=f"v1:{number}"))
+            statements = with_statement(statements, statement(word, digest=f"v1:{number}"))
     assert [each.digest for each in holds(statements)] == ["v1:held"]
     assert [each.digest for each in past_holds(statements)] == [f"v1:{n}" for n in range(1, MOST_ANSWERED_REFUSALS + 1)]
 
 
 def test_a_look_that_began_later_ends_the_wait_of_every_statement_and_an_older_one_of_none() -> None:
-    waiting = replace(statement("bad"), awaits=Awaited((("a", 3),)))
-    elsewhere = replace(statement("late", digest="v1:3"), awaits=Awaited((("b", 9),)))
-    assert looked((waiting,), Looks("a", 3, 4)) == (waiting,)
-    wanted = replace(WANTED, awaits=Awaited((("a", 3),)))
-    first, second, third = looked((waiting, elsewhere, wanted), Looks("a", 4, 4))
-    assert (first.awaits, second.awaits, third.awaits) == (None, Awaited((("b", 9), ("a", 4))), None)
+    waiting = replace(statement("bad"), awaits=AwaitsPoll((("a", 3),)))
+    elsewhere = replace(statement("late", digest="v1:3"), awaits=AwaitsPoll((("b", 9),)))
+    assert after_poll((waiting,), PollCount("a", 3, 4)) == (waiting,)
+    wanted = replace(WANTED, awaits=AwaitsPoll((("a", 3),)))
+    first, second, third = after_poll((waiting, elsewhere, wanted), PollCount("a", 4, 4))
+    assert (first.awaits, second.awaits, third.awaits) == (None, AwaitsPoll((("b", 9), ("a", 4))), None)
 
 
 def test_an_answer_ends_the_wait_of_what_it_answers() -> None:
-    waiting = replace(statement("bad"), awaits=Awaited((("a", 3),)))
-    assert not any(each.awaits for each in said((waiting,), statement("cleared", 1)))
+    waiting = replace(statement("bad"), awaits=AwaitsPoll((("a", 3),)))
+    assert not any(each.awaits for each in with_statement((waiting,), statement("cleared", 1)))
 
 
 def test_a_hold_that_is_said_once_more_awaits_the_next_look_and_nothing_else_does() -> None:
     statements = (*telling("bad", "cleared", "late"), statement("bad", digest="v1:3"))
-    again = restated(statements, "v1:2", Awaited((("a", 1),)))
+    again = restated(statements, "v1:2", AwaitsPoll((("a", 1),)))
     assert [each.reason for each in again if each.awaits] == ["late"]
-    assert restated(telling("bad", "cleared"), "v1:2", Awaited((("a", 1),))) == telling("bad", "cleared")
+    assert restated(telling("bad", "cleared"), "v1:2", AwaitsPoll((("a", 1),))) == telling("bad", "cleared")
 
 
 def test_what_the_ledger_says_comes_first_and_counts_for_no_version_that_the_record_knows() -> None:
@@ -142,7 +142,7 @@ WANTED = Statement("v1:1", Says.WANTED, NOON, Cause.ABORTED, "5xx", "ada", inste
 
 def test_the_override_is_what_was_wanted_last_until_it_is_wanted_no_more() -> None:
     assert override(telling("bad")) is None
-    again = said(said((), WANTED), replace(WANTED, digest="v1:0", commit="c" * 40))
+    again = with_statement(with_statement((), WANTED), replace(WANTED, digest="v1:0", commit="c" * 40))
     assert override(again) == Override("v1:2", "v1:0", "5xx", "ada", NOON, Cause.ABORTED, commit="c" * 40)
     assert unwanted(again) == ()
 
@@ -157,12 +157,12 @@ def test_main_that_refuses_what_is_wanted_diverges_and_changes_no_hold() -> None
 
 def test_where_traffic_is_to_go_says_nothing_for_or_against_a_version() -> None:
     """Neither while it is wanted nor once traffic has come there, and it is not forgotten with what was bad."""
-    wanted = said(telling("bad"), replace(WANTED, digest="v1:2"))
+    wanted = with_statement(telling("bad"), replace(WANTED, digest="v1:2"))
     assert (held(wanted, "v1:2"), objection(wanted, "v1:2")) == (held(telling("bad"), "v1:2"),) * 2
     assert (holds(without(wanted, "v1:2")), bool(override(without(wanted, "v1:2")))) == ((), True)
     for number in range(MOST_ANSWERED_REFUSALS + 1):
         for word in ("bad", "passed over"):
-            wanted = said(wanted, statement(word, digest=f"v1:{number}"))
+            wanted = with_statement(wanted, statement(word, digest=f"v1:{number}"))
     assert override(wanted) is not None
 
 

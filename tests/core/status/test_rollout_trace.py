@@ -12,7 +12,7 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
-from gitops_bg.core.model.hooks import Answer, HookRun, HookType
+from gitops_bg.core.model.hooks import HookAnswer, HookRun, HookType
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
 from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import AppKey, Stabilization, Stage
@@ -41,7 +41,7 @@ RUN = AnalysisRun(AnalysisStage.PRE, digest(2), 7, started_at=at(2), metrics=(Me
 PASSED = replace(RUN, phase=AnalysisPhase.SUCCESSFUL, finished_at=at(4))
 FAILED = replace(RUN, phase=AnalysisPhase.FAILED, finished_at=at(4))
 HOOK = HookRun(
-    "tests", HookType.PRE_ROLLOUT, digest(2), 7, since=at(1), tries=1, last_at=at(2), answer=Answer.UNANSWERED
+    "tests", HookType.PRE_ROLLOUT, digest(2), 7, since=at(1), tries=1, last_at=at(2), answer=HookAnswer.UNANSWERED
 )
 ENTRY = LedgerEntry(4, at(1), Event.CANDIDATE, 7, to_version=2, to_digest=digest(2), by="Ada <ada@example.com>")
 SERVING = version(2, Stage.ACTIVE, rollout=7, activated_at=at(10))
@@ -120,7 +120,7 @@ CASES: dict[str, tuple[Record, Record, list[tuple[str, float, float, str]]]] = {
     "a hook does not answer": (book(), book(hooks=(HOOK,)), []),
     "a hook accepted": (
         book(hooks=(HOOK,)),
-        book(hooks=(replace(HOOK, answer=Answer.ACCEPTED, accepted=1, since=at(3), last_at=at(3)),)),
+        book(hooks=(replace(HOOK, answer=HookAnswer.ACCEPTED, accepted=1, since=at(3), last_at=at(3)),)),
         [("hook tests", 1, 3, "")],
     ),
     "a hook is given up": (
@@ -203,7 +203,7 @@ def test_children_lead_to_the_span_they_are_part_of() -> None:
     versions = (PROVING,)
     before = book(replace(MOVED, waiting_since=at(2)), analysis=(RUN,), hooks=(HOOK,), versions=versions)
     post = replace(PASSED, stage=AnalysisStage.POST, started_at=at(10), finished_at=at(11))
-    answered = replace(HOOK, accepted=1, answer=Answer.ACCEPTED)
+    answered = replace(HOOK, accepted=1, answer=HookAnswer.ACCEPTED)
     after = book(SETTLED, analysis=(PASSED, post), hooks=(answered,), versions=(SERVING,), ledger=(ENTRY,), sequence=4)
     found = {one.name: one for one in spans(APP, before, after, NOW)}
     gates = next(iter(spans(APP, book(READY), book(NAMED), NOW))).span_id

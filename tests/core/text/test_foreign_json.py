@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitops_bg
-from gitops_bg.core.text.foreign_json import DEEPEST, UNIQUE, Limits, NotJson, read_json, read_objects
+from gitops_bg.core.text.foreign_json import DEEPEST, UNIQUE, DocumentLimits, NotJson, read_json, read_objects
 
 PACKAGE = Path(gitops_bg.__file__).parent
 OF_ITS_OWN = {"core/text/foreign_json.py"}
@@ -61,8 +61,8 @@ def test_as_deep_as_the_limit_is_read_and_brackets_in_texts_do_not_count() -> No
 
 def test_a_length_may_be_limited_and_a_key_that_stands_twice_refused() -> None:
     with pytest.raises(NotJson, match="longer"):
-        read_json("[1, 2]", Limits(bytes=5))
-    assert read_json("[1,2]", Limits(bytes=5)) == [1, 2]
+        read_json("[1, 2]", DocumentLimits(bytes=5))
+    assert read_json("[1,2]", DocumentLimits(bytes=5)) == [1, 2]
     assert read_json('{"a": 1, "a": 2}') == {"a": 2}
     assert read_json('{"b": {"a": 1, "b": 2}}', UNIQUE) == {"b": {"a": 1, "b": 2}}
     with pytest.raises(NotJson, match="twice"):

@@ -38,7 +38,7 @@ ADOPTION_FAULTS = (
     Fault(
         "a release has no ledger entry",
         "transitions.traffic.adoption",
-        "    return world.noting(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)",
+        "    return world.with_ledger_entry(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)",
         "    return world",
         "adopted: on its way back",
         3,

@@ -215,7 +215,7 @@ class Life(Resting[State]):
             before.primary in books.served
             and can_run(before.primary)
             and not record.override
-            and not record.awaits_look
+            and not record.awaits_poll
         )
         clear = clear and not self._goes_on_by_itself(head, head.primary)
         asked = self.cluster(state).request
@@ -244,7 +244,7 @@ class Life(Resting[State]):
         """What the revert of a push leads to (gitops.md §3); None where this page does not say."""
         books, record, cluster = self.books(state), self.record(state), self.cluster(state)
         quiet = (
-            not record.awaits_look
+            not record.awaits_poll
             and record.override is None
             and (cluster.request is None or cluster.request[0] == record.operator.request)
         )

@@ -31,8 +31,8 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.journal import (
     Entry,
     Journal,
-    Looks,
     Named,
+    PollCount,
     Retried,
     Saying,
     SuspensionChanged,
@@ -56,7 +56,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Release, Retry, ScaleDown, Suspension
 from gitops_bg.core.model.version import Snapshot, Source
 from gitops_bg.core.status.deadlines import wake_at
-from gitops_bg.core.transitions.record.rollouts import note_rollouts
+from gitops_bg.core.transitions.record.rollouts import update_rollouts
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.apps.sameness import compared, named, nameless
@@ -126,7 +126,7 @@ class Question(NamedTuple):
     """The main of the record, as far as one can tell it from what main says now."""
 
 
-FOR_PEOPLE = (note_rollouts,)
+FOR_PEOPLE = (update_rollouts,)
 """Steps that keep books which no decision reads, and which `moments.canonical` drops."""
 
 
@@ -309,7 +309,7 @@ class Passes:
             knowledge=knowledge,
             generation=head.generation,
             tree=repr(head.files),
-            looks=Looks(agent.process, agent.look, agent.look),
+            looks=PollCount(agent.process, agent.look, agent.look),
         )
 
     def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None, *, looks: bool) -> Observed:

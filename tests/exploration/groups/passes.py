@@ -25,7 +25,7 @@ from gitops_bg.core.model.git.main import Main as MainAt
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
 from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, RivalRoute, as_stored, claim_of
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.policies.facts import Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import PolicyInput, VersionFacts
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
@@ -294,7 +294,7 @@ def policing_of(policy: str) -> MemberPolicing:
     end = (NOW + OPENS).replace(tzinfo=None) if policy == "later" else None
     freeze = Windows(deny=(Span(LONG_AGO.replace(tzinfo=None), end, "a freeze"),))
     promotion = Source("c" * 40, "ada", LONG_AGO)
-    return MemberPolicing(Policing((Policy("p", (freeze,)),)), promotion, VersionFacts("v1:new"))
+    return MemberPolicing(PolicyInput((Policy("p", (freeze,)),)), promotion, VersionFacts("v1:new"))
 
 
 def policing(head: Commit, cluster: Cluster) -> dict[str, MemberPolicing]:

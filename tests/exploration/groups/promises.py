@@ -14,7 +14,7 @@ from gitops_bg.core.groups.record import GroupRecord, TransitionKind
 from gitops_bg.core.model import observed
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.hooks import Answer, HookRun, HookType
+from gitops_bg.core.model.hooks import HookAnswer, HookRun, HookType
 from gitops_bg.core.model.http_routes import claim_of
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
@@ -323,7 +323,7 @@ def _before(head: Commit, cluster: Cluster) -> tuple[str, ...]:
 
 
 def _speaks_against(run: HookRun) -> bool:
-    return bool(run.accepted if run.type is HookType.ROLLBACK else run.refused or run.answer is Answer.REFUSED)
+    return bool(run.accepted if run.type is HookType.ROLLBACK else run.refused or run.answer is HookAnswer.REFUSED)
 
 
 def _leads_to_what_it_names(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.groups.desired import GroupSpec
-from gitops_bg.core.model.analysis.metrics import Metric, Plan
+from gitops_bg.core.model.analysis.metrics import MeasurementPlan, Metric
 from gitops_bg.core.model.hooks import Hook, HookType
 from tests.core.groups.simulation import GATEWAY
 from tests.exploration.groups.life import Life, Rules
@@ -39,7 +39,7 @@ HELD = (*NAMED, ("act", "a", "Failed"), S)
 """Version 2 was measured, and is on hold; the ledger knows it."""
 
 PLAIN = GroupSpec("v1", gateway=GATEWAY)
-ONCE = Plan((Metric("errors", "web", count=1),))
+ONCE = MeasurementPlan((Metric("errors", "web", count=1),))
 ANALYSED = replace(PLAIN, pre_promotion_analysis=ONCE, post_promotion_analysis=ONCE)
 ASKED = replace(
     PLAIN,

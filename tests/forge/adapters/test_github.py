@@ -18,8 +18,8 @@ from gitops_bg.forge.port import (
     MergeRefused,
     NoRight,
     PullState,
+    ReviewVerdict,
     User,
-    Verdict,
 )
 from tests.support.forges import worlds
 from tests.support.forges.state import Review
@@ -64,7 +64,7 @@ class TestReviews:
         for state in ("APPROVED", "COMMENTED", "PENDING"):
             review(world, "ana", state)
         (only,) = world.forge().reviews(pull)
-        assert only.verdict is Verdict.APPROVED
+        assert only.verdict is ReviewVerdict.APPROVED
 
     def test_an_approval_after_a_dismissed_one_counts(self, world: GitHubWorld):
         world.offer()
@@ -72,7 +72,7 @@ class TestReviews:
         for state in ("DISMISSED", "APPROVED"):
             review(world, "ana", state)
         (only,) = world.forge().reviews(pull)
-        assert only.verdict is Verdict.APPROVED
+        assert only.verdict is ReviewVerdict.APPROVED
 
     def test_apps_are_bots(self, world: GitHubWorld):
         world.offer()
@@ -89,7 +89,7 @@ class TestReviews:
             review(world, "ben", "CHANGES_REQUESTED")
         review(world, "ben", "APPROVED")
         (only,) = world.forge().reviews(pull)
-        assert only.verdict is Verdict.APPROVED
+        assert only.verdict is ReviewVerdict.APPROVED
 
     def test_one_of_an_account_that_is_gone_is_nobodys(self, world: GitHubWorld):
         world.offer()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import Refused, Transient
-from gitops_bg.forge.port import CheckState, CheckStatus, MergeRefused, NotAccepted, StillChecking, Verdict
+from gitops_bg.forge.port import CheckState, CheckStatus, MergeRefused, NotAccepted, ReviewVerdict, StillChecking
 from tests.support.forges import worlds
 from tests.support.forges.worlds import PREFIX, GitLabWorld, draft
 
@@ -47,7 +47,7 @@ class TestApprovals:
         pull.comments.clear()
         world.offer("version: 3\n")
         (review,) = forge.reviews(forge.pull(number))
-        assert (review.verdict, review.commit, review.stale) == (Verdict.APPROVED, first, True)
+        assert (review.verdict, review.commit, review.stale) == (ReviewVerdict.APPROVED, first, True)
 
     def test_a_person_cannot_write_the_note_of_the_system(self, world: GitLabWorld):
         world.gitlab.tells_times = False
@@ -70,7 +70,7 @@ class TestApprovals:
         ]
         world.gate.instead("GET", "/reviewers$", reviewers)
         (review,) = forge.reviews(pull)
-        assert review.verdict is Verdict.CHANGES_REQUESTED
+        assert review.verdict is ReviewVerdict.CHANGES_REQUESTED
 
     def test_an_edition_without_approvals_has_none(self, world: GitLabWorld):
         world.offer()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan
 from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps
@@ -28,7 +28,7 @@ def publish(remote: GitRemote, **files: str) -> None:
     three_apps.publish(remote, "analysis", files)
 
 
-def plan(catalog: Catalog, app: AppKey) -> Plan:
+def plan(catalog: Catalog, app: AppKey) -> MeasurementPlan:
     found = three_apps.spec_of(catalog, app).strategy.pre_promotion_analysis
     assert found is not None
     return found

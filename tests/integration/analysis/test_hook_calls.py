@@ -66,7 +66,7 @@ def call(url: str, id_: str = "1", type_: HookType = HookType.PRE_ROLLOUT, **req
 def answer(one: HookCall, app: AppKey = WEB) -> HookResponse:
     """What comes of one call."""
     with calling() as (caller, heard):
-        caller.take(app, [one])
+        caller.update(app, [one])
         heard.wait(1)
         (called,) = caller.answers(app)
         return called
@@ -182,8 +182,8 @@ def test_one_with_many_that_hang_holds_up_no_other(server):
     server.hang("/slow")
     with calling() as (caller, heard):
         many = range(MOST_AT_ONCE + 1)
-        caller.take(WEB, [call(server.url("/slow"), f"slow-{number}", timeout=30) for number in many])
-        caller.take(API, [call(server.url("/quick"), "quick")])
+        caller.update(WEB, [call(server.url("/slow"), f"slow-{number}", timeout=30) for number in many])
+        caller.update(API, [call(server.url("/quick"), "quick")])
         heard.wait(1)
         assert (heard.apps, caller.answers(WEB)) == ([API], ())
 
@@ -192,39 +192,39 @@ def test_a_call_under_way_is_not_begun_twice(server):
     server.hang("/hook")
     with calling() as (caller, heard):
         for _ in range(5):
-            caller.take(WEB, [call(server.url("/hook"))])
+            caller.update(WEB, [call(server.url("/hook"))])
         server.released.set()
         heard.wait(1)
-        caller.take(WEB, [call(server.url("/hook"))])
+        caller.update(WEB, [call(server.url("/hook"))])
         assert [called.status for called in caller.answers(WEB)] == [200]
     assert len(server.asked) == 1
 
 
 def test_an_answer_stays_until_the_call_is_named_no_more(server):
     with calling() as (caller, heard):
-        caller.take(WEB, [call(server.url("/hook"))])
+        caller.update(WEB, [call(server.url("/hook"))])
         heard.wait(1)
-        caller.take(WEB, [call(server.url("/hook"))])
+        caller.update(WEB, [call(server.url("/hook"))])
         assert len(caller.answers(WEB)) == 1
-        caller.take(WEB, [])
+        caller.update(WEB, [])
         assert caller.answers(WEB) == ()
 
 
 def test_a_call_that_is_named_no_more_ends(server):
     server.hang("/hook")
     with calling() as (caller, heard):
-        caller.take(WEB, [call(server.url("/hook"), timeout=30)])
-        caller.take(WEB, [call(server.url("/other"), "2")])
+        caller.update(WEB, [call(server.url("/hook"), timeout=30)])
+        caller.update(WEB, [call(server.url("/other"), "2")])
         heard.wait(1)
         assert [called.id for called in caller.answers(WEB)] == ["2"]
-        caller.take(WEB, [])
+        caller.update(WEB, [])
         assert caller.answers(WEB) == ()
 
 
 def test_stopping_waits_for_no_backend(server):
     server.hang("/hook")
     with calling() as (caller, _):
-        caller.take(WEB, [call(server.url("/hook"), timeout=300)])
+        caller.update(WEB, [call(server.url("/hook"), timeout=300)])
         while not server.asked:
             time.sleep(0.01)
         started = time.monotonic()

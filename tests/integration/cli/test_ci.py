@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.forge.port import Draft
+from gitops_bg.forge.port import PullRequestDraft
 from tests.fixtures.repos.build import build
 from tests.support.forges import worlds
 from tests.support.git.remote import locked_down_env
@@ -96,7 +96,7 @@ def observed(folder: Path) -> str:
 
 def opened(world: worlds.World) -> int:
     world.offer()
-    return world.forge().open(Draft(worlds.BRANCH, "main", "web: promote", "")).number
+    return world.forge().open(PullRequestDraft(worlds.BRANCH, "main", "web: promote", "")).number
 
 
 def not_needed() -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.asking import Heard, Merged
-from gitops_bg.forge.port import Draft, Review, User, Verdict
+from gitops_bg.forge.asking import ForgeAnswer, Merged
+from gitops_bg.forge.port import PullRequestDraft, Review, ReviewVerdict, User
 from gitops_bg.web.metrics import render
 from tests.documentation.commands.shown import demand_as_shown
 from tests.documentation.commands.world import ROOT
@@ -262,16 +262,18 @@ def test_what_a_forge_told_after_the_switch_is_history_and_known_to_a_replay(
     web.scenario.publish("A forge", {"gitops-bg.yaml": f"{SETTINGS}forge: {{}}\n"})
     ben = User("4", "ben")
 
-    def heard(_: AppKey) -> Heard:
+    def heard(_: AppKey) -> ForgeAnswer:
         asked = web.record.git.asked_merges
-        pulls = {each.commit: replace(pull_of(Draft("", "main", "", "")), merged_by=ben) for each in asked}
-        seen = {commit: (Review(ben, Verdict.APPROVED, pull.updated_at, commit),) for commit, pull in pulls.items()}
-        return Heard(
+        pulls = {each.commit: replace(pull_of(PullRequestDraft("", "main", "", "")), merged_by=ben) for each in asked}
+        seen = {
+            commit: (Review(ben, ReviewVerdict.APPROVED, pull.updated_at, commit),) for commit, pull in pulls.items()
+        }
+        return ForgeAnswer(
             "gitea", NOW, reviews=(), merged={commit: Merged(pull, seen[commit]) for commit, pull in pulls.items()}
         )
 
     assert web.scenario.agent is not None
-    web.scenario.agent.catalog.hear_forge(lambda _: None, heard)
+    web.scenario.agent.catalog.connect_forge(lambda _: None, heard)
     web.promote("v2")
     web.wait_told("merged")
     web.scenario.publish("Two pairs of eyes", {"policies/eyes.yaml": policy("eyes", "- approvals: {count: 1}")})

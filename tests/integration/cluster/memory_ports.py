@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.cluster.api.kinds import Kind
 from gitops_bg.cluster.manifests.own_pods import Labels
-from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.look import AppContext
 from gitops_bg.cluster.observation.states import State
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core.errors import WorldChanged
@@ -39,7 +39,7 @@ class MemoryRoutes:
 
     routes: Mapping[str, ServiceView]
 
-    def view(self, look: Look, name: str) -> ServiceView | None:
+    def view(self, look: AppContext, name: str) -> ServiceView | None:
         return self.routes.get(name)
 
 
@@ -111,7 +111,7 @@ class SeenMemory:
 
     seen: tuple[ReplicaSetView, ...]
 
-    def views(self, look: Look) -> tuple[ReplicaSetView, ...]:
+    def views(self, look: AppContext) -> tuple[ReplicaSetView, ...]:
         return self.seen
 
     def snapshots(self) -> Mapping[str, str]:

@@ -23,12 +23,12 @@ from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.look import Look
-from gitops_bg.cluster.observation.observe import Sources
+from gitops_bg.cluster.observation.look import AppContext
+from gitops_bg.cluster.observation.observe import ObservationSources
 from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
 from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
 from gitops_bg.cluster.observation.on_demand.pods import Pods
-from gitops_bg.cluster.observation.ownership import NOBODYS
+from gitops_bg.cluster.observation.ownership import UNOWNED
 from gitops_bg.cluster.observation.reader import LiveReader
 from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
@@ -65,17 +65,19 @@ class Bench:
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
         beside = AuxiliaryObjects(self.client, self.writer.anchors, Intents(), self.reader)
         parts = Parts(router, workloads, self.pods, beside, partial(scale_deployment, self.client))
-        executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, NOBODYS)
+        executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, UNOWNED)
         others = ForeignServices(self.client)
         anchors = self.writer.anchors
-        sources = Sources(self.reader, router, workloads, self.pods, beside, anchors, self.deployment, others)
+        sources = ObservationSources(
+            self.reader, router, workloads, self.pods, beside, anchors, self.deployment, others
+        )
         return Cluster(self.client, sources, self.writer, executor, self.settled)
 
     def deployment(self, app: AppKey, name: str) -> DeploymentView:
         return deployment_view(self.client, app, name)
 
     def route(self, router: TrafficRouter, name: str = "web") -> ServiceView | None:
-        look = Look(self.scene.app, self.reader.app(self.scene.app), self.scene.config, Record(), self.settled)
+        look = AppContext(self.scene.app, self.reader.app(self.scene.app), self.scene.config, Record(), self.settled)
         return router.current(self.scene.app, [name]).view(look, name)
 
 
@@ -136,7 +138,7 @@ WORKLOADS: dict[str, Callable[[Bench], Workloads]] = {
 def test_workloads_are_made_counted_and_spared(kind: str, bench: Bench) -> None:
     scene, workloads = bench.scene, WORKLOADS[kind](bench)
     app, name = scene.app, replica_set_name(scene.app, 1, ONE.digest)
-    look = Look(app, bench.reader.app(app), scene.config, Record(), bench.settled)
+    look = AppContext(app, bench.reader.app(app), scene.config, Record(), bench.settled)
 
     def serves(spared: str, labels: object) -> None:
         raise WorldChanged(f"{spared} serves")

@@ -19,8 +19,8 @@ from gitops_bg.core import names
 from gitops_bg.core.delivery.operators import TOO_OLD
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, take
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, with_measurement
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
 from gitops_bg.core.model.observed import OperatorCommand, Request
@@ -95,9 +95,9 @@ def test_the_rollout_under_way_and_the_last_that_ended_are_shown(scene: Scene) -
 
 def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene) -> None:
     errors = Metric("errors", "web", '{"url":"http://web"}', interval=30, count=3, failure_limit=1)
-    plan = Plan((errors, replace(errors, name="dry", dry_run=True)), labels=(("team", "blue"),))
+    plan = MeasurementPlan((errors, replace(errors, name="dry", dry_run=True)), labels=(("team", "blue"),))
     run = begin(AnalysisRun(AnalysisStage.PRE, snapshot("v7").digest, 7, attempt=2), plan, "new", "old", NOW)
-    run = take(
+    run = with_measurement(
         run,
         "e1",
         MeasurementResult(id_of(run, "e1", run.metrics[0]), AnalysisPhase.FAILED, LATER, "0.5", "0.5 is not < 0.1"),
@@ -129,9 +129,9 @@ def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene
 def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene) -> None:
     """A field that the schema did not have would be pruned, and written again with every look."""
     errors = Metric("errors", "web", '{"url":"http://web"}', interval=30, count=3)
-    plan = Plan((errors, replace(errors, name="slow")), annotations=(("why", "because"),))
+    plan = MeasurementPlan((errors, replace(errors, name="slow")), annotations=(("why", "because"),))
     first = begin(AnalysisRun(AnalysisStage.PRE, snapshot("v6").digest, 6), plan, "new", "old", NOW)
-    first = take(
+    first = with_measurement(
         first, "e1", MeasurementResult(id_of(first, "e1", first.metrics[0]), AnalysisPhase.FAILED, LATER, "0.5")
     )
     last = replace(first, rollout=7, digest=snapshot("v7").digest)

@@ -71,7 +71,7 @@ def answered(call: HookCall, addresses: AddressRules = EVERYWHERE) -> HookRespon
     composers = {HookType.ALERT: alert_composer("blue", commit_url, addresses)}
     caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, composers)
     try:
-        caller.take(WEB, [call])
+        caller.update(WEB, [call])
         assert heard.wait(15)
         (called,) = caller.answers(WEB)
     finally:
@@ -311,8 +311,8 @@ def test_a_service_that_hangs_ends_in_time_and_holds_up_no_gate(server: HookServ
     caller = HookCaller(read_secret, lambda subject: heard[subject].set(), lambda: NOW, composers)  # type: ignore[index]
     begun = time.monotonic()
     try:
-        caller.take(WEB, [call(address=address(server, "/hook?rto=900&cto=900"))])
-        caller.take(API, [HookCall("g", "g", gate, "", "")])
+        caller.update(WEB, [call(address=address(server, "/hook?rto=900&cto=900"))])
+        caller.update(API, [HookCall("g", "g", gate, "", "")])
         assert heard[API].wait(4)
         assert heard[WEB].wait(12)
         assert caller.answers(WEB)[0].status == 0

@@ -49,12 +49,12 @@ def on_main(remote: GitRemote, *merge: str, message: str = "") -> str:
 
 def found(repository: Repository, commit: str) -> tuple[str, ...]:
     repository.poll()
-    return repository.beside_promotion(WEB, commit)
+    return repository.extra_files_of_promotion(WEB, commit)
 
 
 def test_the_agent_s_own_branch_carries_nothing_else(repository: Repository, offered: str) -> None:
-    assert repository.beside_offer(WEB, offered) == ()
-    assert repository.beside_offer(API, offered) == (PRIMARY,)
+    assert repository.extra_files_of_offer(WEB, offered) == ()
+    assert repository.extra_files_of_offer(API, offered) == (PRIMARY,)
 
 
 def test_a_branch_that_carries_more_names_the_first_of_it(
@@ -62,10 +62,10 @@ def test_a_branch_that_carries_more_names_the_first_of_it(
 ) -> None:
     head = carry(remote)
     repository.poll()
-    assert set(repository.beside_offer(WEB, head)) == set(MORE)
+    assert set(repository.extra_files_of_offer(WEB, head)) == set(MORE)
     many = carry(remote, {f"docs/{number}.md": "x" for number in range(9)})
     repository.poll()
-    assert len(repository.beside_offer(WEB, many)) == beside.MOST_NAMED
+    assert len(repository.extra_files_of_offer(WEB, many)) == beside.MOST_NAMED
 
 
 def test_a_branch_that_main_was_merged_into_carries_nothing_of_main(
@@ -78,7 +78,7 @@ def test_a_branch_that_main_was_merged_into_carries_nothing_of_main(
     remote.run("merge", "--no-ff", "-m", "Merge branch 'main' into gitops-bg/promote/shop/web", "main")
     remote.push(BRANCH)
     repository.poll()
-    assert repository.beside_offer(WEB, remote.tip) == ()
+    assert repository.extra_files_of_offer(WEB, remote.tip) == ()
 
 
 @pytest.mark.parametrize("how", [("--no-ff", "-m", "Merge pull request #3"), ("--squash",)])
@@ -135,11 +135,11 @@ def test_folders_in_one_another_without_end_are_named_and_not_looked_into(
     monkeypatch.setattr(beside, "_DEEPEST", 5)
     head = carry(remote, {"a/b/c/d/e/f/g.txt": "deep"})
     repository.poll()
-    assert repository.beside_offer(WEB, head) == ("a/b/c/d/e/",)
+    assert repository.extra_files_of_offer(WEB, head) == ("a/b/c/d/e/",)
     monkeypatch.setattr(beside, "_MOST_FOLDERS", 1)
     wide = carry(remote, {f"w{number}/x": "wide" for number in range(3)})
     repository.poll()
-    assert repository.beside_offer(WEB, wide) == ("a/", "apps/")
+    assert repository.extra_files_of_offer(WEB, wide) == ("a/", "apps/")
 
 
 def test_the_trailers_are_of_this_app_and_of_a_promotion() -> None:
@@ -156,10 +156,10 @@ def test_what_main_has_by_now_is_no_more_beside_it(repository: Repository, remot
     remote.publish("web: promoted", {PRIMARY: SECOND})
     head = remote.tip
     repository.poll()
-    assert repository.beside_offer(WEB, head) == ("README.md",)
+    assert repository.extra_files_of_offer(WEB, head) == ("README.md",)
     remote.merge("feature")
     repository.poll()
-    assert repository.beside_offer(WEB, head) == ()
+    assert repository.extra_files_of_offer(WEB, head) == ()
 
 
 def test_what_main_lost_is_beside_it(repository: Repository, remote: GitRemote) -> None:
@@ -169,9 +169,9 @@ def test_what_main_lost_is_beside_it(repository: Repository, remote: GitRemote) 
     remote.publish("web: promoted", {PRIMARY: SECOND})
     head = remote.tip
     repository.poll()
-    assert repository.beside_offer(WEB, head) == ()
+    assert repository.extra_files_of_offer(WEB, head) == ()
     remote.force_push("main", before)
     repository.poll()
     repository.poller.accept(before)
     repository.poll()
-    assert repository.beside_offer(WEB, head) == ("README.md",)
+    assert repository.extra_files_of_offer(WEB, head) == ("README.md",)

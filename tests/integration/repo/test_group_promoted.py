@@ -12,12 +12,12 @@ from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
 from gitops_bg.agent.groups.promoted import GroupVersion, GroupVersions
 from gitops_bg.core.checks.policies.match import AskedOfPeople
 from gitops_bg.core.checks.policies.people import approvals, separation, standing
-from gitops_bg.core.model.policies.facts import Facts, Policing, VersionFacts
+from gitops_bg.core.model.policies.facts import Facts, PolicyInput, VersionFacts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.asking import Heard, Merged
-from gitops_bg.forge.port import Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.asking import ForgeAnswer, Merged
+from gitops_bg.forge.port import Pull, PullState, Review, ReviewVerdict, User
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.policies.load import load_people
 from gitops_bg.spec.policies.people import Directory
@@ -81,8 +81,8 @@ def repository(opened: Opener, team: Team) -> Repository:
 
 
 def told(
-    repository: Repository, heard: Heard | None = None, *, has_forge: bool = True
-) -> tuple[GroupVersion, Policing]:
+    repository: Repository, heard: ForgeAnswer | None = None, *, has_forge: bool = True
+) -> tuple[GroupVersion, PolicyInput]:
     """What is known of people now, if main names v2, or a branch offers it."""
     repository.poll()
     versions = GroupVersions(repository)
@@ -92,10 +92,10 @@ def told(
     version = versions.of(STORE, "v2", repository.head, promotion=promotion, heard=heard)
     about = Circumstances(version, PEOPLE, agent="gitops-bg@localhost", has_forge=has_forge, heard=heard)
     asked = AskedOfPeople(approvals=True, authors=True, merger=True)
-    return version, PeopleFacts(repository).filled(Policing(), asked, about)
+    return version, PeopleFacts(repository).filled(PolicyInput(), asked, about)
 
 
-def opens(version: GroupVersion, policing: Policing, rule: Approvals | Separation = Approvals()) -> tuple[bool, str]:  # noqa: B008
+def opens(version: GroupVersion, policing: PolicyInput, rule: Approvals | Separation = Approvals()) -> tuple[bool, str]:  # noqa: B008
     """What a rule says of it."""
     facts = Facts(
         AppKey("shop", "cart-v2"),
@@ -118,12 +118,12 @@ def pull(head: str, **changes: Any) -> Pull:
     return replace(opened, **changes)
 
 
-def reviewed(head: str, *by: str, merged: str = "", merger: str = "ben", **changes: Any) -> Heard:
+def reviewed(head: str, *by: str, merged: str = "", merger: str = "ben", **changes: Any) -> ForgeAnswer:
     """A forge that has reviews of a head, and that somebody merged it by a commit."""
-    reviews = tuple(Review(ACCOUNTS[name], Verdict.APPROVED, NOON, head) for name in by)
+    reviews = tuple(Review(ACCOUNTS[name], ReviewVerdict.APPROVED, NOON, head) for name in by)
     found = pull(head, **changes)
     how = {merged: Merged(replace(found, merged_by=ACCOUNTS[merger]))} if merged else {}
-    return Heard("gitea", NOON, found, reviews, how)
+    return ForgeAnswer("gitea", NOON, found, reviews, how)
 
 
 def offered(team: Team, version: str = "v2", author: str = AGENT) -> str:

@@ -251,7 +251,7 @@ class TestWriting:
         offered = with_cart.offers.promotions()[CART]
         assert offered.primary is not None
         assert offered.base_primary is None
-        assert with_cart.beside_offer(CART, offered.commit) == ()
+        assert with_cart.extra_files_of_offer(CART, offered.commit) == ()
         remote.merge(branch)
         assert with_cart.poll().changed == {CART}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitops_bg.core.model.version import Source
-from gitops_bg.repo.read.journal import differs, said_since
+from gitops_bg.repo.read.journal import differs, unchanged_since
 from gitops_bg.repo.repository import Repository
 from tests.support.git.remote import GitRemote
 
@@ -22,7 +22,7 @@ def since(repository: Repository, word: bytes) -> Source | None:
     def says(data: bytes) -> bool | None:
         return None if b"???" in data else word in data
 
-    found = said_since(repository.said(APP, enough=differs(says)), says)
+    found = unchanged_since(repository.changes_of_file(APP, enough=differs(says)), says)
     return repository.maker_of(APP, found) if found is not None else None
 
 
@@ -105,19 +105,19 @@ def test_what_it_said_before_newest_first_and_up_to_what_is_enough(repository: R
     third = change(remote, "# 2\n", "# 3\n")
     remote.push()
     repository.poll()
-    said = repository.said(APP, enough=lambda data: data is not None and b"# 1" in data)
+    said = repository.changes_of_file(APP, enough=lambda data: data is not None and b"# 1" in data)
     assert [(each.landing.commit, each.content[-4:]) for each in said if each.content] == [
         (third, b"# 3\n"),
         (second, b"# 2\n"),
         (first, b"# 1\n"),
     ]
-    everything = repository.said(APP)
+    everything = repository.changes_of_file(APP)
     assert [each.landing.commit for each in everything][:3] == [third, second, first]
     assert everything[0].landing.landed_after(everything[1].landing) is True
-    assert [each.landing.commit for each in repository.said(APP, since=first)] == [third, second]
-    assert [each.landing.commit for each in repository.said(APP, second, since=first)] == [second]
-    assert repository.said(APP, since="e" * 40) == [], "main does not have it"
-    assert [each.landing.commit for each in repository.said(APP, most=1)] == [third]
+    assert [each.landing.commit for each in repository.changes_of_file(APP, since=first)] == [third, second]
+    assert [each.landing.commit for each in repository.changes_of_file(APP, second, since=first)] == [second]
+    assert repository.changes_of_file(APP, since="e" * 40) == [], "main does not have it"
+    assert [each.landing.commit for each in repository.changes_of_file(APP, most=1)] == [third]
 
 
 def test_what_a_branch_said_and_took_back_before_its_merge_main_never_said(
@@ -133,7 +133,7 @@ def test_what_a_branch_said_and_took_back_before_its_merge_main_never_said(
     merge = remote.tip
     remote.push()
     repository.poll()
-    (said,) = repository.said(APP, since=before)
+    (said,) = repository.changes_of_file(APP, since=before)
     assert said.landing.commit == merge
     assert said.content is not None
     assert said.content.endswith(b"# other\n")
@@ -154,4 +154,4 @@ def test_a_merge_that_leaves_out_what_main_had_takes_it_back(repository: Reposit
     merge = remote.commit("Merge stale")
     remote.push()
     repository.poll()
-    assert [each.landing.commit for each in repository.said(APP, since=before)] == [merge, asked]
+    assert [each.landing.commit for each in repository.changes_of_file(APP, since=before)] == [merge, asked]

@@ -52,7 +52,7 @@ class FakeAgent:
     def wake(self, reason: str) -> None:
         self.wakes.append(reason)
 
-    def look_at_forge(self, reason: str) -> None:
+    def poll_forge(self, reason: str) -> None:
         self.looks_at_forge.append(reason)
 
 

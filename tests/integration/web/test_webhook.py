@@ -215,8 +215,8 @@ def test_a_call_on_a_kept_connection_is_answered_without_the_delay_of_nagle(
 
 def test_the_servers_own_timer_looks_at_the_forge_again_after_the_quiet_time() -> None:
     class Waiting(FakeAgent):
-        def look_at_forge(self, reason: str) -> None:
-            super().look_at_forge(reason)
+        def poll_forge(self, reason: str) -> None:
+            super().poll_forge(reason)
             if len(self.looks_at_forge) == 2:
                 woken.set()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import Plan
+from gitops_bg.core.model.analysis.metrics import MeasurementPlan
 from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.yaml.reader import read_one
@@ -53,7 +53,7 @@ def test_apps_are_right(number: int) -> None:
     assert config.spec is not None
     plans = config.spec.strategy.pre_promotion_analysis, config.spec.strategy.post_promotion_analysis
     expected = ["metrics" in analysis, False] if analysis else [True, True]
-    assert [isinstance(plan, Plan) for plan in plans] == expected
+    assert [isinstance(plan, MeasurementPlan) for plan in plans] == expected
 
 
 def _with(blue_green: dict[str, Any]) -> str:

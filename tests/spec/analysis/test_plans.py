@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import Metric, Plan
+from gitops_bg.core.model.analysis.metrics import MeasurementPlan, Metric
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.spec.analysis.expressions import check, is_true
 from gitops_bg.spec.analysis.templates import load_templates
@@ -42,7 +42,7 @@ def strategy(app: str, *templates: str) -> Strategy:
     return config.spec.strategy
 
 
-def plan(app: str, *templates: str) -> Plan:
+def plan(app: str, *templates: str) -> MeasurementPlan:
     found = strategy(app, *templates).pre_promotion_analysis
     assert found is not None
     return found
@@ -57,7 +57,7 @@ def complaints(app: str, *templates: str) -> list[str]:
     return [str(problem).removeprefix("apps/shop/web/") for problem in config.problems]
 
 
-def queries(found: Plan) -> list[str]:
+def queries(found: MeasurementPlan) -> list[str]:
     return [json.loads(metric.query)["url"] for metric in found.metrics]
 
 
@@ -304,7 +304,7 @@ def test_without_git_the_plans_are_asked_for_and_unknown() -> None:
     config = app_config_from_live(WEB, {"spec": body})
     assert config.spec is not None
     assert config.problems == ()
-    assert config.spec.strategy.pre_promotion_analysis == Plan(unknown=TEMPLATES_UNKNOWN)
+    assert config.spec.strategy.pre_promotion_analysis == MeasurementPlan(unknown=TEMPLATES_UNKNOWN)
     assert config.spec.strategy.post_promotion_analysis is None
 
 

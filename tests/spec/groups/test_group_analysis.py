@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, MeasurementPlan, Metric
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository
@@ -46,7 +46,7 @@ def test_a_template_gets_the_group_and_the_names_of_its_versions(stage: str) -> 
     assert loaded.spec is not None
     plans = {"pre": loaded.spec.pre_promotion_analysis, "post": loaded.spec.post_promotion_analysis}
     query = f'{{"url":"http://cart-{LATEST}.shop/store/{STABLE}/ready"}}'
-    assert plans.pop(stage) == Plan((Metric("smoke", "web", query),))
+    assert plans.pop(stage) == MeasurementPlan((Metric("smoke", "web", query),))
     assert list(plans.values()) == [None]
 
 
@@ -57,7 +57,7 @@ def test_what_the_group_or_the_template_gives_wins_over_what_a_group_has_of_itse
     )
     spec = load(block(args="[{name: version, value: mine}]"), template).spec
     assert spec is not None
-    assert spec.pre_promotion_analysis == Plan((Metric("a", "web", '{"url":"http://monitoring/mine"}'),))
+    assert spec.pre_promotion_analysis == MeasurementPlan((Metric("a", "web", '{"url":"http://monitoring/mine"}'),))
 
 
 MISTAKES = {
@@ -107,7 +107,7 @@ def test_where_the_templates_are_not_read_nothing_counts_as_passed() -> None:
     loaded = load_group(STORE, files).desired
     assert loaded.problems == ()
     assert loaded.spec is not None
-    assert loaded.spec.pre_promotion_analysis == Plan(unknown="the AnalysisTemplates were not read")
+    assert loaded.spec.pre_promotion_analysis == MeasurementPlan(unknown="the AnalysisTemplates were not read")
 
 
 def test_a_group_that_measures_nothing_has_no_plans() -> None:

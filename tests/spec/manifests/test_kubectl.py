@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.spec.yaml.reader import read_one
-from gitops_bg.spec.yaml.scalars import Doubt, resolve
+from gitops_bg.spec.yaml.scalars import AmbiguousScalar, resolve
 from tests.spec.yaml.test_scalars import SAME_FOR_ALL
 from tests.support.waiting import HANGS
 
@@ -41,7 +41,7 @@ def random_scalars(count: int) -> list[str]:
     found: set[str] = set()
     while len(found) < count:
         text = "".join(chooser.choices(chooser.choice(alphabets), k=chooser.randint(1, 8)))
-        if not isinstance(resolve(text), Doubt) and text[0] not in "-:" and not text.endswith(":"):
+        if not isinstance(resolve(text), AmbiguousScalar) and text[0] not in "-:" and not text.endswith(":"):
             found.add(text)
     return sorted(found)
 

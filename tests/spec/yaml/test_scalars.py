@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitops_bg.spec.yaml.scalars import Doubt, resolve
+from gitops_bg.spec.yaml.scalars import AmbiguousScalar, resolve
 
 SAME_FOR_ALL = {
     "": None,
@@ -85,14 +85,14 @@ def test_a_scalar_that_all_parsers_read_alike_is_read_so(text: str) -> None:
 @pytest.mark.parametrize("text", DOUBTFUL, ids=lambda text: text[:24])
 def test_a_scalar_that_parsers_differ_about_is_refused_with_a_remedy(text: str) -> None:
     doubt = resolve(text)
-    assert isinstance(doubt, Doubt)
+    assert isinstance(doubt, AmbiguousScalar)
     assert doubt.remedy == DOUBTFUL[text]
 
 
 @given(st.text("0123456789abcdefxobnyestruEDT_.:+-~Z ", min_size=1, max_size=12).map(str.strip))
 def test_what_is_not_refused_is_the_same_to_yaml_1_1_and_to_yaml_1_2(text: str) -> None:
     value = resolve(text)
-    if isinstance(value, Doubt) or (isinstance(value, str) and value != value.strip(":- ")):
+    if isinstance(value, AmbiguousScalar) or (isinstance(value, str) and value != value.strip(":- ")):
         return
     try:
         old, new = yaml.safe_load(text), YAML(typ="safe", pure=True).load(text)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.api.connection import Answer, Call, Connection
+from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection
 
 _GIT, _API = "git", "api"
 
@@ -97,7 +97,7 @@ def expenses_of(directory: Path, patched: pytest.MonkeyPatch) -> Iterator[Expens
     expenses = Expenses()
     send = Connection.send
 
-    def noted(self: Connection, call: Call) -> Answer:
+    def noted(self: Connection, call: Call) -> ApiAnswer:
         path = re.sub(r"^/apis?/(v1|[^/]+/[^/]+)/(namespaces/[^/]+/)?", "", call.path)
         if not path.startswith("events"):  # written by a thread of its own: nobody waits for them
             expenses.all.append(Expense(_API, f"{call.method} {path}"))

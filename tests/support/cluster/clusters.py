@@ -310,7 +310,7 @@ class SandboxCluster(TestCluster):
         """As over HTTP. A read comes in behind the wire: a test looks often, and HTTP costs more than the answer."""
         if method != "GET" or body is not None:
             return super().request(method, path, body, content_type=content_type, **query)
-        answer = self.sandbox.look(target_of(path, query), self._read_headers)
+        answer = self.sandbox.read(target_of(path, query), self._read_headers)
         if answer is None:
             raise urllib3.exceptions.ProtocolError("the sandbox cut the connection")
         return answer.status, decoded(answer.body)

@@ -14,7 +14,7 @@ from typing import Any
 
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.connect import ForgeSettings, connect
-from gitops_bg.forge.port import Draft
+from gitops_bg.forge.port import PullRequestDraft
 from tests.support.forges.gate import Gate, forwarded_to
 from tests.support.forges.gitea import Gitea
 from tests.support.forges.github import GitHub
@@ -358,8 +358,8 @@ def world(kind: str, folder: Path, gitea: Callable[[], Gitea]) -> Iterator[World
             made.close()
 
 
-def draft(**changed: Any) -> Draft:
+def draft(**changed: Any) -> PullRequestDraft:
     """An offer's pull request."""
-    return Draft(
+    return PullRequestDraft(
         **{"branch": BRANCH, "base": "main", "title": "shop/web: 1.4.0 → 1.5.0", "body": "<!-- x -->\nbody"} | changed
     )

@@ -7,24 +7,24 @@ Anybody may write anything there.
 import threading
 from collections.abc import Callable
 
-from gitops_bg.core.model.decision import HandledLook
-from gitops_bg.core.model.git.journal import Looks
+from gitops_bg.core.model.decision import HandledPoll
+from gitops_bg.core.model.git.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 
 LONGEST = 200
 """The most characters of a request that is answered: the answer repeats it, and an annotation may be enormous."""
 
 
-class AskedLooks:
+class RequestedPolls:
     """The last request for each app, by the look that had begun when it was noticed. Thread-safe."""
 
-    def __init__(self, looks: Callable[[], Looks], contains: Callable[[str, str], bool]) -> None:
+    def __init__(self, looks: Callable[[], PollCount], contains: Callable[[str, str], bool]) -> None:
         self._looks = looks
         self._contains = contains
         self._lock = threading.Lock()
         self._asked: dict[AppKey, tuple[str, int]] = {}
 
-    def note(self, app: AppKey, request: str) -> bool:
+    def add(self, app: AppKey, request: str) -> bool:
         """Note a request, if it is one; return whether it is new."""
         with self._lock:
             if not request or self._asked.get(app, ("", 0))[0] == request:
@@ -32,13 +32,13 @@ class AskedLooks:
             self._asked[app] = (request, self._looks().begun)
             return True
 
-    def waits(self, app: AppKey, looks: Looks) -> bool:
+    def waits(self, app: AppKey, looks: PollCount) -> bool:
         """Whether a request for an app waits for a look that begins after it."""
         with self._lock:
             request, begun = self._asked.get(app, ("", 0))
         return bool(request) and looks.seen <= begun
 
-    def handled(self, app: AppKey, commit: str, looks: Looks) -> HandledLook | None:
+    def handled(self, app: AppKey, commit: str, looks: PollCount) -> HandledPoll | None:
         """The answer to the request for an app, decided from the main at ``commit`` that ``looks`` has read; None where
         there is no request, or no look yet that began after it.
         """
@@ -47,7 +47,7 @@ class AskedLooks:
         if not request or not commit or looks.seen <= begun or len(request) > LONGEST:
             return None
         wanted = commit_in(request)
-        return HandledLook(request, commit, self._contains(wanted, commit) if wanted else None)
+        return HandledPoll(request, commit, self._contains(wanted, commit) if wanted else None)
 
 
 def commit_in(request: str) -> str:

@@ -16,7 +16,7 @@ class UnreadMain(TypedDict):
     unread_reason: UnreadReason
 
 
-class LastLook:
+class LastPoll:
     """Written by the Git thread, read by all others; ``clock`` gives UTC."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:

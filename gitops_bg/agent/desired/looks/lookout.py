@@ -3,11 +3,11 @@
 import threading
 import uuid
 
-from gitops_bg.core.model.git.journal import Looks
+from gitops_bg.core.model.git.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 
 
-class LookCounter:
+class PollCounter:
     """Used by the Git thread, which looks, and by workers, which wait."""
 
     def __init__(self) -> None:
@@ -16,9 +16,9 @@ class LookCounter:
         self._begun = 0
         self._waiting: set[AppKey] = set()
 
-    def looks(self, seen: int) -> Looks:
+    def count(self, seen: int) -> PollCount:
         """The present count, for a decision from look number ``seen``."""
-        return Looks(self._process, seen, self._begun)
+        return PollCount(self._process, seen, self._begun)
 
     def begin(self) -> int:
         """Begin a look; return its number."""

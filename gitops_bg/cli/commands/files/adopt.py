@@ -23,7 +23,7 @@ from gitops_bg.cli.repository.worktree import files_of, write_new_folder
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload, read_live
-from gitops_bg.core.checks.adoption.taking_over import STAND_IN, key_to_hold_back
+from gitops_bg.core.checks.adoption.taking_over import STAND_IN, label_to_override
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import ScaleDown
@@ -76,7 +76,7 @@ def adopt(
     files = {f"{folder}/{name}": text for name, text in names.items()}
     if not dry_run:
         write_new_folder(checkout / folder, {name: text.encode() for name, text in names.items()})
-    _tell(output, chosen, scale_down, files, written=not dry_run)
+    _print_adoption(output, chosen, scale_down, files, written=not dry_run)
 
 
 def _app(text: str, namespace: str) -> AppKey:
@@ -108,7 +108,7 @@ def _read(at: LiveOptions, app: AppKey, reasons: Sequence[Problem]) -> LiveWorkl
         raise InvalidInput(*reasons, Problem(f"Deployment {app}", str(error))) from error
 
 
-def _tell(output: Output, chosen: Chosen, scale_down: ScaleDown, files: Files, *, written: bool) -> None:
+def _print_adoption(output: Output, chosen: Chosen, scale_down: ScaleDown, files: Files, *, written: bool) -> None:
     plan, notes = plan_of(chosen, scale_down), tuple(notes_of(chosen))
     if output.json:
         output.data(
@@ -122,7 +122,7 @@ def _tell(output: Output, chosen: Chosen, scale_down: ScaleDown, files: Files, *
     for number, step in enumerate(plan, 1):
         output.line(f"  {number}. {step}")
     for note in notes:
-        output.note(f"note: {note}")
+        output.notice(f"note: {note}")
     done = f"Wrote {len(files)} files to {folder_of(chosen.app)}." if written else "Nothing was written (--dry-run)."
     output.line(f"{done} Next: read them, `gitops-bg check`, commit and push.", "green")
 
@@ -189,5 +189,5 @@ def held_back(chosen: Chosen) -> tuple[str, ...]:
     for each in chosen.services:
         selector = each["spec"]["selector"]
         if not any(key in held for key in selector):
-            held.append(key_to_hold_back(selector))
+            held.append(label_to_override(selector))
     return tuple(held)

@@ -66,14 +66,14 @@ def import_(
     sources, unread = _sources(files)
     found = convert(sources, dict(files_of(into)), namespace, metrics_server)
     if unread or found.problems:
-        _tell_left(found.listed, output)
+        _print_unmapped(found.listed, output)
         raise InvalidInput(*unread, *found.problems)
     if not dry_run:
         write_new_files(into, found.files)
     if output.json:
         output.data(_json(found, dry_run=dry_run))
         return
-    _tell(found, output, into, dry_run=dry_run)
+    _print_imported(found, output, into, dry_run=dry_run)
 
 
 def _sources(names: Iterable[str]) -> tuple[list[tuple[str, bytes]], list[Problem]]:
@@ -120,18 +120,18 @@ def _json(found: Imported, *, dry_run: bool) -> "ImportedJson":
     }
 
 
-def _tell(found: Imported, output: Output, into: Path, *, dry_run: bool) -> None:
+def _print_imported(found: Imported, output: Output, into: Path, *, dry_run: bool) -> None:
     for path, content in found.files.items():
         output.line(f"# {path}" if dry_run else f"wrote {path}", "bold" if dry_run else "green")
         if dry_run:
             output.text(f"{content}\n")
-    _tell_left(found.listed, output)
+    _print_unmapped(found.listed, output)
     output.line(_verdict(found, dry_run=dry_run))
     if found.files and not dry_run:
         output.line(f"Next: run `gitops-bg check {into}`, read the files, commit and push.")
 
 
-def _tell_left(listed: Iterable[Problem], output: Output) -> None:
+def _print_unmapped(listed: Iterable[Problem], output: Output) -> None:
     for each in listed:
         output.line(f"no equal: {problem_line(each)}", "yellow")
 

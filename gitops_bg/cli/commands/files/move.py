@@ -56,7 +56,7 @@ def move(
     if not dry_run:
         _write(checkout, of, to, changed)
     named, former = tuple(naming(config, before, to)), _former(config)
-    _tell(output, of, to, sorted(changed), named, former, written=not dry_run)
+    _print_move(output, of, to, sorted(changed), named, former, written=not dry_run)
 
 
 def _app(text: str) -> AppKey:
@@ -138,7 +138,7 @@ def _plan(of: AppKey, to: AppKey) -> tuple[str, ...]:
     )
 
 
-def _tell(
+def _print_move(
     output: Output,
     of: AppKey,
     to: AppKey,
@@ -165,10 +165,10 @@ def _tell(
     for number, step in enumerate(_plan(of, to), 1):
         output.line(f"  {number}. {step}")
     for path in named:
-        output.note(f"note: {path} names {of}, and is left as it is")
-    output.note(f"note: history, holds and a pending promotion stay with the name {of}; what waits is offered anew")
+        output.notice(f"note: {path} names {of}, and is left as it is")
+    output.notice(f"note: history, holds and a pending promotion stay with the name {of}; what waits is offered anew")
     if former and former != to.name:
-        output.note(
+        output.notice(
             f"note: {of} takes over from {former} itself: if that is not pushed yet, move {former} to {to} at once"
         )
     done = "Done." if written else "Nothing was written (--dry-run)."

@@ -117,10 +117,10 @@ def _show(output: Output, how: CheckFormat, report: Report, path: Path) -> None:
             for annotation in annotations(report, folder):
                 output.line(annotation)
         case CheckFormat.TEXT:
-            _tell(output, report)
+            _print_report(output, report)
 
 
-def _tell(output: Output, report: Report) -> None:
+def _print_report(output: Output, report: Report) -> None:
     for severity, before, style in ((Severity.ERROR, "", ""), (Severity.NOTE, "note: ", "dim")):
         for each in (each for each in report.findings if each.rule.severity is severity):
             output.line(f"{before}{problem_line(each.problem)}", style)

@@ -52,8 +52,8 @@ def diff(
     Example: gitops-bg diff shop/web --to v4
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.note) as session:
-        return _tell(output, _of_app(session, session.facts(session.app(app)), to))
+    with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.notice) as session:
+        return _print_comparison(output, _of_app(session, session.facts(session.app(app)), to))
 
 
 def of_group(
@@ -67,9 +67,9 @@ def of_group(
     Example: gitops-bg group diff shop/store --to v2
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.notice) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
-        return _tell(output, _of_group(session, asking_for(facts, to)))
+        return _print_comparison(output, _of_group(session, asking_for(facts, to)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Compared:
     found: Sequence[Difference]
 
 
-def _tell(output: Output, compared: _Compared) -> int:
+def _print_comparison(output: Output, compared: _Compared) -> int:
     about, live, to = compared.subject, compared.live, compared.to
     said: ComparedJson = {"live": live or None, "to": to, "commit": compared.commit}
     title = f"{about}: live is {live or 'nothing'}, compared with {to} of commit {compared.commit[:10]}"

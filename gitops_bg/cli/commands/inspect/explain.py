@@ -18,7 +18,11 @@ from gitops_bg.cli.options.groups import Group
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.restore_version import changes_to, side_of
-from gitops_bg.cli.session.agent_knowledge import as_far_as_the_agent_reads, with_heard_gates, with_heard_gates_of_group
+from gitops_bg.cli.session.agent_knowledge import (
+    as_far_as_the_agent_reads,
+    with_reported_gates,
+    with_reported_group_gates,
+)
 from gitops_bg.cli.session.live_views import troubles_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
@@ -75,11 +79,11 @@ def explain(
     Example: gitops-bg explain shop/web
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.notice) as session:
         facts, unread = _facts(session, session.app(app))
         if unread:
-            output.note(f"main cannot be read from here, so this is what the cluster knows: {unread}")
-        found = _look(session, facts, reads_git=unread is None)
+            output.notice(f"main cannot be read from here, so this is what the cluster knows: {unread}")
+        found = _findings(session, facts, reads_git=unread is None)
         if output.json:
             output.data(_json(found))
         else:
@@ -99,9 +103,9 @@ def of_group(
     Example: gitops-bg group explain shop/store
     """
     output = Output(at.out)
-    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, about=group_named(group), note=output.notice) as session:
         facts, now = group_facts(session, group_in_git(session, group, at.place.namespace)), session.now
-        decision = with_heard_gates_of_group(facts.decide(now), facts)
+        decision = with_reported_group_gates(facts.decide(now), facts)
         found = Explanation(facts.group, facts.desired, facts.observed, decision, now)
     if output.json:
         output.data(json_explanation(found))
@@ -123,9 +127,9 @@ def _facts(session: Session, app: AppKey) -> tuple[Facts, GitopsBgError | None]:
         return session.as_the_agent_knows(facts, session.cluster.manifest(app)), error
 
 
-def _look(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
+def _findings(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
     now = session.now
-    decision = with_heard_gates(facts.decide(now), facts, session.cluster.manifest(facts.app))
+    decision = with_reported_gates(facts.decide(now), facts, session.cluster.manifest(facts.app))
     world = facts.world(now).with_record(decision.record)
     coming = world.incoming or world.record.version(world.target_digest)
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
@@ -140,12 +144,12 @@ def _look(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
         _changes(session, facts, decision, coming) if reads_git else (),
         went_back(world),
         held_back(facts.config, decision.record),
-        _told(world),
+        _statements(world),
         now,
     )
 
 
-def _told(world: World) -> Statements:
+def _statements(world: World) -> Statements:
     record = world.record
     about = {world.target_digest, world.primary_digest, world.desired_digest, record.routing.traffic}
     return telling(record.statements, about)

@@ -130,7 +130,7 @@ class _Listed:
             return []
         except Forbidden as error:
             if not self._told:
-                self.output.note(f"release groups are not listed: {error}")
+                self.output.notice(f"release groups are not listed: {error}")
             self._told = True
             return []
 
@@ -148,7 +148,7 @@ def _show_list(listed: _Listed, at: LiveOptions, timeout: float, *, watch: bool)
     elif rows:
         output.show(list_of(rows, session.now, wide=output.wide))
     else:
-        output.note("nothing is here yet: the agent makes apps and groups from the repository")
+        output.notice("nothing is here yet: the agent makes apps and groups from the repository")
     _show_holders(output, session)
 
 
@@ -161,7 +161,9 @@ def _show_holders(output: Output, session: LiveSession) -> None:
     except GitopsBgError:
         return
     for lease, holder in found:
-        output.note(f"lease {lease}: held by {holder}" if holder else f"lease {lease}: held by nobody, no agent works")
+        output.notice(
+            f"lease {lease}: held by {holder}" if holder else f"lease {lease}: held by nobody, no agent works"
+        )
 
 
 def _watch_list(
@@ -178,18 +180,18 @@ def _watch_list(
 
 
 def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
-    from gitops_bg.cli.session.live_views import look
+    from gitops_bg.cli.session.live_views import read_app_view
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.views.tree import json_of
 
-    app_view = look(session, app)
+    app_view = read_app_view(session, app)
     if output.json:
         output.data({"items": [json_of(app_view)]})
     output.show(picture_of(app_view, session.now))
 
 
 def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKey, timeout: float) -> None:
-    from gitops_bg.cli.session.live_views import look, pod_labels
+    from gitops_bg.cli.session.live_views import pod_labels, read_app_view
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.cli.views.watch_view import follow, picture_screen
     from gitops_bg.views.tree import json_of
@@ -198,7 +200,7 @@ def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKe
         _changes(at, app.namespace, pod_labels(app)) as wait,
         picture_screen(output, picture_of, json_of) as screen,
     ):
-        follow(lambda: look(session, app), screen, wait, timeout)
+        follow(lambda: read_app_view(session, app), screen, wait, timeout)
 
 
 def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:

@@ -22,12 +22,12 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, a_version_or_none
 from gitops_bg.cli.options.options import GitOptions, PlanFormat, PlanOptions
 from gitops_bg.cli.options.values import an_app
-from gitops_bg.cli.output import Output, said
+from gitops_bg.cli.output import Output, literal
 from gitops_bg.cli.session.location import About, apps_named, group_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.subject import gate_table, indented
-from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND
 from gitops_bg.core.inspect.forecast import Changed
 from gitops_bg.views.explanation import ShownGate
@@ -134,7 +134,7 @@ def _plan(request: "_Request", proposal: ProposalOptions) -> None:
     before, found = _plans(request, question)
     if comment:
         comment.keep("plan", markdown(found.shown))
-    _tell(Output(at.out.ordinary), at.out.output, found, before)
+    _print_plan(Output(at.out.ordinary), at.out.output, found, before)
 
 
 def _plans(request: "_Request", question: Question | None) -> tuple[Plan | None, Plan]:
@@ -144,11 +144,11 @@ def _plans(request: "_Request", question: Question | None) -> tuple[Plan | None,
     """
     with request.session(request.at.git) as session:
         if question is None:
-            return None, request.plan(session, request.output.note)
+            return None, request.plan(session, request.output.notice)
         compared, moment = replace(request, scope=replace(request.scope, may_lack=True)), session.now
         with proposed_main(session.repository, request.at.git, question) as proposed:
             with request.session(proposed.git, session.follows, moment) as there:
-                before = compared.plan(there, request.output.note)
+                before = compared.plan(there, request.output.notice)
             proposed.accept()
             with request.session(proposed.git, session.follows, moment) as there:
                 after = compared.plan(there, lambda _: None)  # It was said once.
@@ -168,12 +168,12 @@ class _Request:
     def output(self) -> Output:
         return Output(self.at.out.ordinary)
 
-    def session(self, git: GitOptions, follows: Allegiance = NOBODYS, moment: datetime | None = None) -> Session:
+    def session(self, git: GitOptions, follows: Ownership = UNOWNED, moment: datetime | None = None) -> Session:
         """Return a session for the repository that the options name, or with what it ``follows`` already; ``moment`` is
         when it looks, None: now.
         """
         kube, about = None if self.by.observed else self.at.kube, replace(self.about, follows=follows)
-        session = Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.note)
+        session = Session(git, kube, self.at.place, about=about, with_ledger=True, note=self.output.notice)
         session.moment = moment
         return session
 
@@ -189,7 +189,7 @@ class _Request:
         return found
 
 
-def _tell(output: Output, how: PlanFormat, found: Plan, before: Plan | None = None) -> None:
+def _print_plan(output: Output, how: PlanFormat, found: Plan, before: Plan | None = None) -> None:
     """Print a plan; ``before`` is that of main as it is, if it is about what would come to main."""
     if how is PlanFormat.MARKDOWN:
         sys.stdout.write(markdown(found.shown))
@@ -231,7 +231,7 @@ def drawn_planned(
     rest, and how it is ``then``. ``is_quiet``: nothing but this is to be done, now or later.
     """
     quiet = is_quiet and not (found.actions or found.problems or found.refused)
-    yield said(f"{found.key}: {found.phase}{', nothing to do' if quiet else ''}", f"bold {style_of(found.phase)}")
+    yield literal(f"{found.key}: {found.phase}{', nothing to do' if quiet else ''}", f"bold {style_of(found.phase)}")
     for problem in (*found.problems, *filter(None, [found.refused])):
         yield indented(f"! {problem}", "red")
     yield from ahead
@@ -293,7 +293,7 @@ _STYLES = {NOT_FOUND: "yellow", DENIED: "yellow", "deleted": "red"}
 
 def _table(titles: Iterable[str], rows: Iterable[tuple[str, str, str]]) -> Listing:
     lines = (
-        Line((said(name), said(before, _STYLES.get(before, "")), said(after, _STYLES.get(after, ""))))
+        Line((literal(name), literal(before, _STYLES.get(before, "")), literal(after, _STYLES.get(after, ""))))
         for name, before, after in rows
     )
     return Listing([Column(title) for title in titles], lines, indent=2)

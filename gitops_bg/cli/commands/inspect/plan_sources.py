@@ -16,13 +16,13 @@ from typing import Any
 from gitops_bg.agent.reconcile.facts import Live
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import GitOptions
-from gitops_bg.cli.repository.user_git import answered, asked, said_no
+from gitops_bg.cli.repository.user_git import answered, asked, git_answers_no
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import Limits, read_json
+from gitops_bg.core.text.foreign_json import DocumentLimits, read_json
 from gitops_bg.repo.layout import TRACKING_PREFIX, is_app
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.codec import from_json, to_json
@@ -123,9 +123,9 @@ def _commit(name: str, question: Question, folder: Path) -> str:
 
 def _merged(folder: Path, before: str, head: str) -> str:
     """Return what main is once it has a commit: that commit, or a merge. Raises `CommandFailed` for a conflict."""
-    if not said_no("--git-dir", str(folder), "merge-base", "--is-ancestor", before, head):
+    if not git_answers_no("--git-dir", str(folder), "merge-base", "--is-ancestor", before, head):
         return head
-    if not said_no("--git-dir", str(folder), "merge-base", "--is-ancestor", head, before):
+    if not git_answers_no("--git-dir", str(folder), "merge-base", "--is-ancestor", head, before):
         return before
     try:
         tree = _here(folder, "merge-tree", "--write-tree", before, head)
@@ -159,7 +159,7 @@ def dump(live: Mapping[AppKey, Live], file: Path) -> None:
 def load(file: Path) -> dict[AppKey, Live]:
     """Return the state that was observed when the file was written. Raises `InvalidInput`, `UsageError`."""
     try:
-        data = read_json(file.read_bytes(), Limits(bytes=_LARGEST))
+        data = read_json(file.read_bytes(), DocumentLimits(bytes=_LARGEST))
     except OSError as error:
         raise UsageError(f"--observed: {file} cannot be read: {error.strerror}") from error
     except ValueError as error:

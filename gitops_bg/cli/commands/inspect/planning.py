@@ -10,11 +10,11 @@ from datetime import datetime
 from functools import cached_property
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.peers import RolloutRegistry
 from gitops_bg.agent.desired.policy_shelf import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftFacts
-from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
+from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, read_app
 from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
@@ -177,7 +177,7 @@ def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:
 
 def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, app: AppKey) -> Live:
     if live is None:
-        return look(catalog, session.cluster, app, catalog.reading, session.now)
+        return read_app(catalog, session.cluster, app, catalog.reading, session.now)
     return live.get(app) or Live.nothing()
 
 
@@ -193,7 +193,7 @@ def _plans(
         others = {app: _seen(session, catalog, live, app) for app in sorted(catalog.apps() - seen.keys())}
         beside = [each for app in others if (each := _facts(catalog, app, others[app], as_known))]
         if live is None:
-            session.note_groups(catalog)
+            session.register_groups(catalog)
         else:
             for group in catalog.reading.groups:
                 catalog.board.failed(group)
@@ -235,7 +235,7 @@ def plans_of_groups(
         groups = sorted({group_in_git(session, name, namespace) for name in names})
         return tuple(_as_if(group_facts(session, group), version, session.now) for group in groups)
     catalog = session.catalog([namespace] if namespace else [], of_groups=True)
-    looks, live = _Looks(session, catalog), session.cluster.release_groups
+    looks, live = _GroupReader(session, catalog), session.cluster.release_groups
     known = catalog.reading.groups.keys() | live.live([namespace] if namespace else [])
     chosen = sorted(group for group in known if not names or group.name in names or str(group) in names)
     if version:
@@ -244,7 +244,7 @@ def plans_of_groups(
     return tuple(map(looks.plan, chosen))
 
 
-class _Looks:
+class _GroupReader:
     """Looks at one group after the other."""
 
     def __init__(self, session: Session, catalog: Catalog) -> None:
@@ -269,7 +269,7 @@ class _Looks:
             return self._without_folder(group, decision, refused=lacks or str(error))
 
     @cached_property
-    def _board(self) -> PeerBoard:
+    def _board(self) -> RolloutRegistry:
         return board_of_all(self._session).board
 
     def _of_left(self, facts: LeftFacts) -> PlannedGroup:

@@ -11,8 +11,8 @@ import typer
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import AppOptions, OutputOptions
 from gitops_bg.cli.options.values import seconds
-from gitops_bg.cli.output import Output, problem_line, said
-from gitops_bg.cli.session.ledger import past_promotions, tell_doubts
+from gitops_bg.cli.output import Output, literal, problem_line
+from gitops_bg.cli.session.ledger import past_promotions, report_unverified_entries
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.core.checks.policies.replay import Outcome, Replayed
@@ -100,14 +100,14 @@ def replay(
     Example: gitops-bg policies replay --since 90d --policies ./policies
     """
     place, output = at.place, Output(at.out)
-    with Session(at.git, None if at.git.cluster else at.kube, place, with_ledger=True, note=output.note) as session:
+    with Session(at.git, None if at.git.cluster else at.kube, place, with_ledger=True, note=output.notice) as session:
         if policies and as_they_were:
             raise UsageError("--policies and --as-they-were say which policies to judge by: give one of them")
         given = () if as_they_were else _folder(policies)[0] if policies else _of_main(session)
         apps = [app for app in session.repository.apps() if place.namespace in ("", app.namespace)]
         begin = datetime.now(UTC) - timedelta(seconds=seconds(since))
         people = _people(session, policies)
-        tell_doubts(session.repository, output)
+        report_unverified_entries(session.repository, output)
         past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin, people)]
         past.sort(key=lambda each: each.at)
         if as_they_were:
@@ -201,7 +201,7 @@ def table_of(found: Iterable[Replayed]) -> Listing:
 def _line(each: Replayed) -> Line:
     until = f"{each.until:%Y-%m-%d %H:%MZ}" if each.until else "-"
     why = "\n".join(each.reasons) or "-"
-    return Line(tuple(map(said, (f"{each.at:%Y-%m-%d %H:%MZ}", str(each.app), str(each.outcome), until, why))))
+    return Line(tuple(map(literal, (f"{each.at:%Y-%m-%d %H:%MZ}", str(each.app), str(each.outcome), until, why))))
 
 
 def _summary(counts: Mapping[str, Mapping[str, int]]) -> Listing:
@@ -211,4 +211,4 @@ def _summary(counts: Mapping[str, Mapping[str, int]]) -> Listing:
 
 def _counts(name: str, of: Mapping[str, int]) -> Line:
     delay = str(timedelta(seconds=of["delaySeconds"]))
-    return Line(tuple(map(said, (name, *(str(of[each]) for each in Outcome), delay))))
+    return Line(tuple(map(literal, (name, *(str(of[each]) for each in Outcome), delay))))

@@ -123,7 +123,7 @@ def status(
                 if (now := session.client.get(APPS, key.namespace, key.name)) is None:
                     return wait.ended(body)
                 body = now
-        wait.note_lateness()
+        wait.print_lateness()
         return wait.end()
 
 
@@ -152,7 +152,7 @@ def _wanted(output: Output, seen: SeenOptions, app: AppKey, body: Mapping[str, A
         return SeenCommit(app, named_commit(seen.commit))
     wanted, note = head_of_clone(body)
     if note:
-        output.note(note)
+        output.notice(note)
     if seen.until_seen and not wanted:
         raise UsageError("--until-seen: name the commit by --commit, or run it in a clone whose HEAD is pushed")
     return SeenCommit(app, wanted)
@@ -172,7 +172,7 @@ class _Wait:
     ) -> None:
         self._session, self._output, self._commit = session, output, commit
         self._until_seen, self._until_asked, self._timeout = until_seen, until_asked, timeout
-        self._told = _Told(output, commit, session)
+        self._told = _StatePrinter(output, commit, session)
         self._began, self._announced = time.monotonic(), False
         self._found: Standing | None = None
         self.unseen = ""
@@ -198,7 +198,7 @@ class _Wait:
         if self.unseen:
             self._commit.ask(self._session, time.monotonic())
             return False
-        self._told.say(self._found)
+        self._told.print_new(self._found)
         return self._until_seen or self._found.ends(until_asked=self._until_asked)
 
     def announce(self) -> None:
@@ -206,13 +206,13 @@ class _Wait:
         late = time.monotonic() - self._began > ASK_AGAIN
         if self.unseen and self._commit.wanted and late and not self._announced:
             self._announced = True
-            self._output.note(f"{self._commit.app}: waits until the agent has read {self._commit.wanted[:10]}")
+            self._output.notice(f"{self._commit.app}: waits until the agent has read {self._commit.wanted[:10]}")
 
-    def note_lateness(self) -> None:
+    def print_lateness(self) -> None:
         """Say that the app has not settled in time, where that is so."""
         app, found = self._commit.app, self._found
         if not (self.unseen or self._until_seen or (found and found.ends(until_asked=self._until_asked))):
-            self._output.note(f"{app}: not settled within {spoken(self._timeout)}; see `gitops-bg explain {app}`")
+            self._output.notice(f"{app}: not settled within {spoken(self._timeout)}; see `gitops-bg explain {app}`")
 
     def ended(self, last: Mapping[str, Any]) -> int:
         """Say that the app is gone, as ``last`` said that it is to be; return the exit code.
@@ -221,19 +221,19 @@ class _Wait:
         """
         if not is_to_end(last):
             raise ObjectNotFound(f"{self._commit.app} is gone from the cluster, and main did not ask for that")
-        self._told.say(Standing("Ended", "the app is gone from the cluster, as main asked for", OK))
+        self._told.print_new(Standing("Ended", "the app is gone from the cluster, as main asked for", OK))
         return OK
 
     def end(self) -> int:
         """Show what was not shown yet, and why it does not count where it does not; return the exit code."""
         assert self._found is not None
-        self._told.say(self._found)
+        self._told.print_new(self._found)
         if self.unseen:
-            self._output.note(f"{self._commit.app}: {self.unseen}")
+            self._output.notice(f"{self._commit.app}: {self.unseen}")
         return self.code
 
 
-class _Told:
+class _StatePrinter:
     """Prints the state of the app, once for each phase and reason."""
 
     def __init__(self, output: Output, commit: SeenCommit, session: LiveSession) -> None:
@@ -241,7 +241,7 @@ class _Told:
         self._app = commit.app
         self._last: Standing | None = None
 
-    def say(self, found: Standing) -> None:
+    def print_new(self, found: Standing) -> None:
         """Print a state, unless it was the last one printed."""
         if found == self._last:
             return

@@ -161,10 +161,10 @@ def _one_app(asked: _Asked, key: AppKey, shown: Aborting | None) -> "tuple[Abort
         if asked.output.dry_run:
             return _unstopped(key, planned), f"{said} (--dry-run: nothing was done)"
         if planned.goes_to:
-            asked.output.note(said)
+            asked.output.notice(said)
         about = [each.digest for each in planned.stops]
         request = new_request(OperatorCommand.ABORT, asked.by, asked.reason, about=about, live=planned.live)
-        return _told(key, planned, carry_out(cluster, request, asked.patience, asked.output))
+        return _abort_result(key, planned, carry_out(cluster, request, asked.patience, asked.output))
 
 
 def _unstopped(app: AppKey, planned: Aborting) -> "AbortedAppJson":
@@ -193,7 +193,7 @@ def _planned(facts: Facts) -> Aborting:
 # --- what became of it ---
 
 
-def _told(app: AppKey, planned: Aborting, answered: Answered[Record]) -> "tuple[AbortedAppJson, str]":
+def _abort_result(app: AppKey, planned: Aborting, answered: Answered[Record]) -> "tuple[AbortedAppJson, str]":
     """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
     named = sorted(planned.stops, key=lambda version: version.number)
     stopped = [each for each in named if answered.after.held(each.digest)]
@@ -257,7 +257,7 @@ def abort_group(
         if output.dry_run:
             return _unstopped_group(key, planned), f"{said} (--dry-run: nothing was done)"
         if planned.goes_to:
-            output.note(said)
+            output.notice(said)
         request = new_request(OperatorCommand.ABORT, by, reason, about=planned.stops, live=planned.live)
         after = carry_out(asked, request, patience, output).after
     return abort_result(key, planned, after)

@@ -14,8 +14,8 @@ from gitops_bg.cli.errors import OK, REFUSED, CommandFailed, ObjectNotFound, Usa
 from gitops_bg.cli.options.groups import Group, OneVersion, ToVersion, Version, one_version
 from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.commits import Change, follow_push, say_what_would_change
-from gitops_bg.cli.repository.proposals import Proposed, tell_where_it_is_offered
+from gitops_bg.cli.repository.commits import CommitPlan, follow_push, print_planned_commit
+from gitops_bg.cli.repository.proposals import Proposed, print_offer
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session, group_in_git
@@ -84,7 +84,7 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
     Example: gitops-bg group delete shop/store v3
     """
     output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, files, _ = _in_git(session, group)
         group_file, folder = f"{group_folder(key)}/{GROUP_FILE}", f"{group_folder(key)}/{version}/"
         still = partial(_not_active, version, group_file)
@@ -95,7 +95,7 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
         found: dict[str, EditOrNew] = {path: _removed for path in files if path.startswith(folder)}
         if not found:
             raise ObjectNotFound(f"main has no version {version} of {key}; it would be in {folder}")
-        change = Change({group_file: still, **found}, f"{key.name}: delete {version}")
+        change = CommitPlan({group_file: still, **found}, f"{key.name}: delete {version}")
         proposed = _propose(session, output, key, change)
     done = f"{version} is deleted by commit {proposed.commit[:10]}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
@@ -104,7 +104,7 @@ def delete(group: Group, version: Version, at: AppOptions, person: AuthorOptions
 def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
     """Try the version that main names again, with fresh checks, whatever held or paused it; as of an app."""
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, _, config = _in_git(session, group)
         if config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
@@ -114,7 +114,9 @@ def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
         request = _retry(key, config.desired.spec, config.desired.versions[version].content, record, by)
         path = f"{group_folder(key)}/{GROUP_FILE}"
         edit = partial(_retrying, version, request, path)
-        proposed = _propose(session, output, key, Change({path: edit}, f"{key.name}: retry {version}", commit.message))
+        proposed = _propose(
+            session, output, key, CommitPlan({path: edit}, f"{key.name}: retry {version}", commit.message)
+        )
     done = f"retries {version} by commit {proposed.commit[:10]}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
 
@@ -123,11 +125,11 @@ def suspend(group: Group, at: AppOptions, person: AuthorOptions, how: SuspendOpt
     """Suspend a group: nothing of it is promoted; requests stay, and rollbacks still work. `resume` ends it."""
     output, by = Output(at.out, dry_run=person.dry_run), author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, files, _ = _in_git(session, group)
         path = group_file(key)
         edit = suspending(key, path, suspension, force=how.force)
-        proposed = _propose(session, output, key, Change({path: edit}, f"{key.name}: suspend", how.reason))
+        proposed = _propose(session, output, key, CommitPlan({path: edit}, f"{key.name}: suspend", how.reason))
     done = f"suspended by commit {proposed.commit[:10]}" if proposed.changed else "suspended already"
     return _report(output, session.repository.settings.branch, key, _named_in(files[path]), proposed, done)
 
@@ -135,14 +137,14 @@ def suspend(group: Group, at: AppOptions, person: AuthorOptions, how: SuspendOpt
 def resume(group: Group, at: AppOptions, commit: CommitOptions) -> int:
     """Go on: remove the suspension of a group, and let what main names be tried again if it is on hold."""
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, files, config = _in_git(session, group)
         path, spec, record = group_file(key), config.desired.spec, GroupCluster(session.client).seen(key).record
         version = config.desired.versions.get(spec.active) if spec is not None else None
         lifted = _next_retry(spec, version.content, record, by) if spec is not None and version is not None else None
         lifted = lifted if lifted is not None and record.held(lifted.digest) else None
         edit = partial(_resuming, _named_in(files[path]), lifted, path)
-        proposed = _propose(session, output, key, Change({path: edit}, f"{key.name}: resume", commit.message))
+        proposed = _propose(session, output, key, CommitPlan({path: edit}, f"{key.name}: resume", commit.message))
     also = ", the hold on what main names is lifted" if lifted else ""
     done = f"resumed{also} by commit {proposed.commit[:10]}"
     done = done if proposed.changed else "it is neither suspended nor is what main names on hold"
@@ -198,7 +200,7 @@ def _activate(
     at: AppOptions, commit: CommitOptions, group: str, version: str, move: _Move, waiting: WaitOptions
 ) -> int:
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, _, config = _in_git(session, group)
         if config.desired.problems or config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
@@ -211,7 +213,7 @@ def _activate(
         if record is not None and not (named == version and record.state.stage(version) in _ASKED_FOR):
             _demand(move, key, config.desired, record, version)
         edit = partial(with_fields, {"active": version}, named, path)
-        change = Change({path: edit}, f"{key.name}: {move.says} {version}", commit.message)
+        change = CommitPlan({path: edit}, f"{key.name}: {move.says} {version}", commit.message)
         proposed = _propose(session, output, key, change)
         if waiting.wait and not proposed.branch:
             wait_for_requests(session, at.kube, key, version, waiting.timeout)
@@ -254,16 +256,16 @@ def _record(session: Session, output: Output, key: GroupKey) -> GroupRecord | No
     try:
         return GroupCluster(session.client).seen(key).record
     except GitopsBgError as error:
-        output.note(f"nobody could ask in which stages the versions of {key} are, so this is not checked: {error}")
+        output.notice(f"nobody could ask in which stages the versions of {key} are, so this is not checked: {error}")
         return None
 
 
-def _propose(session: Session, output: Output, group: GroupKey, change: Change) -> Proposed:
+def _propose(session: Session, output: Output, group: GroupKey, change: CommitPlan) -> Proposed:
     """Commit the change to main; if main refuses, put it on the branch of the group. The user's clone follows.
 
     Raises `PushRefused` with a remedy where neither takes it.
     """
-    say_what_would_change(session, output, change)
+    print_planned_commit(session, output, change)
     repository = session.repository
     seen = repository.group_branches.head(group)
     try:
@@ -274,7 +276,7 @@ def _propose(session: Session, output: Output, group: GroupKey, change: Change) 
     return Proposed(edited.commit if edited.changed else "", edited.changed)
 
 
-def _offer(session: Session, group: GroupKey, change: Change, seen: str, refused: PushRefused) -> Proposed:
+def _offer(session: Session, group: GroupKey, change: CommitPlan, seen: str, refused: PushRefused) -> Proposed:
     name = promotion_branch(group)
     try:
         offered = session.repository.group_branches.offer(group, change.edits, change.message, seen=seen)
@@ -292,7 +294,7 @@ def _report(output: Output, main: str, group: GroupKey, version: str, proposed: 
     if output.json:
         output.data(data | offered)
     elif proposed.branch:
-        tell_where_it_is_offered(output, proposed, main)
+        print_offer(output, proposed, main)
     else:
         output.line(f"{group}: {done}", "green")
     return REFUSED if proposed.branch else OK

@@ -89,7 +89,7 @@ def promote(
     by = author(commit.person.author)
     who = f"{by[0]} <{by[1]}>"
     git = replace(at.git, signing_key=signing_key(at.git.signing_key)) if glass.sign else at.git
-    with Session(git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.note) as session:
+    with Session(git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.notice) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         asked = OperatorCommand.PROMOTE_FULL if what.full else OperatorCommand.PROMOTE if _is_paused(world) else None
@@ -97,7 +97,7 @@ def promote(
         if asked and _is_judged_live(world):
             output.would(f"{facts.app}: what serves would stay live; {_ASKED[asked]}")
             session.cluster.request(facts.app, new_request(asked, who, commit.message, about=[live], live=live))
-            return _tell_of_what_serves(output, facts.app, world, asked)
+            return _print_serving_version(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, what.force or what.full)
         _demand_meant(facts.app, candidate, number_named(what.to, world, session))
         reason = commit.message or candidate.source.subject
@@ -170,7 +170,7 @@ def _ask(session: Session, app: AppKey, request: Request) -> None:
         raise CommandFailed(f"{app}: the promotion is in Git, with all its checks: {error}") from error
 
 
-def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:
+def _print_serving_version(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:
     """Report what a request did without a version to promote."""
     active = world.active
     shown = label(active.number, active.digest) if active else "what serves"

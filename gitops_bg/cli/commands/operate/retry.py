@@ -32,7 +32,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     """
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.notice) as session:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}
         edits = {key: _retrying(session.app_file(key), request) for key, (request, _) in asked.items()}
         what = ", ".join(dict.fromkeys(shown for _, shown in asked.values()))
@@ -84,7 +84,7 @@ def restart(
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
     when = f" in {spoken(delay)}" if delay else ""
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.notice) as session:
         edits = {key: _restarting(session.app_file(key), moment) for key in session.apps_in_git(apps)}
         made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
     output.each(

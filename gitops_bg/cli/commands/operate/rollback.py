@@ -46,7 +46,7 @@ from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import AppKey, Version
-from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.yaml.edit import set_release
@@ -100,7 +100,7 @@ def rollback(
             key = session.app(app)
         return _offline(at.kube, key, asked, who(commit.person.author), output)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.notice) as session:
         asked = replace(asked, by="{} <{}>".format(*by))
         return _through_git(session, at.kube, session.app(app), asked, output)
 
@@ -150,7 +150,7 @@ def _demand_good(world: World, asked: _Asked) -> None:
     version = world.record.numbered(asked.to) if asked.to is not None else None
     if version is None or asked.force or version.digest == world.record.routing.traffic:
         return
-    way = leads_back(world.record, version, by_name=True)
+    way = can_roll_back_to(world.record, version, by_name=True)
     if version.was_active and not way:
         raise CommandFailed(_not_good(world, version, way.why_not))
 
@@ -227,7 +227,9 @@ def release(
     Example: gitops-bg release shop/orders
     """
     output = Output(at.out, dry_run=person.dry_run)
-    with Session(at.git, at.kube, at.place, author(person.author), about=apps_named(app), note=output.note) as session:
+    with Session(
+        at.git, at.kube, at.place, author(person.author), about=apps_named(app), note=output.notice
+    ) as session:
         key = session.app_in_git(app)
         spec = session.facts(key).spec
         name = deployment or _adopted_from(key, spec)

@@ -26,7 +26,7 @@ from gitops_bg.cli.options.options import (
 )
 from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.commits import Change, commit_change, commit_to_apps
+from gitops_bg.cli.repository.commits import CommitPlan, commit_change, commit_to_apps
 from gitops_bg.cli.repository.proposals import next_retry
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
@@ -83,7 +83,7 @@ def suspend(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptio
     output = Output(at.out, dry_run=person.dry_run)
     by = author(person.author)
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.notice) as session:
         keys = session.apps_in_git(apps)
         edits = {key: suspending(key, session.app_file(key), suspension, force=how.force) for key in keys}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
@@ -130,7 +130,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     """
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.notice) as session:
         keys = session.apps_in_git(apps)
         lifted = {key: _lifting(session.facts(key), f"{by[0]} <{by[1]}>", session) for key in keys}
         edits = {key: _resuming(session.app_file(key), lifted[key]) for key in keys}
@@ -197,9 +197,9 @@ def freeze(at: AppOptions, person: AuthorOptions, how: FreezeOptions) -> None:
         raise UsageError(f"--until {_moment(how.until)} is over already")
     path = freeze_file(place.namespace)
     content = write_freeze(Freeze(place.namespace, now, how.until, how.reason))
-    with Session(at.git, at.kube, place, by, note=output.note) as session:
+    with Session(at.git, at.kube, place, by, note=output.notice) as session:
         edits = _instead(session, place.namespace, content, None if how.force else now)
-        commit = commit_change(session, output, Change(edits, f"Freeze {_scope(place.namespace)}", how.reason))
+        commit = commit_change(session, output, CommitPlan(edits, f"Freeze {_scope(place.namespace)}", how.reason))
     end = f" until {_moment(how.until)}" if how.until else " until `gitops-bg unfreeze`"
     said = f"{_scope(place.namespace)}: nothing is promoted{end}; commit {commit[:10]} wrote {path}"
     output.both({"file": path, "commit": commit, "changed": bool(commit)}, said)
@@ -213,13 +213,13 @@ def unfreeze(at: AppOptions, person: AuthorOptions) -> None:
     place = at.place
     output, by, now = Output(at.out, dry_run=person.dry_run), author(person.author), datetime.now(UTC)
     scope = _scope(place.namespace)
-    with Session(at.git, at.kube, place, by, note=output.note) as session:
+    with Session(at.git, at.kube, place, by, note=output.notice) as session:
         written = _freezes(session, place.namespace)
         others = _others(session, place.namespace, frozenset(written), now)
         if not written:
             raise CommandFailed(f"{scope}: no freeze is on main that `gitops-bg freeze` wrote{others}")
         removed = {path: _replaced(session, path, None) for path in written}
-        commit = commit_change(session, output, Change(removed, f"Unfreeze {scope}"))
+        commit = commit_change(session, output, CommitPlan(removed, f"Unfreeze {scope}"))
     said = f"{scope}: not frozen any more; commit {commit[:10]} removed {' and '.join(written)}{others}"
     output.both({"file": next(iter(written)), "commit": commit, "changed": bool(commit)}, said)
 
@@ -304,13 +304,13 @@ def accept_history(
     Example: gitops-bg accept-history -m 'secrets were removed from the history'
     """
     output = Output(out, dry_run=by.person.dry_run)
-    with Session(git, kube, author=author(by.person.author), note=output.note) as session:
+    with Session(git, kube, author=author(by.person.author), note=output.notice) as session:
         sha = accepted or session.repository.head
         if not session.repository.contains(sha):
             raise CommandFailed(f"main does not contain {sha}; name a full commit id of the history to accept")
         generation = _next_generation(session)
         edit = _edit(session, generation)
-        made = commit_change(session, output, Change({SETTINGS_FILE: edit}, _subject(sha, generation), by.message))
+        made = commit_change(session, output, CommitPlan({SETTINGS_FILE: edit}, _subject(sha, generation), by.message))
     sentence = f"accepted the history of {sha[:10]} as generation {generation} by commit {made[:10]}"
     output.both({"accepted": sha, "generation": generation, "commit": made, "changed": bool(made)}, sentence)
 
@@ -323,14 +323,14 @@ def _next_generation(session: Session) -> int:
     """Return the generation after all that agents and main know. Raises `CommandFailed` where nothing was rewritten."""
     mains = session.remembered()
     lost = session.repository.lost({main.commit for main in mains if main.commit})
-    if not lost and not _is_said(session):
+    if not lost and not _rewrite_is_reported(session):
         raise CommandFailed("nothing was rewritten: main contains all that the agents of this cluster have seen of it")
     content = session.repository.settings_file()
     known = load_settings(content).history_generation if isinstance(content, bytes) else 0
     return max([known, *(main.generation for main in mains)]) + 1
 
 
-def _is_said(session: Session) -> bool:
+def _rewrite_is_reported(session: Session) -> bool:
     """Return whether the agent reports a rewrite for any app: it may have seen more of main than any record names."""
     statuses = (state.status.read() for state in session.cluster.bgds().values())
     conditions = (each for status in statuses for each in status.get("conditions") or ())

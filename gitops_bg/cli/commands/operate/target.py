@@ -12,7 +12,7 @@ from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
 from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.commits import Change, commit_change, demand_sound, in_app
+from gitops_bg.cli.repository.commits import CommitPlan, commit_change, demand_sound, in_app
 from gitops_bg.cli.repository.proposals import number_named, one_name, with_template
 from gitops_bg.cli.repository.restore_version import Folder, edits_back, side_of, target_file
 from gitops_bg.cli.repository.user_git import author
@@ -39,7 +39,7 @@ def set_image(
     """
     wanted = dict(map(_pair, images))
     output, person = Output(at.out, dry_run=by.person.dry_run), author(by.person.author)
-    with Session(at.git, at.kube, at.place, person, about=apps_named(app), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, person, about=apps_named(app), note=output.notice) as session:
         key = session.app_in_git(app)
         filename, places = target_file(session.repository, key), session.repository.places
 
@@ -84,7 +84,7 @@ def undo(
     """
     output, named = Output(at.out, dry_run=commit.person.dry_run), one_name(to, to_version, "--to-version")
     by = author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=apps_named(app), note=output.note) as session:
+    with Session(at.git, at.kube, at.place, by, about=apps_named(app), note=output.notice) as session:
         key = session.app_in_git(app)
         facts = session.facts(key)
         world = facts.world(session.now)
@@ -97,7 +97,7 @@ def undo(
             session.nudge(key)
     hold = world.record.held(version.digest)
     if hold:
-        output.note(f"{shown} is on hold: {hold.why}; `gitops-bg resume {key}` lifts it")
+        output.notice(f"{shown} is on hold: {hold.why}; `gitops-bg resume {key}` lifts it")
     output.both(
         {"app": str(key), "to": version.number, "digest": version.digest, "commit": made, "changed": bool(made)},
         f"{key}: the target is {shown} again by commit {made[:10]}"
@@ -158,4 +158,4 @@ def _commit(session: Session, output: Output, facts: Facts, version: Version, wh
     contents = side_of(session, facts, version.snapshot, commit).contents
     _, tag = tags_between("", version.snapshot.text)
     subject = f"{facts.app.name}: undo to {titled(version.number, version.digest, tag)}"
-    return commit_change(session, output, Change(edits_back(folder, version, tuple(contents)), subject, why))
+    return commit_change(session, output, CommitPlan(edits_back(folder, version, tuple(contents)), subject, why))

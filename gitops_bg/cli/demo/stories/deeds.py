@@ -52,7 +52,9 @@ def expect_moves(act: Act, moves: Sequence[Move]) -> None:
     """Check that the ledger has exactly these moves of live traffic, each with its commit of main."""
     act.expect(f"the ledger tells of {len(moves)} switches", lambda: _moves(act) == list(moves))
     contains = act.scene.remote.contains
-    act.expect("main has the commit of each", lambda: all(contains("main", each.line.commit) for each in _told(act)))
+    act.expect(
+        "main has the commit of each", lambda: all(contains("main", each.line.commit) for each in _switches(act))
+    )
 
 
 def last_event(act: Act) -> Event:
@@ -64,14 +66,14 @@ def show_ledger(act: Act) -> None:
     """Show the ledger's log, and the whole entry of the rollback."""
     act.git("fetch", "--prune")
     act.screen.output(act.git("log", "--reverse", "--oneline", f"origin/{act.scene.ledger}"))
-    rollback = next(each.line.ledger for each in _told(act) if each.line.event is Event.ROLLED_BACK)
+    rollback = next(each.line.ledger for each in _switches(act) if each.line.event is Event.ROLLED_BACK)
     act.screen.output(act.git("log", "-1", rollback[:10]))
 
 
 def _moves(act: Act) -> list[Move]:
-    return [(each.line.event, each.came_from, each.went_to) for each in _told(act)]
+    return [(each.line.event, each.came_from, each.went_to) for each in _switches(act)]
 
 
-def _told(act: Act) -> list[ledger.Switched]:
+def _switches(act: Act) -> list[ledger.Switched]:
     remote = act.scene.remote
     return ledger.switches(remote, ledger.events(remote, act.scene.ledger, APP), APP)

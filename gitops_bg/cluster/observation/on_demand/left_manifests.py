@@ -39,7 +39,9 @@ def left_manifests(
     gone = [name for name in config.spec.strategy.active_services if name not in config.services]
     found = ((name, state) for name in gone if (state := find(name)) is not None)
     return tuple(
-        _problem(config, name, said) for name, state in found if (said := list(_said(config, state, snapshots)))
+        _problem(config, name, said)
+        for name, state in found
+        if (said := list(_manifest_lines(config, state, snapshots)))
     )
 
 
@@ -50,7 +52,7 @@ def _problem(config: AppConfig, name: str, said: list[str]) -> Problem:
     return Problem(f"{config.folder}/{APP_FILE}", message, remedy=remedy)
 
 
-def _said(config: AppConfig, state: ServiceState, snapshots: Snapshots) -> Iterator[str]:
+def _manifest_lines(config: AppConfig, state: ServiceState, snapshots: Snapshots) -> Iterator[str]:
     """What a manifest said of a live Service of ours, as far as nobody has changed it since."""
     if owner_of(SERVICES, state.meta, config.app, config.spec.adopt if config.spec else None):
         return
@@ -64,14 +66,14 @@ def _said(config: AppConfig, state: ServiceState, snapshots: Snapshots) -> Itera
     ports = (applied.get("f:spec") or {}).get("f:ports") or {}
     digest = digest_in(config.app, dict(state.selector))
     if ports and (template := at_hand(config, snapshots()).get(digest, "")):
-        yield from _said_of_ports(template, ports, live["spec"].get("ports") or ())
+        yield from _port_lines(template, ports, live["spec"].get("ports") or ())
 
 
 def _name(key: str) -> str:
     return key.removeprefix("f:")
 
 
-def _said_of_ports(template: str, applied: Mapping[str, Any], live: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _port_lines(template: str, applied: Mapping[str, Any], live: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The live ports that the pods do not imply, where all that they say is ours."""
     derived = [_of_port(each) for each in read_json(derived_ports(template) or "[]")]
     ours = {

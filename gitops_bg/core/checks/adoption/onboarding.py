@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.taking_over import others_to_escape, stand_ins
+from gitops_bg.core.checks.adoption.taking_over import others_to_escape, placeholder_labels
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record
@@ -103,7 +103,7 @@ def serves_by(world: World, service: ServiceView) -> bool:
     return _selects_any(service, tuple(labels_of_pods(world, active)))
 
 
-def leaks(world: World) -> str:
+def selected_by_others(world: World) -> str:
     """What keeps a version from having pods, and until when; empty where nothing does."""
     for version in world.record.versions:
         service = leak_to(world, version)
@@ -123,7 +123,7 @@ def until_no_leak(world: World, service: ServiceView) -> str:
     return f"Service {service.name} is ours and selects one version"
 
 
-def inescapable(world: World) -> Iterator[str]:
+def cannot_be_isolated(world: World) -> Iterator[str]:
     """The other Services that no stand-in keeps the first version out of, each in a sentence."""
     version, others = world.record.version(world.desired_digest or world.target_digest), others_to_escape(world)
     if version is None or not others:
@@ -179,7 +179,7 @@ def labels_of_pods(world: World, version: Version) -> Iterator[Mapping[str, str]
         return
     role = strategy.preview_metadata if world.record.routing.traffic else strategy.active_metadata
     ours = _labels_of_ours(world, version)
-    yield {**own, **dict(role.labels), **dict(stand_ins(world, version)), **ours}
+    yield {**own, **dict(role.labels), **dict(placeholder_labels(world, version)), **ours}
     view = world.replica_set(version.digest)
     if view is not None:
         yield {**own, **dict(view.metadata.labels), **ours}

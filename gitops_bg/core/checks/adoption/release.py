@@ -8,7 +8,7 @@ here decides.
 """
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.taking_over import stand_ins
+from gitops_bg.core.checks.adoption.taking_over import placeholder_labels
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.world import World
@@ -119,7 +119,7 @@ def still_missing(world: World) -> tuple[str, ...]:
     if never := never_released(world):
         return never
     if view is None:
-        return (_not_looked_at(world),)
+        return (_deployment_unread(world),)
     missing = [f"{view.available} of {needed} pods of Deployment {view.name} are available"]
     missing = missing if view.available < needed else []
     if without := versions_without_stand_ins(world):
@@ -138,7 +138,7 @@ def _moves(world: World) -> bool:
     return bool(world.record.routing.traffic) and not (waits and world.switch_kind is SwitchKind.PROMOTION)
 
 
-def _not_looked_at(world: World) -> str:
+def _deployment_unread(world: World) -> str:
     """Why the Deployment was not looked at. Files with a mistake do not say which one, and begin nothing."""
     if not world.desired.problems:
         return "the Deployment is looked at next"
@@ -172,7 +172,7 @@ def versions_without_stand_ins(world: World) -> tuple[str, ...]:
         for version in world.record.versions
         if (view := world.replica_set(version.digest)) is not None
         and (view.replicas or view.pods)
-        and (view.metadata_pending or not set(stand_ins(world, version)) <= set(view.metadata.labels))
+        and (view.metadata_pending or not set(placeholder_labels(world, version)) <= set(view.metadata.labels))
     )
 
 

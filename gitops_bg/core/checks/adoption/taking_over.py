@@ -44,7 +44,7 @@ def may_take_over(world: World, view: ServiceView) -> bool:
     if not view.unclaimed:
         return False
     labels = _own_labels(world, _first(world))
-    return key_to_hold_back(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
+    return label_to_override(dict(view.selector)) != "" and not view.digest and set(view.selector) <= labels.items()
 
 
 def is_former_preview(world: World, view: ServiceView) -> bool:
@@ -57,7 +57,7 @@ def is_former_preview(world: World, view: ServiceView) -> bool:
     return has_traffic and world.desired.in_git
 
 
-def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
+def placeholder_labels(world: World, version: Version) -> tuple[tuple[str, str], ...]:
     """The labels that the pods of a version get instead of their own until the hand-over: for each Service that is to
     be taken over, and each other one that would select them, one that it selects by. Sorted; empty where nothing is
     taken over.
@@ -69,7 +69,7 @@ def stand_ins(world: World, version: Version) -> tuple[tuple[str, str], ...]:
     for selector in _selectors_to_escape(world):
         selects = selector.items() <= own.items() or selector.items() <= as_live.items()
         if selects and not any(key in held for key in selector):
-            key = key_to_hold_back(selector)
+            key = label_to_override(selector)
             held |= {key: OTHER_STAND_IN if selector[key] == STAND_IN else STAND_IN} if key else {}
     return tuple(sorted(held.items()))
 
@@ -196,11 +196,11 @@ def may_go_at(world: World) -> datetime | None:
     return active.routed_at + timedelta(seconds=max(strategy.drain_seconds, strategy.scale_down_delay_seconds))
 
 
-def key_to_hold_back(selector: Mapping[str, str]) -> str:
+def label_to_override(selector: Mapping[str, str]) -> str:
     """The label by which a Service is kept from selecting our pods: one that little else chooses pods by. Empty where
     it selects by labels of the agent's own.
 
-    >>> key_to_hold_back({"app": "orders", "tier": "front"}), key_to_hold_back({"app": "orders"})
+    >>> label_to_override({"app": "orders", "tier": "front"}), label_to_override({"app": "orders"})
     ('tier', 'app')
     """
     keys = (key for key in selector if not key.startswith(f"{names.GROUP}/"))

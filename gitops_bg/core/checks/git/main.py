@@ -19,7 +19,7 @@ from gitops_bg.core.model.git.journal import Entry, Targeted
 from gitops_bg.core.model.record import Delivery, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Source, Version
-from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World, resolve
 
 
@@ -204,7 +204,7 @@ def _way_back(world: World, older: Version, active: Version) -> str:
 
     Its `resume` and `retry` count, and so does the rollback window of the spec.
     """
-    way, order = leads_back(world.record, older, by_name=True), world.record.routing.activations
+    way, order = can_roll_back_to(world.record, older, by_name=True), world.record.routing.activations
     if not way:
         return f"{_label(older)} {way.why_not}"
     window = world.spec.rollback_window_revisions

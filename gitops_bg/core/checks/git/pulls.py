@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.record import AskedMerge, Event
+from gitops_bg.core.model.record import Event, PendingMergeLookup
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.way_back import may_return_without_gates
+from gitops_bg.core.way_back import can_roll_back_without_gates
 from gitops_bg.core.world import World
 
 
@@ -48,7 +48,7 @@ def is_way_back(world: World, branch: PromotionBranch) -> bool:
     if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED):
         return False
     live = version.digest in (world.record.routing.traffic, world.primary_digest)
-    may_go = may_return_without_gates(world.record, version)
+    may_go = can_roll_back_without_gates(world.record, version)
     return bool(may_go) and not live and branch.base_digest == world.primary_digest
 
 
@@ -86,7 +86,7 @@ def is_superseded_in_place(world: World, digest: str) -> bool:
 PATIENCE = timedelta(hours=1)
 
 
-def given_up_at(asked: AskedMerge) -> datetime:
+def given_up_at(asked: PendingMergeLookup) -> datetime:
     """Return when the agent stops asking."""
     return asked.since + PATIENCE
 

@@ -5,7 +5,7 @@ Nobody but the operators of the agent says which keys count, so no remedy here i
 
 from typing import Protocol
 
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
 
 
 class SeesMain(Protocol):
@@ -23,16 +23,16 @@ class SeesMain(Protocol):
 
 
 _WHY = {
-    Doubt.NOT_SIGNED: "is not signed",
-    Doubt.UNKNOWN_KEY: "is signed by a key that is not listed",
-    Doubt.INVALID: "has a signature that does not hold, or by a key for another purpose",
-    Doubt.KEY_NOT_VALID: "is signed by a listed key that is not valid: it has expired, was revoked, or begins later",
-    Doubt.OTHER_HISTORY: "has a history without what was verified before",
-    Doubt.NOT_CHECKABLE: "has a signature that is not checked: neither SSH nor OpenPGP, by a certificate, or too large",
+    VerificationFailure.NOT_SIGNED: "is not signed",
+    VerificationFailure.UNKNOWN_KEY: "is signed by a key that is not listed",
+    VerificationFailure.INVALID: "has a signature that does not hold, or by a key for another purpose",
+    VerificationFailure.KEY_NOT_VALID: "is signed by a listed key that is not valid: it has expired, was revoked, or begins later",
+    VerificationFailure.OTHER_HISTORY: "has a history without what was verified before",
+    VerificationFailure.NOT_CHECKABLE: "has a signature that is not checked: neither SSH nor OpenPGP, by a certificate, or too large",
 }
 _WAITS = {
-    Doubt.PENDING: "and others wait to be checked",
-    Doubt.RECORDS_UNKNOWN: "waits until the record of every app can be read, which says what was verified before",
+    VerificationFailure.PENDING: "and others wait to be checked",
+    VerificationFailure.RECORDS_UNKNOWN: "waits until the record of every app can be read, which says what was verified before",
 }
 _LISTED = "--verify-signers or --verify-gpg-keys"
 
@@ -69,7 +69,7 @@ def _read(held: UnverifiedCommit) -> str:
 def _remedy(held: UnverifiedCommit) -> str:
     if held.missing:
         return f"push main as it was, or merge it onto {held.missing[:10]} by a signed merge (git merge --no-ff -S)"
-    add = f"add the key to the agent's {_LISTED}, or " if held.doubt is Doubt.UNKNOWN_KEY else ""
+    add = f"add the key to the agent's {_LISTED}, or " if held.doubt is VerificationFailure.UNKNOWN_KEY else ""
     if not held.last:
         return f"{add}push a commit on top that is signed with a listed key (git commit -S)"
     vouch = f"merge it onto {held.last[:10]} by a signed merge (git merge --no-ff -S)"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.adoption.taking_over import stand_ins
+from gitops_bg.core.checks.adoption.taking_over import placeholder_labels
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Stage, Version
 from gitops_bg.core.world import World
 
@@ -11,7 +11,7 @@ def metadata_for(world: World, version: Version) -> PodMetadata:
     """The metadata that the pods of a version should carry now, with the stand-ins that keep them out of a Service that
     is still to be taken over.
     """
-    role, held = _of_its_role(world, version), stand_ins(world, version)
+    role, held = _of_its_role(world, version), placeholder_labels(world, version)
     return replace(role, labels=tuple(sorted({**dict(role.labels), **dict(held)}.items()))) if held else role
 
 

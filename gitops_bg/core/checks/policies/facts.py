@@ -13,19 +13,19 @@ from gitops_bg.core.checks.policies.people import standing
 from gitops_bg.core.delivery.policies import PROMOTE_ALONE, of_commit, place_in_queue
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, PolicyInput, RuleVerdict, VersionFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.questions import answered_once
 from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World, resolve
 
 VERSION_LABEL = "app.kubernetes.io/version"
 _WENT_BACK = (Cause.ROLLED_BACK, Cause.ABORTED, Cause.ANALYSIS_FAILED, Cause.HOOK_REFUSED, Cause.PODS_FAILED)
-_NOTHING = Policing()
+_NOTHING = PolicyInput()
 
 
 def awaits_promotion(desired: Desired, record: Record) -> str:
@@ -37,10 +37,10 @@ def awaits_promotion(desired: Desired, record: Record) -> str:
     if digest == record.routing.traffic:
         return ""
     version = record.version(digest)
-    return "" if version is not None and leads_back(record, version) else primary.changed_by.commit
+    return "" if version is not None and can_roll_back_to(record, version) else primary.changed_by.commit
 
 
-def commits_asked_about(desired: Desired, record: Record, policing: Policing) -> tuple[str, ...]:
+def commits_asked_about(desired: Desired, record: Record, policing: PolicyInput) -> tuple[str, ...]:
     """Return the commits whose messages and authors rules ask for: of the target, and of the waiting promotion."""
     policies, promotion = policing.all_policies, awaits_promotion(desired, record)
     asked: list[str] = []
@@ -55,7 +55,7 @@ def commits_asked_about(desired: Desired, record: Record, policing: Policing) ->
 
 
 @answered_once
-def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
+def verdicts(world: World, version: Version) -> tuple[RuleVerdict, ...]:
     """Return the verdicts of all policies on a version: the present ones, and those at its promotion if that waits."""
     policing = world.desired.policing
     if policing is None:
@@ -63,7 +63,7 @@ def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
     return judge_each(policing.all_policies, lambda: facts_of(world, version), world.now)
 
 
-def said_by_commit(world: World, version: Version) -> Iterator[GateResult]:
+def gates_of_commit(world: World, version: Version) -> Iterator[GateResult]:
     """What the commit of the promotion says against it; and that the branch which was merged held more than the
     promotion when it was seen last, however it was merged.
     """

@@ -12,7 +12,7 @@ from gitops_bg.core.checks.policies import rules as of
 from gitops_bg.core.checks.policies.match import matches
 from gitops_bg.core.checks.policies.people import approvals, separation
 from gitops_bg.core.errors import InternalError, guarded
-from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Overriding, Verdict
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Overriding, RuleVerdict
 from gitops_bg.core.model.policies.rules import (
     After,
     Approvals,
@@ -29,7 +29,7 @@ from gitops_bg.core.model.policies.rules import (
     Windows,
 )
 
-Judging = Callable[..., of.Answer]
+Judging = Callable[..., of.RuleAnswer]
 
 _JUDGES: dict[type, tuple[str, Judging]] = {
     Windows: ("windows", of.windows),
@@ -50,23 +50,23 @@ OVERRIDE, REASON = "Bg-Override", "Bg-Reason"
 """The trailers of a promotion commit that override policies (policies.md §6)."""
 
 
-def judge(policies: Iterable[Policy], facts: Facts, now: datetime) -> tuple[Verdict, ...]:
+def judge(policies: Iterable[Policy], facts: Facts, now: datetime) -> tuple[RuleVerdict, ...]:
     """Return the verdicts of all rules that count, in the order of the policies and of their rules. ``now`` is UTC."""
     return tuple(verdict for policy in policies for verdict in _of_policy(policy, facts, now))
 
 
-def judge_each(policies: Iterable[Policy], facts: Callable[[], Facts], now: datetime) -> tuple[Verdict, ...]:
+def judge_each(policies: Iterable[Policy], facts: Callable[[], Facts], now: datetime) -> tuple[RuleVerdict, ...]:
     """Judge each policy for itself. One that hits a bug is shut, for its apps; rollbacks ask no policy and go on."""
     return tuple(verdict for policy in policies for verdict in _judged_alone(policy, facts, now))
 
 
-def _judged_alone(policy: Policy, facts: Callable[[], Facts], now: datetime) -> tuple[Verdict, ...]:
+def _judged_alone(policy: Policy, facts: Callable[[], Facts], now: datetime) -> tuple[RuleVerdict, ...]:
     try:
         with guarded("judging it"):
             return judge((policy,), facts(), now)
     except InternalError as error:
         remedy = f"change or remove {policy.name} in main, and report the bug"
-        return (Verdict(policy.name, "policy", open=False, reason=str(error), remedy=remedy, unknown=True),)
+        return (RuleVerdict(policy.name, "policy", open=False, reason=str(error), remedy=remedy, unknown=True),)
 
 
 def name_of(rule: Rule) -> str:
@@ -74,10 +74,10 @@ def name_of(rule: Rule) -> str:
     return _JUDGES[type(rule)][0]
 
 
-def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[Verdict]:
+def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[RuleVerdict]:
     if policy.broken:
         remedy = "correct the file; `gitops-bg check` names the mistake"
-        yield Verdict(policy.name, "policy", open=False, reason=policy.broken, remedy=remedy)
+        yield RuleVerdict(policy.name, "policy", open=False, reason=policy.broken, remedy=remedy)
         return
     overriding, why_not = _overriding(policy, facts, now)
     for rule in policy.rules:
@@ -91,10 +91,10 @@ def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[Verdict]
         yield verdict
 
 
-def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> Verdict:
+def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> RuleVerdict:
     name, judging = _JUDGES[type(rule)]
     answer = judging(rule, _counting(policy, facts) if isinstance(rule, Concurrency) else facts, now)
-    return Verdict(
+    return RuleVerdict(
         policy.name, name, answer.open, answer.reason, answer.until, policy.mode, None, answer.remedy, answer.unknown
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.policies.rules import Answer, length
+from gitops_bg.core.checks.policies.rules import RuleAnswer, length
 from gitops_bg.core.model.policies.facts import Approval, Facts
 from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
 
@@ -29,11 +29,11 @@ def standing(approvals: tuple[Approval, ...] | None) -> tuple[Approval, ...] | N
     if approvals is None:
         return None
     refused = [each for each in approvals if each.objection]
-    left = tuple(_taken_back(each, refused) for each in approvals)
+    left = tuple(_superseding_refusal(each, refused) for each in approvals)
     return tuple(_repeated(each, left) for each in left)
 
 
-def _taken_back(approval: Approval, refused: Iterable[Approval]) -> Approval:
+def _superseding_refusal(approval: Approval, refused: Iterable[Approval]) -> Approval:
     by = next((each.by for each in refused if each.at >= approval.at and each.people & approval.people), "")
     return replace(approval, void=f"{by} asks for changes") if by and not approval.void else approval
 
@@ -47,7 +47,7 @@ def _repeated(approval: Approval, others: Iterable[Approval]) -> Approval:
     return replace(approval, void=f"{approval.by} may be {same[0]}: give {same[0]} this account in people.yaml")
 
 
-def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
+def approvals(rule: Approvals, facts: Facts, now: datetime) -> RuleAnswer:
     """Return whether enough people approved this digest: none of its authors, and not too long ago.
 
     While it is open, ``until`` says when the first approval that it needs becomes too old.
@@ -62,12 +62,12 @@ def approvals(rule: Approvals, facts: Facts, now: datetime) -> Answer:
     who = f": {', '.join(each.by for each in counted)}" if counted else ""
     said = "; ".join([f"{len(counted)} of {rule.count} approvals{by}{who}", *others, *filter(None, [facts.unheard])])
     if len(counted) >= rule.count:
-        return Answer(True, said, _too_old_at(counted, rule))
+        return RuleAnswer(True, said, _too_old_at(counted, rule))
     if _is_left_to_merger(rule, facts) and len(counted) == rule.count - 1:
         until = min((_ends(each, rule) for each in counted), default=None)
-        return Answer(True, f"{said}; who merges it is the last", until)
+        return RuleAnswer(True, f"{said}; who merges it is the last", until)
     whom = " or ".join(sorted(rule.by)) or "somebody who did not write it"
-    return Answer(False, said, remedy=f"let {whom} {_how(rule, facts)}")
+    return RuleAnswer(False, said, remedy=f"let {whom} {_how(rule, facts)}")
 
 
 def _given(rule: Approvals, facts: Facts) -> tuple[Approval, ...] | None:
@@ -153,7 +153,7 @@ def _groups(rule: Approvals, approval: Approval) -> set[str]:
     return named & rule.by if rule.by else named
 
 
-def separation(rule: Separation, facts: Facts, _: datetime) -> Answer:
+def separation(rule: Separation, facts: Facts, _: datetime) -> RuleAnswer:
     """Return whether no person has two of the roles. The merger is known only after the merge."""
     for role, known in _known(rule.between, facts):
         if not known:
@@ -171,10 +171,10 @@ def separation(rule: Separation, facts: Facts, _: datetime) -> Answer:
     for place, one in enumerate(rule.between):
         for other in rule.between[place + 1 :]:
             if both := people[one] & people[other]:
-                return Answer(
+                return RuleAnswer(
                     False, f"{', '.join(sorted(both))} is {one} and {other}", remedy=f"let another be {other}"
                 )
-    return Answer(True, "nobody has two roles")
+    return RuleAnswer(True, "nobody has two roles")
 
 
 _NOT_KNOWN = {
@@ -194,8 +194,8 @@ def _known(between: Iterable[Role], facts: Facts) -> Iterator[tuple[Role, bool]]
     return ((role, known[role]) for role in between)
 
 
-def _unknown(facts: Facts, said: str) -> Answer:
+def _unknown(facts: Facts, said: str) -> RuleAnswer:
     """Return shut, because a fact is unknown; with why, if it could be known."""
     if facts.unheard:
         said = f"{said.partition(':')[0]}: {facts.unheard}"
-    return Answer(False, said, unknown=True)
+    return RuleAnswer(False, said, unknown=True)

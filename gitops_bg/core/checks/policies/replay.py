@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gitops_bg.core.checks.policies.judge import judge
 from gitops_bg.core.checks.policies.match import matching
-from gitops_bg.core.model.policies.facts import Facts, Verdict
+from gitops_bg.core.model.policies.facts import Facts, RuleVerdict
 from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.version import AppKey
 
@@ -92,7 +92,7 @@ def _replayed(policies: tuple[Policy, ...], past: PastPromotion) -> Replayed:
     )
 
 
-def _outcome(verdict: Verdict) -> Outcome:
+def _outcome(verdict: RuleVerdict) -> Outcome:
     if verdict.overriding:
         return Outcome.OVERRIDDEN
     if not verdict.holds:
@@ -102,6 +102,6 @@ def _outcome(verdict: Verdict) -> Outcome:
     return Outcome.WAITED if verdict.until else Outcome.REFUSED
 
 
-def _why(verdict: Verdict) -> str:
+def _why(verdict: RuleVerdict) -> str:
     untold = verdict.rule in UNTOLD or (verdict.rule in _OF_PEOPLE and verdict.unknown)
     return f"the ledger does not tell ({verdict.rule})" if untold else verdict.reason

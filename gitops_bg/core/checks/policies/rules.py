@@ -26,7 +26,7 @@ NEVER_BY_ITSELF = "push another version: this one will not pass by waiting"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RuleAnswer:
     """The answer of a rule about a version."""
 
     open: bool
@@ -37,38 +37,38 @@ class Answer:
     unknown: bool = False
 
 
-def windows(rule: Windows, _: Facts, now: datetime) -> Answer:
+def windows(rule: Windows, _: Facts, now: datetime) -> RuleAnswer:
     """Return whether traffic may move now, and when it may next. The reason always names the zone."""
     if is_open(rule, now):
-        return Answer(True, f"open ({rule.zone_name})", next_shut(rule, now))
+        return RuleAnswer(True, f"open ({rule.zone_name})", next_shut(rule, now))
     until = next_open(rule, now)
     end = f"until {_wall(until, rule)}" if until else f"with no end within a year ({rule.zone_name})"
-    return Answer(False, f"{why_shut(rule, now)}: shut {end}", until, "wait, or change the policy in main")
+    return RuleAnswer(False, f"{why_shut(rule, now)}: shut {end}", until, "wait, or change the policy in main")
 
 
 def _wall(moment: datetime, rule: Windows) -> str:
     return f"{moment.astimezone(rule.zone):%a %Y-%m-%d %H:%M} {rule.zone_name}"
 
 
-def soak(rule: Soak, facts: Facts, now: datetime) -> Answer:
+def soak(rule: Soak, facts: Facts, now: datetime) -> RuleAnswer:
     """Return whether this very version has been available for long enough."""
     asked = f"available for {length(rule.period)}"
     if facts.available_since is None:
-        return Answer(False, f"{asked}, which begins when its pods are")
+        return RuleAnswer(False, f"{asked}, which begins when its pods are")
     until = facts.available_since + rule.period
     if now >= until:
-        return Answer(True, asked)
-    return Answer(False, f"{asked}, until {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC", until)
+        return RuleAnswer(True, asked)
+    return RuleAnswer(False, f"{asked}, until {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC", until)
 
 
-def images(rule: Images, facts: Facts, _: datetime) -> Answer:
+def images(rule: Images, facts: Facts, _: datetime) -> RuleAnswer:
     """Return whether every image is from a permitted source, and pinned if required."""
     if facts.to.images is None:
-        return Answer(False, "nobody can tell its images", unknown=True)
+        return RuleAnswer(False, "nobody can tell its images", unknown=True)
     for image in facts.to.images:
         if wrong := _wrong_with(image, rule):
-            return Answer(False, f"{image} {wrong}", remedy=NEVER_BY_ITSELF)
-    return Answer(True, "every image is allowed")
+            return RuleAnswer(False, f"{image} {wrong}", remedy=NEVER_BY_ITSELF)
+    return RuleAnswer(True, "every image is allowed")
 
 
 def _wrong_with(image: str, rule: Images) -> str:
@@ -79,16 +79,16 @@ def _wrong_with(image: str, rule: Images) -> str:
     return "is not pinned by @sha256:…" if rule.require_digest and "@sha256:" not in image else ""
 
 
-def message(rule: Message, facts: Facts, _: datetime) -> Answer:
+def message(rule: Message, facts: Facts, _: datetime) -> RuleAnswer:
     """Return whether the commit that brought the version, or its promotion, has the required text."""
     commits = [commit for commit in (facts.to.source, facts.promotion) if commit]
     if not commits:
-        return Answer(False, "nobody can read its commits now", unknown=True)
+        return RuleAnswer(False, "nobody can read its commits now", unknown=True)
     asked = f"a trailer {rule.trailer}: …" if rule.trailer else f"a message like {rule.pattern}"
     if any(_says(rule, commit) for commit in commits):
-        return Answer(True, f"a commit has {asked}")
+        return RuleAnswer(True, f"a commit has {asked}")
     said = " nor ".join(commit.commit[:10] for commit in commits)
-    return Answer(False, f"it needs {asked}; {said} has none", remedy=f"promote it by a commit with {asked}")
+    return RuleAnswer(False, f"it needs {asked}; {said} has none", remedy=f"promote it by a commit with {asked}")
 
 
 def _says(rule: Message, commit: CommitFacts) -> bool:
@@ -97,22 +97,22 @@ def _says(rule: Message, commit: CommitFacts) -> bool:
     return rule.matches is None or rule.matches(commit.message)
 
 
-def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> Answer:
+def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> RuleAnswer:
     """Return whether it is its turn, from the number of others that move and that come before it. What has begun keeps
     its turn: else it would wait for those that wait for it.
     """
     if facts.has_begun:
-        return Answer(True, "it has had its turn")
+        return RuleAnswer(True, "it has had its turn")
     if facts.others.not_looked_at:
-        return Answer(False, f"{facts.others.not_looked_at} others were not looked at yet", unknown=True)
+        return RuleAnswer(False, f"{facts.others.not_looked_at} others were not looked at yet", unknown=True)
     others = [peer for peer in facts.others.peers.values() if peer.who != facts.who and _counts(rule, facts, peer)]
     moving = sorted(str(peer) for peer in others if peer.moving)
     ahead = sum(not peer.moving and peer.queued is not None and peer.queued < facts.queue for peer in others)
     if len(moving) + ahead < rule.most:
-        return Answer(True, f"{len(moving)} of {rule.most} others are on the move")
+        return RuleAnswer(True, f"{len(moving)} of {rule.most} others are on the move")
     who = f": {', '.join(moving[:3])}{' …' if len(moving) > 3 else ''}" if moving else ""
     place = ahead + 1
-    return Answer(False, f"{len(moving)} of {rule.most} are on the move{who}; place {place} in the queue")
+    return RuleAnswer(False, f"{len(moving)} of {rule.most} are on the move{who}; place {place} in the queue")
 
 
 def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
@@ -124,36 +124,36 @@ def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
     return True
 
 
-def after(rule: After, facts: Facts, now: datetime) -> Answer:
+def after(rule: After, facts: Facts, now: datetime) -> RuleAnswer:
     """Return whether the other app has reached the required state."""
     other = rule.of(facts.app.namespace)
     peer = facts.others.peers.get(other)
     if peer is None:
-        return Answer(False, f"nobody has looked at {other} yet", unknown=True)
+        return RuleAnswer(False, f"nobody has looked at {other} yet", unknown=True)
     if peer.healthy_since is None:
-        return Answer(False, f"{other} is {peer.phase or 'not healthy'}")
+        return RuleAnswer(False, f"{other} is {peer.phase or 'not healthy'}")
     if rule.same_version and peer.label != facts.to.label:
-        return Answer(False, f"{other} serves {peer.label or 'no version that it names'}, not {facts.to.label}")
+        return RuleAnswer(False, f"{other} serves {peer.label or 'no version that it names'}, not {facts.to.label}")
     until = peer.healthy_since + rule.at_least
     if now < until:
-        return Answer(False, f"{other} is healthy, and is to be so for {length(rule.at_least)}", until)
-    return Answer(True, f"{other} is healthy")
+        return RuleAnswer(False, f"{other} is healthy, and is to be so for {length(rule.at_least)}", until)
+    return RuleAnswer(True, f"{other} is healthy")
 
 
-def expression(rule: Expression, facts: Facts, now: datetime) -> Answer:
+def expression(rule: Expression, facts: Facts, now: datetime) -> RuleAnswer:
     """Return whether the expression is true; if it cannot be evaluated, it is shut."""
     if missing := sorted(str(app) for app in rule.apps if app not in facts.others.peers):
-        return Answer(False, f"nobody has looked at {', '.join(missing)} yet", unknown=True)
+        return RuleAnswer(False, f"nobody has looked at {', '.join(missing)} yet", unknown=True)
     values = values_of(facts, now, rule.zone)
     try:
         answer = rule.program(values)
     except NoAnswer as error:
-        return Answer(False, f"{rule.message or rule.text}: it cannot be evaluated: {error}")
+        return RuleAnswer(False, f"{rule.message or rule.text}: it cannot be evaluated: {error}")
     if answer is True:
-        return Answer(True, rule.message or rule.text)
+        return RuleAnswer(True, rule.message or rule.text)
     if answer is not False:
-        return Answer(False, f"{rule.text} is {answer!r}, neither true nor false")
-    return Answer(False, rule.message or f"{rule.text} is false", _until(rule, values, now))
+        return RuleAnswer(False, f"{rule.text} is {answer!r}, neither true nor false")
+    return RuleAnswer(False, rule.message or f"{rule.text} is false", _until(rule, values, now))
 
 
 def _until(rule: Expression, values: dict[str, object], now: datetime) -> datetime | None:

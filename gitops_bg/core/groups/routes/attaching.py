@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from gitops_bg.core import names
 from gitops_bg.core.groups.model import GroupGateway, version_number
 from gitops_bg.core.groups.observed import LiveRoute
-from gitops_bg.core.groups.plan import carrying_routes, routes_beside
+from gitops_bg.core.groups.plan import carrying_routes, replacement_routes
 from gitops_bg.core.groups.record import Reattachment
-from gitops_bg.core.groups.routes.rivals import requests_taken
+from gitops_bg.core.groups.routes.rivals import requests_claimed_by_others
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.http_routes import HttpRoute, ParentRef, as_stored
 from gitops_bg.core.model.record import Event
@@ -47,7 +47,7 @@ def attach(world: GroupWorld) -> GroupWorld:
         return world.with_record(gateway=wanted, reattachment=None)
     if carries.attachment == wanted.attachment and carries.base in _own_bases(world.key, carries):
         return world.with_record(gateway=carries, reattachment=None)
-    return _reattached(world, replace(wanted, base=_base_beside(world.key, wanted, carries)))
+    return _reattached(world, replace(wanted, base=_replacement_name(world.key, wanted, carries)))
 
 
 def why_not_attached(world: GroupWorld) -> str:
@@ -58,8 +58,8 @@ def why_not_attached(world: GroupWorld) -> str:
     if beside is None:
         why = "the group is suspended" if world.suspended else ""
     else:
-        said = (f"{name}: {live.reason}" for name, live in _live_of(world, routes_beside(world)) if live.reason)
-        why = next(said, "") or requests_taken(world, routes_beside(world))
+        said = (f"{name}: {live.reason}" for name, live in _live_of(world, replacement_routes(world)) if live.reason)
+        why = next(said, "") or requests_claimed_by_others(world, replacement_routes(world))
         why = why or ("it says nothing of them" if world.now >= deadline_of(world, beside) else "")
     if not why:
         return ""
@@ -116,22 +116,22 @@ def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
     answered = any(live.answered for _, live in _live_of(world, carrying_routes(world)))
     beside = replace(beside, to=replace(to, base=beside.to.base), answered=beside.answered or answered)
     world = world.with_record(reattachment=beside)
-    if world.now < beside.since + GRACE or not _is_taken(world, beside):
+    if world.now < beside.since + GRACE or not _are_accepted(world, beside):
         return world
     said = f"requests come in by {entrance_of(beside.to)}"
-    return world.noting(Event.ROUTES_MOVED, reason=said).with_record(gateway=beside.to, reattachment=None)
+    return world.with_ledger_entry(Event.ROUTES_MOVED, reason=said).with_record(gateway=beside.to, reattachment=None)
 
 
-def _is_taken(world: GroupWorld, beside: Reattachment) -> bool:
+def _are_accepted(world: GroupWorld, beside: Reattachment) -> bool:
     """Whether the Gateways have taken the new routes; where they never said anything of the former ones, silence is a
     yes.
     """
-    routes = routes_beside(world)
+    routes = replacement_routes(world)
     live = dict(_live_of(world, routes))
     written = all(each.name in live and live[each.name].route == as_stored(each) for each in routes)
     answers = {each.accepted for each in live.values()}
     silent = answers == {None} and not beside.answered and not any(each.answered for each in live.values())
-    return written and (answers <= {True} or silent) and not requests_taken(world, routes)
+    return written and (answers <= {True} or silent) and not requests_claimed_by_others(world, routes)
 
 
 def _live_of(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterable[tuple[str, LiveRoute]]:
@@ -150,7 +150,7 @@ def _own_bases(group: GroupKey, gateway: GroupGateway) -> tuple[str, str]:
     return "", _salted(group, gateway)
 
 
-def _base_beside(group: GroupKey, wanted: GroupGateway, carries: GroupGateway) -> str:
+def _replacement_name(group: GroupKey, wanted: GroupGateway, carries: GroupGateway) -> str:
     """What names of new routes begin with: not with what those that carry traffic have."""
     return _salted(group, wanted) if carries.base == "" else ""
 

@@ -12,7 +12,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.questions import answered_once
 
 
-def requests_taken(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
+def requests_claimed_by_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
     """Which route of somebody else gets requests before these of the group, in a sentence; empty where none does."""
     return first_of_others(world.key.namespace, _as_live(world, routes), world.observed.rivals)
 
@@ -28,7 +28,7 @@ def requests_kept(world: GroupWorld, version: str) -> str:
 
 
 @answered_once
-def to_take_over(world: GroupWorld) -> tuple[RivalRoute, ...]:
+def claimable_routes(world: GroupWorld) -> tuple[RivalRoute, ...]:
     """The routes whose requests are the group's now: their owners left main, and all that they are for has somewhere to
     go. A group that moves, or is suspended, takes nothing over.
     """
@@ -40,13 +40,13 @@ def to_take_over(world: GroupWorld) -> tuple[RivalRoute, ...]:
     return given_up(world.key.namespace, _as_live(world, own), world.observed.rivals)
 
 
-def tell_of_requests(world: GroupWorld) -> GroupWorld:
+def record_claimed_routes(world: GroupWorld) -> GroupWorld:
     """Say whose requests the group has from now on. World in, world out."""
-    for rival in to_take_over(world):
+    for rival in claimable_routes(world):
         said = (
             f"{world.key.name} answers the requests of HTTPRoute {rival.name} of {rival.owner}, whose folder left main"
         )
-        world = world.noting(Event.TAKEN_OVER, reason=said)
+        world = world.with_ledger_entry(Event.TAKEN_OVER, reason=said)
     return world
 
 

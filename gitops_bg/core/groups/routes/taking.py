@@ -28,9 +28,9 @@ def led_by_default(routes: Iterable[HttpRoute], gateway: GroupGateway | None) ->
     return found
 
 
-def takes_requests(new: _Requests, old: _Requests) -> bool:
+def claims_requests(new: _Requests, old: _Requests) -> bool:
     """Whether a rule for some requests would take one that another rule is for: one may be narrower."""
-    return any(takes(one, other, ()) for one in _matches(new) for other in _matches(old))
+    return any(matches_claim(one, other, ()) for one in _matches(new) for other in _matches(old))
 
 
 def _matches(requests: _Requests) -> Iterator[RouteMatch]:
@@ -90,11 +90,11 @@ def _hides(state: GroupState, version: str, active: str, route: Route) -> bool:
 _SPECIAL = re.compile(r"[\\.\[\](){}*+?^$|]")
 
 
-def takes(new: RouteMatch, old: RouteMatch, hosts: tuple[str, ...]) -> bool:
+def matches_claim(new: RouteMatch, old: RouteMatch, hosts: tuple[str, ...]) -> bool:
     """Whether some request that ``old`` is for would go by ``new``; ``hosts`` are those of matches that name none.
 
     >>> cart, narrower = RouteMatch("/cart"), RouteMatch("/cart/export")
-    >>> takes(narrower, cart, ()), takes(cart, narrower, ()), takes(RouteMatch("/cartoon"), cart, ())
+    >>> matches_claim(narrower, cart, ()), matches_claim(cart, narrower, ()), matches_claim(RouteMatch("/cartoon"), cart, ())
     (True, False, False)
     """
     if not (_same_method(new, old) and _same_headers(new, old) and _same_path(new, old)):

@@ -64,7 +64,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MeasurementPlan:
     """All metrics of one stage. ``unknown`` says why they cannot be known now; no run may begin then."""
 
     metrics: tuple[Metric, ...] = ()

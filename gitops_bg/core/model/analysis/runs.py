@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 
 ERROR_RETRY = timedelta(seconds=10)
 """How long to wait before a measurement that ended in an error is taken again, whatever the interval."""
@@ -153,13 +153,13 @@ class AnalysisRun:
         return "; ".join(map(str, self.metrics)) or "waiting for its metrics"
 
 
-def begin(run: AnalysisRun, plan: Plan, latest: str, stable: str, now: datetime) -> AnalysisRun:
+def begin(run: AnalysisRun, plan: MeasurementPlan, latest: str, stable: str, now: datetime) -> AnalysisRun:
     """Start a run: return it with the plan's metrics, begun at ``now``. ``latest`` and ``stable`` are short digests."""
     metrics = tuple(MetricRun(metric.between(latest, stable)) for metric in plan.metrics)
     return replace(run, started_at=now, metrics=metrics, labels=plan.labels, annotations=plan.annotations)
 
 
-def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
+def restarted(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
     """Return a new run without measurements: the first of ``rollout``, or the next attempt of the same rollout."""
     attempt = 1 if rollout else run.attempt + 1
     return AnalysisRun(run.stage, run.digest, rollout or run.rollout, attempt, run.fallback)
@@ -168,7 +168,7 @@ def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
 # --- measurements that come in ---
 
 
-def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisRun:
+def with_measurement(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisRun:
     """Return the run with one more measurement; unchanged unless it is the next one of a metric that is
     still running.
     """

@@ -17,7 +17,7 @@ from gitops_bg.core.model.version import Snapshot, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class PollCount:
     """How often a process has looked at main. Numbers compare within one process only."""
 
     process: str = ""
@@ -28,7 +28,7 @@ class Looks:
     """The last look that has begun."""
 
 
-NO_LOOKS = Looks()
+NO_LOOKS = PollCount()
 
 
 STAMPS = 8
@@ -36,7 +36,7 @@ STAMPS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class AwaitsPoll:
     """A decision that no look at main has followed yet."""
 
     stamps: tuple[tuple[str, int], ...] = ()
@@ -44,28 +44,28 @@ class Awaited:
     its own note of the decision: a stamp each, so that none replaces another's. None of what does not look at Git.
     """
 
-    def is_over(self, looks: Looks) -> bool:
+    def is_over(self, looks: PollCount) -> bool:
         """Whether the present content of main was read after the decision."""
         return any(process == looks.process and looks.seen > number for process, number in self.stamps)
 
-    def noted(self, looks: Looks) -> "Awaited":
+    def stamped(self, looks: PollCount) -> "AwaitsPoll":
         """Return it with a stamp of the process that counts ``looks``.
 
-        >>> Awaited((("a", 3),)).noted(Looks("b", 1, 2)).is_over(Looks("a", 4, 4))
+        >>> AwaitsPoll((("a", 3),)).noted(PollCount("b", 1, 2)).is_over(PollCount("a", 4, 4))
         True
         """
         if not looks.process or any(process == looks.process for process, _ in self.stamps):
             return self
-        return Awaited((*self.stamps, (looks.process, looks.begun))[-STAMPS:])
+        return AwaitsPoll((*self.stamps, (looks.process, looks.begun))[-STAMPS:])
 
 
-def awaited(looks: Looks) -> Awaited:
+def awaited(looks: PollCount) -> AwaitsPoll:
     """Return the wait for the next look after ``looks``.
 
-    >>> awaited(Looks("a", 3, 4)).is_over(Looks("a", 4, 4)), awaited(Looks("a", 3, 4)).is_over(Looks("a", 5, 5))
+    >>> awaited(PollCount("a", 3, 4)).is_over(PollCount("a", 4, 4)), awaited(PollCount("a", 3, 4)).is_over(PollCount("a", 5, 5))
     (False, True)
     """
-    return Awaited().noted(looks)
+    return AwaitsPoll().stamped(looks)
 
 
 # --- what main said ---

@@ -9,7 +9,7 @@ from enum import StrEnum
 # --- whether its commits are signed by the keys that the agent was given ---
 
 
-class Doubt(StrEnum):
+class VerificationFailure(StrEnum):
     """Why a commit is not verified: what is wrong with it is the reason of the condition SourceVerified."""
 
     NOT_SIGNED = "NotSigned"
@@ -33,7 +33,7 @@ class UnverifiedCommit:
 
     commit: str
     author: str
-    doubt: Doubt
+    doubt: VerificationFailure
     key: str = ""
     """The fingerprint of the key that signed it, as far as that is known."""
     last: str = ""
@@ -180,7 +180,7 @@ class MainRead:
             return lost or self.lost
         return "" if self.counts else lost
 
-    def told_after(self, told: str, lost: str) -> str:
+    def loss_to_report(self, told: str, lost: str) -> str:
         """What the ledger is to know as lost instead of ``told``, where the record remembers ``lost``."""
         is_early = not (self.lasts if lost else self.counts)
         return told if is_early else lost

@@ -6,7 +6,7 @@ It does not tell a merge: main's ``primary.yaml`` does (decision 31).
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Version
 
@@ -31,7 +31,7 @@ class PullRequest:
     """The offer that its text states (`offer_of`); empty where it states none, or the agent withdrew it."""
     closed_by: str = ""
     """The person who closed it without a merge; empty where nobody did, or the forge does not say."""
-    seen_at: Awaited | None = None
+    seen_at: AwaitsPoll | None = None
     """The last look at main that had begun when the forge reported it. None: an old report, not asked again since."""
     draft: bool = False
     """Whether people marked it as a draft, so that nobody merges it; not known from an old report."""

@@ -207,7 +207,7 @@ class Overriding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleVerdict:
     """The result of one rule of one policy."""
 
     policy: str
@@ -238,7 +238,7 @@ def _left_of(then: Policy, now: Policy | None) -> Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Policing:
+class PolicyInput:
     """What an app gets of the policies: those that match it, and the facts that they ask for."""
 
     policies: tuple[Policy, ...] = ()

@@ -12,7 +12,7 @@ from gitops_bg.core.model.statements import Cause, Says, Statement
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.traffic.holds import is_wanted_since, overrule_retry
 from gitops_bg.core.transitions.versions.versions import register, retain, start_rollout
-from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World
 
 # --- in which order it named versions, and which of them main reverted (decision 18) ---
@@ -23,7 +23,7 @@ MOST_NAMED = 11
 """How many digests a record keeps: the one named now, and ten before."""
 
 
-def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[str, ...]]:
+def record_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[str, ...]]:
     """Return the record after ``primary.yaml`` named these digests, oldest first, and the digests reverted since.
 
     Digests that served and were left are not among the reverted: nothing promotes them by itself.
@@ -51,7 +51,7 @@ def _kept(record: Record, line: tuple[str, ...], name: str) -> tuple[str, ...]:
 # --- what it names, and what is to serve instead ---
 
 
-def hear_name(world: World, snapshot: Snapshot) -> World:
+def clear_hold_of_named(world: World, snapshot: Snapshot) -> World:
     """Lift the hold on what ``primary.yaml`` named between two looks, and names no longer: somebody wanted it. So of a
     version that the target has passed over since.
 
@@ -81,8 +81,8 @@ def follow_primary(world: World) -> World:
         reason, by = "primary.yaml names it again", primary.changed_by.author
         world = lift_hold(world, named, how=Says.NAMED, reason=reason, by=by)
     names = (world.resolve(said.snapshot) for _, said in world.desired.journal.of(Named) if asked)
-    record, taken_back = note_named(world.record, (*names, named))
-    world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)
+    record, taken_back = record_named(world.record, (*names, named))
+    world = _hold_reverted(world.with_record(record), taken_back, primary.changed_by)
     if asked and not world.desired.journal.since:  # Unknown at present: the agent asks again.
         return world
     return world.with_part(replace(world.record.git, primary_by=primary.changed_by.commit))
@@ -96,7 +96,7 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
         return world
     if not version.retiring and version.stage in (Stage.CANDIDATE, Stage.LEGACY):
         return world
-    if leads_back(world.record, version):
+    if can_roll_back_to(world.record, version):
         return world.with_version(retain(world, version))
     return start_rollout(world, version)
 
@@ -117,10 +117,10 @@ def _end_override(world: World, named: str, *, is_changed: bool) -> World:
     if not override.diverged:
         return world
     reason = "primary.yaml follows live traffic again" if arrived else "primary.yaml names another version"
-    return world.noting(Event.CONVERGED, to=world.record.version(named), reason=reason)
+    return world.with_ledger_entry(Event.CONVERGED, to=world.record.version(named), reason=reason)
 
 
-def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> World:
+def _hold_reverted(world: World, digests: tuple[str, ...], change: Source) -> World:
     """Hold what ``primary.yaml`` named and main reverted: without a hold it would be offered again at once.
 
     Not the serving version, nor one that traffic may go back to.
@@ -130,7 +130,7 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
             continue
         world = _registered(world, digest)
         version = world.record.version(digest)
-        if version is None or leads_back(_serving(world), version):
+        if version is None or can_roll_back_to(_serving(world), version):
             continue
         reason = f"its promotion was taken back by {change.commit[:10]}"
         world = overrule_retry(world, digest, change)
@@ -179,11 +179,11 @@ def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, c
     return world.with_record(world.record.saying(wanted))
 
 
-def note_divergence(world: World) -> World:
+def record_divergence(world: World) -> World:
     """Note in the ledger, once, that main refuses the commit of an emergency rollback."""
     pending, git = world.record.override, world.observed.git
     if pending is None or pending.diverged or not git.main_refused or world.record.routing.traffic != pending.to_digest:
         return world
     world = world.with_record(world.record.with_divergence())
     reason = f"main refuses the commit ({git.main_refused}); it is offered on the promotion branch"
-    return world.noting(Event.DIVERGED, to=world.active, by=pending.by, reason=reason)
+    return world.with_ledger_entry(Event.DIVERGED, to=world.active, by=pending.by, reason=reason)

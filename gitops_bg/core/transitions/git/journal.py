@@ -17,14 +17,14 @@ from gitops_bg.core.model.git.journal import Entry, Named, Retried, Targeted
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.statements import Cause, Says
 from gitops_bg.core.model.version import Source
-from gitops_bg.core.transitions.git.decisions import follow_primary, hear_name, override
-from gitops_bg.core.transitions.git.looks import note_look
+from gitops_bg.core.transitions.git.decisions import clear_hold_of_named, follow_primary, override
+from gitops_bg.core.transitions.git.looks import mark_main_observed
 from gitops_bg.core.transitions.git.operator_requests import answer_retry
 from gitops_bg.core.transitions.traffic.holds import overrule_retry
 from gitops_bg.core.world import World
 
 
-def learn(world: World, before: Record) -> World:
+def record_main(world: World, before: Record) -> World:
     """Record the main of this decision."""
     git = world.record.git
     main = world.desired.main.learnt(git.main, saved=world.record != before)
@@ -77,7 +77,7 @@ def follow_main(world: World) -> World:
     for entry in world.desired.journal.entries:
         if isinstance(entry.says, Named) or precedes_primary(world, entry):
             world = _follow(world, entry)
-    return follow_primary(note_look(world))
+    return follow_primary(mark_main_observed(world))
 
 
 def answer_main(world: World) -> World:
@@ -91,7 +91,7 @@ def answer_main(world: World) -> World:
 def _follow(world: World, entry: Entry) -> World:
     match entry.says:
         case Named(snapshot) if asks_for_names(world.desired, world.record):
-            return hear_name(world, snapshot)
+            return clear_hold_of_named(world, snapshot)
         case Retried(retry):
             return answer_retry(world, entry.source, retry)
         case Targeted() as told if told is world.desired.journal.targeted[0][1]:  # Others say what it takes back, too.

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.operator_requests import is_answered_by
 from gitops_bg.core.model.git.journal import Named, Retried
-from gitops_bg.core.model.statements import Cause, Hold, looked
-from gitops_bg.core.transitions.git.decisions import note_named, override, overrule_target
-from gitops_bg.core.transitions.git.operator_requests import hear_retries
+from gitops_bg.core.model.statements import Cause, Hold, after_poll
+from gitops_bg.core.transitions.git.decisions import override, overrule_target, record_named
+from gitops_bg.core.transitions.git.operator_requests import apply_retries
 from gitops_bg.core.world import World
 
 
-def resume_emergency(world: World) -> World:
+def resume_rollback(world: World) -> World:
     """Continue an emergency that Git has not followed, where its record is lost.
 
     The ledger holds the serving version, or the version that main names while traffic is elsewhere, and main has not
@@ -33,16 +33,16 @@ def resume_emergency(world: World) -> World:
         return world
     if memory.primary_by != primary.changed_by.commit:
         return world
-    world = world.with_record(note_named(world.record, (world.primary_digest,))[0])
+    world = world.with_record(record_named(world.record, (world.primary_digest,))[0])
     return override(world, back, cause=hold.cause, reason=hold.reason, by="", commit=memory.primary_by)
 
 
-def note_look(world: World) -> World:
+def mark_main_observed(world: World) -> World:
     """Note what main says for the decisions that no look has followed yet; then end their wait."""
-    if not world.record.awaits_look:
+    if not world.record.awaits_poll:
         return world
     world = _overrule(_know_primary(_know_revert(_know_retry(world))))
-    statements = looked(world.record.statements, world.desired.looks)
+    statements = after_poll(world.record.statements, world.desired.looks)
     return world.with_record(replace(world.record, statements=statements))
 
 
@@ -56,7 +56,7 @@ def _know_retry(world: World) -> World:
     for number, retry in enumerate(unheard, start=1):
         hold = world.record.held(retry.digest)
         if hold is not None and not is_answered_by(hold, retry):
-            return _know_retry(hear_retries(world, unheard[:number]))
+            return _know_retry(apply_retries(world, unheard[:number]))
     return world
 
 
@@ -83,7 +83,7 @@ def _know_primary(world: World) -> World:
     waits = (pending is not None and pending.awaits) or _outranks(hold)
     if not waits or not world.desired.primary:
         return world
-    return world.with_record(note_named(world.record, (world.primary_digest,))[0])
+    return world.with_record(record_named(world.record, (world.primary_digest,))[0])
 
 
 def _outranks(hold: Hold | None) -> bool:

@@ -138,7 +138,7 @@ ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
 """How each verb is carried out, but those of gates (`core.delivery.operators`)."""
 
 
-def hear_retries(world: World, retries: Iterable[Retry]) -> World:
+def apply_retries(world: World, retries: Iterable[Retry]) -> World:
     """Lift the holds that the retries answer, each retry once; the record keeps the number of the last."""
     for retry in retries:
         hold = world.record.held(retry.digest)
@@ -160,7 +160,7 @@ def answer_retry(world: World, asked: Source, retry: Retry) -> World:
     if retry.number <= world.record.operator.retry or world.frozen or not asked.commit:
         return world
     hold = world.record.held(retry.digest)
-    world = hear_retries(world, [retry])
+    world = apply_retries(world, [retry])
     if retry != world.spec.retry or (hold and not is_answered_by(hold, retry)):
         return world
     version, by = world.record.version(retry.digest), retry.by or asked.author
@@ -169,4 +169,4 @@ def answer_retry(world: World, asked: Source, retry: Retry) -> World:
     if version is None or version.digest != world.target_digest:
         return world
     world = start_rollout(world, version)
-    return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=by, commit=asked.commit)
+    return world.with_ledger_entry(Event.RETRIED, to=world.record.version(retry.digest), by=by, commit=asked.commit)

@@ -16,14 +16,14 @@ from gitops_bg.core.checks.git.pulls import given_up_at, is_declined, is_held_by
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.actions import OfferPromotion
 from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
-from gitops_bg.core.model.record import AskedMerge, Event, Switch, SwitchKind
+from gitops_bg.core.model.record import Event, PendingMergeLookup, Switch, SwitchKind
 from gitops_bg.core.model.statements import Cause, Says
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.world import World
 
 
-def note_offer(world: World) -> World:
+def record_offer(world: World) -> World:
     """Record what the agent itself offers: it may withdraw that, but not what a person, or another cluster, put on the
     branch.
     """
@@ -34,7 +34,7 @@ def note_offer(world: World) -> World:
     return world if offered == world.record.git.offered else world.with_part(replace(world.record.git, offered=offered))
 
 
-def note_beside(world: World) -> World:
+def track_extra_files(world: World) -> World:
     """Remember that the branch offers a version together with other files, until that is over (policies.md §5).
 
     A squash or a rebase may leave no trace of it on main. It is over when the branch holds ``primary.yaml`` alone, or,
@@ -50,7 +50,7 @@ def note_beside(world: World) -> World:
     return world if beside == known else world.with_part(replace(world.record.git, beside=beside))
 
 
-def hear_pull_request(world: World) -> World:
+def sync_pull_request(world: World) -> World:
     """Hold what a closed pull request offered. A reopened one lifts that hold, and no other."""
     pull = world.observed.git.pull
     if pull is None or pull.seen_at is None or not world.main_counts:
@@ -88,12 +88,12 @@ def ask_who_merged(world: World, switch: Switch, to: Version) -> World:
     """Ask who merged a promotion that was just carried out, if a forge may know."""
     if switch.switch_kind is not SwitchKind.PROMOTION or not switch.commit or not world.observed.git.has_forge:
         return world
-    asked = AskedMerge(switch.commit, to.digest, world.now)
+    asked = PendingMergeLookup(switch.commit, to.digest, world.now)
     git = world.record.git
     return world.with_part(replace(git, asked_merges=(*git.asked_merges, asked)))
 
 
-def hear_merges(world: World) -> World:
+def sync_merge_metadata(world: World) -> World:
     """Write one entry for each answer, and one for each question without an answer in time; none if no
     forge merged it.
     """
@@ -102,19 +102,19 @@ def hear_merges(world: World) -> World:
         answer = told.get(asked.commit)
         if answer is None and world.now < given_up_at(asked):
             continue
-        world = _without(_noted(world, asked, answer), asked)
+        world = _without(_with_merge(world, asked, answer), asked)
     return world
 
 
-def _noted(world: World, asked: AskedMerge, answer: Merge | None) -> World:
+def _with_merge(world: World, asked: PendingMergeLookup, answer: Merge | None) -> World:
     version = world.record.version(asked.digest)
     if version is None or (answer is not None and not answer.number):
         return world
     if answer is None:
-        return world.noting(Event.MERGED, to=version, commit=asked.commit, reason=_unknown(world))
+        return world.with_ledger_entry(Event.MERGED, to=version, commit=asked.commit, reason=_unknown(world))
     named = f"pull request #{answer.number} {answer.url}".rstrip()
     approved = f"approved by {', '.join(answer.approved_by)}" if answer.approved_by else "without an approval"
-    return world.noting(
+    return world.with_ledger_entry(
         Event.MERGED,
         to=version,
         commit=asked.commit,
@@ -129,6 +129,6 @@ def _unknown(world: World) -> str:
     return f"nobody could tell who merged and who approved it: {why}"
 
 
-def _without(world: World, asked: AskedMerge) -> World:
+def _without(world: World, asked: PendingMergeLookup) -> World:
     git = world.record.git
     return world.with_part(replace(git, asked_merges=tuple(each for each in git.asked_merges if each != asked)))

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
-from gitops_bg.core.delivery.ledger import noted, untold
+from gitops_bg.core.delivery.ledger import undelivered_entries, with_entry
 from gitops_bg.core.delivery.messages import NotificationFacts, OngoingAlert, delivered, notify
 from gitops_bg.core.delivery.outbox import calls_due, moments
 from gitops_bg.core.groups.decision import GroupDecision
@@ -84,7 +84,7 @@ def _of_group(
         phase=decision.phase,
         sent_phase=FLAGGER_PHASES[decision.phase],
         version=moving.target if moving is not None else active,
-        entries=tuple(untold(record)),
+        entries=tuple(undelivered_entries(record)),
         last=record.sequence,
         serving=serving,
         judging=run if run is not None and version_of(run) == serving else None,
@@ -127,7 +127,7 @@ def _delivered(desired: DesiredGroup, observed: ObservedGroup, decision: GroupDe
     outbox, wrong = delivered(before, _listeners(desired), observed.calls, epoch, now, is_known=is_known)
     record = replace(decision.record, outbox=outbox)
     for why in wrong:
-        record = noted(replace(record, epoch=epoch), LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=why))
+        record = with_entry(replace(record, epoch=epoch), LedgerEntry(0, now, Event.HOOK_UNDELIVERED, reason=why))
     return replace(decision, record=record)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners
-from gitops_bg.core.delivery.ledger import untold
+from gitops_bg.core.delivery.ledger import undelivered_entries
 from gitops_bg.core.delivery.messages import NotificationFacts, OngoingAlert, delivered, notify
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis.metrics import AnalysisStage
@@ -39,7 +39,7 @@ def _settle(world: World) -> World:
     outbox, wrong = delivered(record.outbox, hears, world.observed.calls, record.epoch, world.now)
     world = world if outbox == record.outbox else world.with_part(outbox)
     for why in wrong:
-        world = world.noting(Event.HOOK_UNDELIVERED, reason=why)
+        world = world.with_ledger_entry(Event.HOOK_UNDELIVERED, reason=why)
     return world
 
 
@@ -52,7 +52,7 @@ def _of_app(world: World, awaited: tuple[OngoingAlert, ...]) -> NotificationFact
         phase=phase_of(world),
         sent_phase=flagger_phase(world),
         version=version.digest if version else "",
-        entries=tuple(untold(world.record)),
+        entries=tuple(undelivered_entries(world.record)),
         last=world.record.sequence,
         serving=world.record.routing.traffic,
         judging=run if run is not None and run.digest == world.record.routing.traffic else None,

@@ -28,7 +28,7 @@ AS_RECORDED: Mapping[str, str] = {
 """The fields whose times stay as they are, each with its reason."""
 
 
-def trust_no_future(world: World) -> World:
+def clamp_future_timestamps(world: World) -> World:
     """Return the same world, in which no wait counts from a future time."""
     record = by_now(world.record, world.now)
     return world if record is world.record else world.with_record(record)

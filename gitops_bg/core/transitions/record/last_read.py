@@ -25,7 +25,7 @@ ENDINGS = {
 """What the ledger tells of the end of an app, by its policy, beside that it is deleted."""
 
 
-def note_departure(world: World) -> World:
+def record_departure(world: World) -> World:
     """Note one entry when the folder of an app has left main; where it is to go, once nothing speaks against that."""
     if world.desired.in_git or not world.desired.knowledge.counts or world.record.orphaned:
         return world
@@ -37,10 +37,10 @@ def note_departure(world: World) -> World:
     if is_to_go(world):
         reason = ENDINGS.get(policy, "")
         reason = f"it is the app {successor(world)} now, which has its Services" if world.moved else reason
-        return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit, reason=reason)
+        return world.with_ledger_entry(Event.DELETED, origin=world.active, commit=world.desired.commit, reason=reason)
     why = f"it was to be the app {successor(world)}" if stranded else "without deletionPolicy: delete"
     reason = f"the app's folder has left main{', ' if stranded else ' '}{why}; it keeps serving"
-    return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)
+    return world.with_ledger_entry(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)
 
 
 def remember_last_read(world: World) -> World:

@@ -11,7 +11,7 @@ from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, 
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
 from gitops_bg.core.model.version import Source, Version
-from gitops_bg.core.transitions.record.clocks import trust_no_future
+from gitops_bg.core.transitions.record.clocks import clamp_future_timestamps
 from gitops_bg.core.world import World
 
 
@@ -19,7 +19,7 @@ def restore_record(world: World) -> World:
     """Forget the entries that have reached the state branch, and correct times that are still to come; fill a new
     record with what the ledger and the cluster know.
     """
-    return _remembered(trust_no_future(acknowledge_ledger(world)))
+    return _remembered(clamp_future_timestamps(acknowledge_ledger(world)))
 
 
 def _remembered(world: World) -> World:
@@ -32,7 +32,7 @@ def _remembered(world: World) -> World:
     record = begun(world.record, world.observed.app_uid, world.spec.retry, world.observed.requests)
     world = _recalled(world.with_record(record))
     for view in sorted(world.observed.replica_sets, key=lambda each: each.number):
-        world = _take_back(world, view)
+        world = _restore_version(world, view)
     return world
 
 
@@ -58,7 +58,7 @@ def _served(world: World, version: Version) -> Version:
     return version if version.was_active else replace(version, activated_at=world.now, left_at=world.now)
 
 
-def _take_back(world: World, view: ReplicaSetView) -> World:
+def _restore_version(world: World, view: ReplicaSetView) -> World:
     """Give a ReplicaSet that outlived its record a version again: a retired one, unless Git still names it.
 
     It has a rollout of its own: what somebody asks of one rollout counts for no other version.

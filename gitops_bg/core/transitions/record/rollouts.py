@@ -19,11 +19,11 @@ MOST_ROLLOUTS = 5
 """How many rollouts a record keeps; the ledger has all of them."""
 
 
-def note_rollouts(world: World) -> World:
+def update_rollouts(world: World) -> World:
     """Bring the list up to date with the versions of the record."""
     known = world.record.rollouts
     begun = tuple(_begun(version) for version in _newly_begun(world))
-    rollouts = tuple(_noted(world, rollout) for rollout in (*known, *begun))[-MOST_ROLLOUTS:]
+    rollouts = tuple(_updated(world, rollout) for rollout in (*known, *begun))[-MOST_ROLLOUTS:]
     return world if rollouts == known else world.with_record(replace(world.record, rollouts=rollouts))
 
 
@@ -50,7 +50,7 @@ def _begun(version: Version) -> Rollout:
     return Rollout(version.rollout, version.number, version.digest, version.rollout_started_at)
 
 
-def _noted(world: World, rollout: Rollout) -> Rollout:
+def _updated(world: World, rollout: Rollout) -> Rollout:
     if rollout.outcome is not None:
         return reached(world, _left(world, rollout)) if rollout.outcome.good else rollout
     if not rollout.hurried and _is_hurried(world, rollout):

@@ -25,7 +25,7 @@ from gitops_bg.core.transitions.versions.retention import retire
 from gitops_bg.core.world import World
 
 
-def note_moved(world: World) -> World:
+def record_move(world: World) -> World:
     """Note when the Services went, and forget it once one is back: whoever leads it here by hand has it as it was. With
     the folder back in main, begin again with whatever its file agrees to take over.
     """
@@ -41,13 +41,13 @@ def note_moved(world: World) -> World:
     return world.with_record(replace(record, moved_at=world.now))
 
 
-def note_release(world: World) -> World:
+def record_release(world: World) -> World:
     """Note that Services are about to go back, and that live traffic went with them, once their endpoints show it."""
     if world.record.released:
         return begin_again(world) if _is_wanted_again(world) else world
     if not is_releasing(world):
         return world
-    if _is_taken_back(world):
+    if _release_is_withdrawn(world):
         return world.with_record(replace(world.record, release=""))
     return _begun(_arrived(world))
 
@@ -66,7 +66,7 @@ def _arrived(world: World) -> World:
     world = world.with_version(replace(active, stabilization=None))
     world = world.with_record(replace(world.record.without_override(), adopted=None, released=True))
     reason = f"to Deployment {view.name}" if view else ""
-    return world.noting(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)
+    return world.with_ledger_entry(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)
 
 
 def _is_wanted_again(world: World) -> bool:
@@ -74,7 +74,7 @@ def _is_wanted_again(world: World) -> bool:
     return world.asked_release is None and world.in_main_for_sure and not world.desired.problems
 
 
-def _is_taken_back(world: World) -> bool:
+def _release_is_withdrawn(world: World) -> bool:
     """Whether a release that was begun is wanted no more, while every Service is still ours and none can go back: for
     what is missing, or because the API server refuses the write.
     """
@@ -97,34 +97,34 @@ def settle_adoption(world: World) -> World:
     """Note what the Services and the Deployment show of an adoption: that it was handed over, that its pods have gone,
     that live traffic went back to it, or to the app that this one is now.
     """
-    return note_moved(note_release(_note_deployment(_note_hand_over(world))))
+    return record_move(record_release(_record_deployment(_record_hand_over(world))))
 
 
-def _note_hand_over(world: World) -> World:
+def _record_hand_over(world: World) -> World:
     """Remember the Deployment, once a Service that live traffic goes through was taken over from it."""
     adopt = world.spec.adopt
     if world.record.adopted is not None or adopt is None or adopt.app or not world.record.routing.traffic:
         return world
-    if not _was_taken_over(world):
+    if not _was_adopted(world):
         return world
     return world.with_record(replace(world.record, adopted=Adopted(adopt.deployment)))
 
 
-def taken_over_before(world: World) -> Adopted | None:
+def adopted_before(world: World) -> Adopted | None:
     """What a new record remembers of a Deployment whose Services were taken over before it began.
 
     Nobody knows whether its pods had gone by then, and who has scaled it up since. The consent counts once, so it is
     left as it is.
     """
     adopt = world.spec.adopt
-    return Adopted(adopt.deployment, left=True) if adopt and adopt.deployment and _was_taken_over(world) else None
+    return Adopted(adopt.deployment, left=True) if adopt and adopt.deployment and _was_adopted(world) else None
 
 
-def _was_taken_over(world: World) -> bool:
+def _was_adopted(world: World) -> bool:
     return any(view is not None and view.before for _, view in world.active_services)
 
 
-def _note_deployment(world: World) -> World:
+def _record_deployment(world: World) -> World:
     """Remember how many pods the Deployment had, and whether they have gone."""
     adopted, view = watched_deployment(world), world.observed.deployment
     if adopted is None or view is None or why_left_alone(world, view):

@@ -26,7 +26,7 @@ def promote_full(world: World, request: Request) -> World:
     if version is None or world.record.operator.promotes_in_full(version.rollout):
         return world
     world = world.with_part(replace(world.record.operator, promote_full=version.rollout))
-    return world.noting(Event.SKIPPED, to=version, by=request.by, reason=request.reason or SKIPPED)
+    return world.with_ledger_entry(Event.SKIPPED, to=version, by=request.by, reason=request.reason or SKIPPED)
 
 
 def meant_in_full(world: World) -> tuple[str, ...]:

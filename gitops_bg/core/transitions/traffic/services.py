@@ -17,7 +17,7 @@ from gitops_bg.core.model.version import ServicePorts, Stage, Version
 from gitops_bg.core.world import World
 
 
-def note_ports(world: World) -> World:
+def record_ports(world: World) -> World:
     """Record the ports that each version is served with: a rollback restores them once Git says others."""
     for version in world.record.versions:
         known = _remembered(world, version)

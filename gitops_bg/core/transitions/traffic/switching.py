@@ -16,7 +16,7 @@ from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.holds import put_hold
-from gitops_bg.core.delivery.policies import note_overridden
+from gitops_bg.core.delivery.policies import record_overridden_policies
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
@@ -25,7 +25,7 @@ from gitops_bg.core.model.stages import StageEvent, stage_after
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.git.pulls import ask_who_merged
-from gitops_bg.core.transitions.traffic.adoption import taken_over_before
+from gitops_bg.core.transitions.traffic.adoption import adopted_before
 from gitops_bg.core.transitions.traffic.holds import overrule_retry
 from gitops_bg.core.transitions.verdicts.subject import acting_app
 from gitops_bg.core.transitions.versions.retention import retire
@@ -33,7 +33,7 @@ from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, retain
 from gitops_bg.core.world import World
 
 
-def note_endpoints_synced(world: World) -> World:
+def record_endpoints_synced(world: World) -> World:
     """Record when the endpoints of the active Service were first exactly the pods of the active version.
 
     A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until
@@ -136,7 +136,7 @@ def settle_traffic(world: World) -> World:
     """Take what the Services show for true: a switch that was decided, the end of one that was withdrawn, and that the
     endpoints have followed.
     """
-    return note_endpoints_synced(_end_withdrawn(_settle_switch(world)))
+    return record_endpoints_synced(_end_withdrawn(_settle_switch(world)))
 
 
 def _settle_switch(world: World) -> World:
@@ -158,7 +158,7 @@ def _settle_switch(world: World) -> World:
     if origin and switch.switch_kind is SwitchKind.PROMOTION:  # First deployments and rollbacks are not analysed.
         world = await_verdict(world, to.digest, origin.digest, acting_app)
     world = ask_who_merged(world, switch, to)
-    return world.noting(
+    return world.with_ledger_entry(
         EVENT_OF[switch.switch_kind], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
     )
 
@@ -206,7 +206,7 @@ def recover_traffic(world: World) -> World:
         return world
     record, world = world.record, world.with_version(_activated(world, serving, SwitchKind.FIRST))
     moved = _moved(world.record, serving.digest, SwitchKind.FIRST)
-    adopted = taken_over_before(world)
+    adopted = adopted_before(world)
     return world.with_record(replace(moved, statements=record.statements, adopted=adopted))
 
 
@@ -319,7 +319,7 @@ def _with_switch(world: World, coming: Version) -> World:
     origin, kind, pods = world.record.routing.traffic, world.switch_kind, world.available(coming.digest)
     switch = Switch(origin, coming.digest, kind, world.now, commit, by, reason, pods=pods)
     if kind is SwitchKind.PROMOTION:
-        world = note_overridden(world, acting_app(world), coming.digest)
+        world = record_overridden_policies(world, acting_app(world), coming.digest)
     return world.with_part(replace(world.record.routing, switch=switch))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.delivery.analyses import POST
-from gitops_bg.core.model.analysis.runs import AnalysisRun, anew
+from gitops_bg.core.model.analysis.runs import AnalysisRun, restarted
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.transitions.versions.retention import retire
@@ -27,7 +27,7 @@ def skip_verdict(world: World, by: str) -> World:
     if run is None or active is None or not run.open:
         return world
     world = release_fallback(_without_run(world, run), run)
-    return world.noting(Event.SKIPPED, to=active, by=by, reason=f"{POST.called}: {run}")
+    return world.with_ledger_entry(Event.SKIPPED, to=active, by=by, reason=f"{POST.called}: {run}")
 
 
 def release_fallback(world: World, run: AnalysisRun) -> World:
@@ -43,7 +43,7 @@ def release_fallback(world: World, run: AnalysisRun) -> World:
 def measure_again(world: World, about: tuple[str, ...]) -> World:
     """Answer a pause for an operator: start the inconclusive runs of these versions anew."""
     for run in world.record.analyses.runs:
-        world = _with_run(world, anew(run)) if run.paused and run.digest in about else world
+        world = _with_run(world, restarted(run)) if run.paused and run.digest in about else world
     return world
 
 
@@ -59,8 +59,8 @@ def retry_live(world: World, version: Version, by: str, commit: str) -> World:
         return world
     retried = replace(version, rollout=world.record.rollout + 1, rollout_started_at=world.now)
     world = world.with_record(replace(world.record, rollout=retried.rollout)).with_version(retried)
-    world = _with_run(world, anew(run, retried.rollout))
-    return world.noting(Event.RETRIED, to=retried, by=by, commit=commit)
+    world = _with_run(world, restarted(run, retried.rollout))
+    return world.with_ledger_entry(Event.RETRIED, to=retried, by=by, commit=commit)
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:

@@ -18,7 +18,7 @@ from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.git.operator_requests import ANSWERS
 from gitops_bg.core.transitions.traffic.abort import abort_rollout
 from gitops_bg.core.transitions.verdicts.analysis import release_fallback
-from gitops_bg.core.way_back import may_return_without_gates
+from gitops_bg.core.way_back import can_roll_back_without_gates
 from gitops_bg.core.world import World
 
 
@@ -60,7 +60,7 @@ class ActingApp(AppSubject):
     def way_back(self, run: AnalysisRun) -> str:
         """The version that traffic left for this one, kept warm for it (DESIGN §4.5), if traffic may go there."""
         world, fallback = self.world, self.world.record.version(run.fallback)
-        usable = fallback and world.snapshot(fallback).text and may_return_without_gates(world.record, fallback)
+        usable = fallback and world.snapshot(fallback).text and can_roll_back_without_gates(world.record, fallback)
         back = fallback if usable else world.rollback_target
         return back.digest if back else ""
 
@@ -68,9 +68,9 @@ class ActingApp(AppSubject):
         """The same world with that in its record."""
         return self.world.with_part(part)
 
-    def noting(self, event: Event, digest: str, reason: str, by: str = "") -> World:
+    def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "") -> World:
         """An entry without a commit: main did not ask for it."""
-        return self.world.noting_of(event, digest, reason=reason, by=by)
+        return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> World:
         """Every verb is known."""

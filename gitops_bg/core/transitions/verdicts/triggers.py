@@ -76,7 +76,7 @@ def go_back(world: World, version: Version, cause: Cause, reason: str) -> World:
     if good is None:
         return world
     world = world.with_version(replace(version, stabilization=None, failure=DEADLINE_EXCEEDED))
-    world = world.noting(Event.FAILED, to=version, reason=reason)
+    world = world.with_ledger_entry(Event.FAILED, to=version, reason=reason)
     return override(world, good, cause=cause, reason=reason, by="")
 
 

@@ -19,11 +19,11 @@ def watch_versions(world: World) -> World:
     """Note the times of every version that is on its way forward, and the probation of the one that serves."""
     for version in world.record.versions:
         if is_in_flight(world, version):
-            world = _note(world, version)
+            world = _with_availability(world, version)
     return watch_active(world)
 
 
-def _note(world: World, version: Version) -> World:
+def _with_availability(world: World, version: Version) -> World:
     if awaits_confirmation(world, version) or leak_to(world, version) or is_released(world):  # No deadline yet.
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
@@ -42,17 +42,21 @@ def _failed(world: World, version: Version) -> World:
     missing = why_stuck(world, version)
     reason = f"not available within {world.spec.progress_deadline_seconds} s; live traffic is untouched"
     told = f"{DEADLINE_EXCEEDED}: {reason}" + (f"; {missing}" if missing else "")
-    return world.with_version(failed).noting(Event.FAILED, to=failed, reason=told)
+    return world.with_version(failed).with_ledger_entry(Event.FAILED, to=failed, reason=told)
 
 
 def _given_more_time(world: World, version: Version) -> World:
     """Clear the failure: somebody raised the deadline, and it has not passed yet."""
     on_its_way = replace(version, failure="")
     reason = f"progressDeadlineSeconds is {world.spec.progress_deadline_seconds} now"
-    return world.with_version(on_its_way).noting(Event.RECOVERED, to=on_its_way, reason=reason)
+    return world.with_version(on_its_way).with_ledger_entry(Event.RECOVERED, to=on_its_way, reason=reason)
 
 
 def _came_up(world: World, version: Version) -> World:
     up = replace(version, available_since=world.now, waiting_since=None, failure="")
     world = world.with_version(up)
-    return world.noting(Event.RECOVERED, to=up, reason="its pods are available after all") if version.failure else world
+    return (
+        world.with_ledger_entry(Event.RECOVERED, to=up, reason="its pods are available after all")
+        if version.failure
+        else world
+    )

@@ -15,7 +15,7 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
 
 
-def note_restart(world: World) -> World:
+def advance_restart(world: World) -> World:
     """Begin, continue, end or cancel the restart that the spec asks for."""
     at, restart = world.spec.restart_at, world.record.operator.restart
     if at is None or at == world.record.operator.restarted:
@@ -24,7 +24,7 @@ def note_restart(world: World) -> World:
         restart = Restart(at, world.record.rollout)
     elif restart.rollout != world.record.rollout:
         reason = "a new rollout began, whose pods are new anyway"
-        return _ended(world, restart).noting(
+        return _ended(world, restart).with_ledger_entry(
             Event.RESTART_CANCELLED, to=world.active, commit=world.desired.commit, reason=reason
         )
     if not may_go_on(world):
@@ -99,7 +99,7 @@ def _finish(world: World, restart: Restart) -> World:
     if not restart.count:
         return world
     reason = f"{restart.count} pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
-    return world.noting(Event.RESTARTED, to=world.active, commit=world.desired.commit, reason=reason)
+    return world.with_ledger_entry(Event.RESTARTED, to=world.active, commit=world.desired.commit, reason=reason)
 
 
 def _ended(world: World, restart: Restart) -> World:

@@ -100,7 +100,7 @@ def _follow_target(world: World) -> World:
         world = register(lift_others(world, digest, "the target names a new version"), target.snapshot, target.source)
     else:
         world = start_rollout(world, version, target.source)
-    return world.noting(
+    return world.with_ledger_entry(
         Event.CANDIDATE,
         to=world.record.version(digest),
         origin=world.active,
@@ -150,7 +150,7 @@ def _release(world: World, version: Version) -> World:
     elif wanted and wanted.number < version.number:
         event, reason = Event.CANCELLED, f"the target went back to {label(wanted.number, wanted.digest)}"
     commit = source.commit or world.desired.commit
-    return world.noting(event, to=wanted, origin=version, commit=commit, by=source.author, reason=reason)
+    return world.with_ledger_entry(event, to=wanted, origin=version, commit=commit, by=source.author, reason=reason)
 
 
 def forget(world: World) -> World:

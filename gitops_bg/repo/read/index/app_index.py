@@ -65,14 +65,14 @@ class AppIndex:
         before: Mapping[AppKey, Mapping[str, str]] = {}
         if not known:
             before, self._folders, self._found, self._hidden = self._folders, {}, {}, Hidden()
-        self._take(moved, before, commit)
+        self._apply(moved, before, commit)
         self._commit, self._crowded = commit, moved.crowded
 
     def _moved(self, before: str, commit: str) -> Moved:
         pair = (before, self._trees.root(commit))
         return moved_between(self._trees, [pair])[pair]
 
-    def _take(self, moved: Moved, before: Mapping[AppKey, Mapping[str, str]], commit: str) -> None:
+    def _apply(self, moved: Moved, before: Mapping[AppKey, Mapping[str, str]], commit: str) -> None:
         """Take over differences; ``before`` has the folders known until now, where they are those from nothing."""
         hidden = self._hidden = Hidden(_odd_after(self._hidden.places, moved), self._hidden.apps)
         touched: dict[AppKey, None] = {}

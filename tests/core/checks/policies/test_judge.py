@@ -22,8 +22,8 @@ from gitops_bg.core.model.policies.facts import (
     Others,
     Peer,
     Person,
+    RuleVerdict,
     SignedBy,
-    Verdict,
     VersionFacts,
 )
 from gitops_bg.core.model.policies.rules import (
@@ -65,7 +65,7 @@ OLD = VersionFacts("v1:old", 1, "1.1", ("registry.example/shop/web:1.1",))
 FACTS = Facts(WEB, NEW, OLD, available_since=NOW - HOUR)
 
 
-def verdict(rule: Rule, facts: Facts = FACTS, **of: Any) -> Verdict:
+def verdict(rule: Rule, facts: Facts = FACTS, **of: Any) -> RuleVerdict:
     (only,) = judge([Policy("p", (rule,), **of)], facts, NOW)
     return only
 

@@ -11,7 +11,7 @@ from gitops_bg.core.checks.policies.peer import is_moving, peer_of
 from gitops_bg.core.delivery.policies import LAST
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.policies.facts import Others, Peer, Policing
+from gitops_bg.core.model.policies.facts import Others, Peer, PolicyInput
 from gitops_bg.core.model.policies.rules import Concurrency, PoliciesThen, Policy, Span, Windows
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup
@@ -27,7 +27,7 @@ BUSY: Mapping[AppOrGroup, Peer] = {API: Peer(API, moving=True)}
 
 
 def under(state: World, *of: Policy, peers: Mapping[AppOrGroup, Peer] | None = None) -> World:
-    policing = Policing(of, others=Others(BUSY if peers is None else peers))
+    policing = PolicyInput(of, others=Others(BUSY if peers is None else peers))
     return replace(state, desired=replace(state.desired, policing=policing))
 
 

@@ -18,7 +18,7 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Suspension
@@ -491,7 +491,7 @@ FREEZE = Policy("freeze", (Windows(deny=(Span(datetime(2025, 12, 20), datetime(2
 KEPT_OUT = {
     "the app is suspended": {"spec": replace(NOT_WANTED, suspend=Suspension("incident", "ada"))},
     "main was rewritten": {"desired": {"history_rewritten": "f" * 40}},
-    "a policy forbids first versions, too": {"desired": {"policing": Policing((FREEZE,))}},
+    "a policy forbids first versions, too": {"desired": {"policing": PolicyInput((FREEZE,))}},
 }
 
 

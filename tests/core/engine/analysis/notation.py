@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.spec import AppSpec
@@ -16,11 +16,13 @@ GOOD, BAD, OPEN, BROKEN = (
     AnalysisPhase.INCONCLUSIVE,
     AnalysisPhase.ERROR,
 )
-PLAN = Plan((Metric("errors", "web", interval=60, count=2, consecutive_error_limit=0),))
+PLAN = MeasurementPlan((Metric("errors", "web", interval=60, count=2, consecutive_error_limit=0),))
 """Good twice, a minute apart; bad at once."""
 
 
-def analysed(spec: AppSpec | None = None, pre: Plan | None = None, post: Plan | None = None) -> Simulation:
+def analysed(
+    spec: AppSpec | None = None, pre: MeasurementPlan | None = None, post: MeasurementPlan | None = None
+) -> Simulation:
     """Version 1 is live, and the strategy asks for analyses."""
     spec = spec or automatic()
     return deployed(
@@ -28,14 +30,16 @@ def analysed(spec: AppSpec | None = None, pre: Plan | None = None, post: Plan | 
     )
 
 
-def analysing(spec: AppSpec | None = None, pre: Plan | None = None, post: Plan | None = None) -> Simulation:
+def analysing(
+    spec: AppSpec | None = None, pre: MeasurementPlan | None = None, post: MeasurementPlan | None = None
+) -> Simulation:
     """The same, and version 2 was pushed: its first analysis runs."""
     sim = analysed(spec, pre, post)
     push(sim, "2")
     return sim
 
 
-def judged(spec: AppSpec, post: Plan = PLAN) -> Simulation:
+def judged(spec: AppSpec, post: MeasurementPlan = PLAN) -> Simulation:
     """Version 2 was merged and serves; its analysis after promotion runs."""
     sim = analysed(spec, post=post)
     promote(sim, "2")
@@ -43,7 +47,7 @@ def judged(spec: AppSpec, post: Plan = PLAN) -> Simulation:
     return sim
 
 
-def replan(sim: Simulation, **plans: Plan | None) -> None:
+def replan(sim: Simulation, **plans: MeasurementPlan | None) -> None:
     """Somebody changes the analyses that the strategy asks for."""
     sim.spec = replace(sim.spec, strategy=replace(sim.spec.strategy, **plans))
     sim.settle()

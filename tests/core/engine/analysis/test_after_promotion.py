@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand, Request
@@ -63,7 +63,7 @@ def test_endpoints_that_never_follow_do_not_keep_a_version_from_being_judged():
 
 
 def test_a_template_that_a_broken_repository_does_not_say_is_waited_for():
-    sim = analysing(post=Plan(unknown="AnalysisTemplate errors is unknown"))
+    sim = analysing(post=MeasurementPlan(unknown="AnalysisTemplate errors is unknown"))
     assert (sim.live, sim.decide().measurements, sim.record.run(POST).started_at) == ("2", (), None)
     replan(sim, post_promotion_analysis=PLAN)
     pass_analysis(sim)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
@@ -256,7 +256,7 @@ def test_a_superseded_candidate_is_measured_no_more_and_its_result_has_no_say():
 def test_a_template_that_breaks_in_mid_run_changes_nothing_for_the_run_and_holds_up_the_next():
     sim = analysing(pre=PLAN)
     measure(sim, GOOD)
-    replan(sim, pre_promotion_analysis=Plan(unknown="there is no AnalysisTemplate errors"))
+    replan(sim, pre_promotion_analysis=MeasurementPlan(unknown="there is no AnalysisTemplate errors"))
     assert sim.record.run(PRE).metrics[0].counted == 1
     sim.later(seconds=60)
     measure(sim, GOOD)

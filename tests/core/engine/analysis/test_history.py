@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.model.analysis.history import MOST_CHARACTERS
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.observed import OperatorCommand
 from tests.core.engine.analysis.notation import (
@@ -27,7 +27,7 @@ from tests.core.records import stored
 from tests.core.simulation import APP, Simulation, manual
 from tests.core.stories import ask, name, push, wait
 
-ONCE = Plan((Metric("errors", "web", '{"url": "http://web"}', "result < 1", consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("errors", "web", '{"url": "http://web"}', "result < 1", consecutive_error_limit=0),))
 
 
 def limited(sim: Simulation, good: int, bad: int) -> None:
@@ -114,7 +114,7 @@ def test_a_run_that_is_stopped_is_remembered_as_terminated():
 
 
 def test_a_run_that_never_began_leaves_nothing():
-    sim = analysing(post=Plan(unknown="no template"))
+    sim = analysing(post=MeasurementPlan(unknown="no template"))
     name(sim, "1", "revert")
     assert (sim.live, history(sim)) == ("1", [])
 
@@ -130,7 +130,7 @@ def test_of_a_past_run_the_verdict_counts_and_the_last_answers_stay_and_nothing_
 
 def test_the_history_stays_small_whatever_backends_say():
     """An object of the cluster takes about 1 MiB; the newest runs stay."""
-    many = Plan(tuple(Metric(f"metric-{number}", "web", failure_limit=-1) for number in range(40)))
+    many = MeasurementPlan(tuple(Metric(f"metric-{number}", "web", failure_limit=-1) for number in range(40)))
     sim = analysed(pre=many)
     limited(sim, good=50, bad=50)
     for _ in range(8):
@@ -156,7 +156,7 @@ def test_a_run_that_begins_again_takes_no_measurement_of_the_first_for_its_own(r
     measure(sim, GOOD)
     name(sim, "9", "somebody promotes another version")
     better = replace(ONCE.metrics[0], query='{"url": "http://web/better"}')
-    sim.spec = replace(sim.spec, strategy=replace(sim.spec.strategy, pre_promotion_analysis=Plan((better,))))
+    sim.spec = replace(sim.spec, strategy=replace(sim.spec.strategy, pre_promotion_analysis=MeasurementPlan((better,))))
     sim.later(seconds=60)
     measure(sim, BAD)
     (second,) = sim.decide().measurements

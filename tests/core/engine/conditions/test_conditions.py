@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.engine import decide
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.git.main import SourceVerification
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
+from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType
 from gitops_bg.core.model.observed import GitView, Observed, ServiceView
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.world import World
@@ -69,7 +69,7 @@ def asked(
 
 
 METRICS = Metric("errors", "web"), Metric("slow", "web")
-JUDGED = manual(pre_promotion_analysis=Plan(METRICS))
+JUDGED = manual(pre_promotion_analysis=MeasurementPlan(METRICS))
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
 
@@ -261,16 +261,16 @@ CONDITIONS: dict[str, tuple[World, tuple[bool | None, str, str]]] = {
         ),
     ),
     "HooksPassed: what they said": (
-        asked(answer=Answer.ACCEPTED, status=200),
+        asked(answer=HookAnswer.ACCEPTED, status=200),
         (True, "Passed", "confirm-promotion hook gate: accepted (200)"),
     ),
     "HooksPassed: asked, and silent so far": (asked(), (False, "Asked", "confirm-promotion hook gate: no answer yet")),
     "HooksPassed: its backend is down": (
-        asked(answer=Answer.UNANSWERED),
+        asked(answer=HookAnswer.UNANSWERED),
         (False, "Unanswered", "confirm-promotion hook gate: unanswered"),
     ),
     "HooksPassed: its time is up": (
-        asked(answer=Answer.REFUSED, since=EARLIER, deadline=60),
+        asked(answer=HookAnswer.REFUSED, since=EARLIER, deadline=60),
         (
             False,
             "Expired",
@@ -278,19 +278,19 @@ CONDITIONS: dict[str, tuple[World, tuple[bool | None, str, str]]] = {
         ),
     ),
     "HooksPassed: a rollback hook that sees no reason to go back": (
-        asked(HookType.ROLLBACK, answer=Answer.REFUSED, status=404),
+        asked(HookType.ROLLBACK, answer=HookAnswer.REFUSED, status=404),
         (True, "Passed", "rollback hook gate: refused (404)"),
     ),
     "HooksPassed: it said no, and traffic moved all the same": (
-        asked(versions=(legacy(1), active(2)), answer=Answer.REFUSED),
+        asked(versions=(legacy(1), active(2)), answer=HookAnswer.REFUSED),
         ABSENT,
     ),
     "HooksPassed: it said no, and the target is on hold": (
-        asked(versions=(active(1), legacy(2)), more=HELD, answer=Answer.REFUSED, text="3 of 9 checks failed"),
+        asked(versions=(active(1), legacy(2)), more=HELD, answer=HookAnswer.REFUSED, text="3 of 9 checks failed"),
         (False, "Refused", "confirm-promotion hook gate: refused: 3 of 9 checks failed"),
     ),
     "HooksPassed: it said no, and the target went back": (
-        replace(asked(answer=Answer.REFUSED), desired=world(active(1), wants=1).desired),
+        replace(asked(answer=HookAnswer.REFUSED), desired=world(active(1), wants=1).desired),
         ABSENT,
     ),
     "AnalysisPassed: none is asked for": (
@@ -413,7 +413,7 @@ def test_condition(name: str) -> None:
 
 
 def test_analysis_passed_speaks_of_the_version_on_its_way() -> None:
-    sim = deployed(automatic(pre_promotion_analysis=Plan(METRICS[:1])))
+    sim = deployed(automatic(pre_promotion_analysis=MeasurementPlan(METRICS[:1])))
 
     def said(phase: AnalysisPhase | None = None) -> str:
         """What the condition says, once what is due was measured so."""
@@ -458,7 +458,7 @@ def test_an_analysis_that_was_good_is_the_sixth_condition() -> None:
 
 def test_keys_policies_and_a_merged_pull_request_add_nothing_where_all_is_well() -> None:
     git = GitView(verification=SourceVerification(), pull=PullRequest(7, "", PullState.MERGED), has_forge=True)
-    state = world(active(1), observed={"git": git}, desired={"policing": Policing()})
+    state = world(active(1), observed={"git": git}, desired={"policing": PolicyInput()})
     assert conditions(state).keys() == {kind for kind, *_ in CALM}
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.observed import GitView
 from tests.core.shown import ABSENT, Shown
@@ -18,7 +18,7 @@ def said(kind: str, git: GitView) -> Shown:
     return conditions(world(active(1), candidate(2), observed={"git": git}))[kind]
 
 
-HELD = UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", Doubt.NOT_SIGNED, last="9f8e7d6c5b" + 30 * "0")
+HELD = UnverifiedCommit("1a2b3c4d5e" + 30 * "0", "Ada", VerificationFailure.NOT_SIGNED, last="9f8e7d6c5b" + 30 * "0")
 TROUBLE = "--verify-signers: /keys/signers: no such file; the keys that were read last still count"
 NOT_SIGNED = (
     "commit 1a2b3c4d5e by Ada is not signed: main is read up to 9f8e7d6c5b; sign it with a listed key "
@@ -34,7 +34,7 @@ FROM_THE_START = "nothing of main is read; push a commit on top that is signed w
 SAID = {
     "not signed": (SourceVerification(HELD), (False, "NotSigned", NOT_SIGNED)),
     "a key that nobody listed": (
-        SourceVerification(replace(HELD, doubt=Doubt.UNKNOWN_KEY, key="SHA256:abc")),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.UNKNOWN_KEY, key="SHA256:abc")),
         (
             False,
             "UnknownKey",
@@ -43,7 +43,7 @@ SAID = {
         ),
     ),
     "a forged signature": (
-        SourceVerification(replace(HELD, doubt=Doubt.INVALID)),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.INVALID)),
         (
             False,
             "InvalidSignature",
@@ -52,7 +52,7 @@ SAID = {
         ),
     ),
     "a key whose time is over": (
-        SourceVerification(replace(HELD, doubt=Doubt.KEY_NOT_VALID, key="SHA256:abc")),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.KEY_NOT_VALID, key="SHA256:abc")),
         (
             False,
             "KeyNotValid",
@@ -61,7 +61,7 @@ SAID = {
         ),
     ),
     "a form that nobody checks": (
-        SourceVerification(replace(HELD, doubt=Doubt.NOT_CHECKABLE, author="")),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.NOT_CHECKABLE, author="")),
         (
             False,
             "NotCheckable",
@@ -70,7 +70,7 @@ SAID = {
         ),
     ),
     "more than can be checked at once": (
-        SourceVerification(replace(HELD, doubt=Doubt.PENDING)),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.PENDING)),
         (
             False,
             "NotCheckedYet",
@@ -78,7 +78,7 @@ SAID = {
         ),
     ),
     "another history": (
-        SourceVerification(replace(HELD, doubt=Doubt.OTHER_HISTORY, last="", missing=HELD.last)),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.OTHER_HISTORY, last="", missing=HELD.last)),
         (
             False,
             "OtherHistory",
@@ -87,7 +87,7 @@ SAID = {
         ),
     ),
     "records that cannot be read": (
-        SourceVerification(replace(HELD, doubt=Doubt.RECORDS_UNKNOWN, last="")),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.RECORDS_UNKNOWN, last="")),
         (
             False,
             "RecordsUnknown",
@@ -100,7 +100,7 @@ SAID = {
         (False, "NotSigned", f"commit 1a2b3c4d5e by Ada is not signed: {FROM_THE_START}"),
     ),
     "nothing was ever verified, and nobody listed the key": (
-        SourceVerification(replace(HELD, doubt=Doubt.UNKNOWN_KEY, last="")),
+        SourceVerification(replace(HELD, doubt=VerificationFailure.UNKNOWN_KEY, last="")),
         (
             False,
             "UnknownKey",
@@ -110,7 +110,7 @@ SAID = {
         ),
     ),
     "what an agent said": (
-        SourceVerification(UnverifiedCommit("", "", Doubt.INVALID, said="the agent's words")),
+        SourceVerification(UnverifiedCommit("", "", VerificationFailure.INVALID, said="the agent's words")),
         (False, "InvalidSignature", "the agent's words"),
     ),
     "held, and the keys are broken": (
@@ -133,7 +133,7 @@ def test_source_verified_says(name: str) -> None:
 
 def test_every_doubt_has_words() -> None:
     assert {verification.held.doubt for verification, _ in SAID.values() if verification and verification.held} == set(
-        Doubt
+        VerificationFailure
     )
 
 

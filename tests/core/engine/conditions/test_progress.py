@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.digest import short
@@ -27,7 +27,7 @@ GATE = Hook("go", HookType.CONFIRM_ROLLOUT, manual=True)
 CONFIRMED = manual(hooks=(replace(GATE, manual=False),))
 ALL_THREE = automatic(auto_promotion_seconds=60, hooks=(replace(GATE, type=HookType.CONFIRM_PROMOTION),))
 METRIC = Metric("slo", "web", interval=60, count=3)
-JUDGED = manual(post_promotion_analysis=Plan((METRIC,)))
+JUDGED = manual(post_promotion_analysis=MeasurementPlan((METRIC,)))
 PROTECTED = GitView(main_refused="protected branch")
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 QUOTA = 'FailedCreate: pods "web-1" is forbidden: exceeded quota'

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
@@ -62,7 +62,7 @@ def timed(seconds: int):
 
 
 METRIC = Metric("slo", "web")
-JUDGED = manual(pre_promotion_analysis=Plan((METRIC,)))
+JUDGED = manual(pre_promotion_analysis=MeasurementPlan((METRIC,)))
 
 
 def judged(phase: AnalysisPhase, of: int = 2) -> dict[str, object]:
@@ -72,7 +72,7 @@ def judged(phase: AnalysisPhase, of: int = 2) -> dict[str, object]:
     return {"analysis": (run,)}
 
 
-JUDGED_AFTER = manual(post_promotion_analysis=Plan((METRIC,)))
+JUDGED_AFTER = manual(post_promotion_analysis=MeasurementPlan((METRIC,)))
 
 
 def judging(phase: AnalysisPhase, of: int, **changes: Any) -> dict[str, object]:
@@ -218,7 +218,7 @@ def test_before_the_commit(name):
 
 def test_before_anything_serves_nobody_is_asked_and_nothing_is_measured():
     hooks = tuple(Hook(str(one), one) for one in HookType)
-    state = world(candidate(1), spec=manual(pre_promotion_analysis=Plan((METRIC,)), hooks=hooks))
+    state = world(candidate(1), spec=manual(pre_promotion_analysis=MeasurementPlan((METRIC,)), hooks=hooks))
     assert [gate.kind for gate in decided(state).gates] == [GateKind.AVAILABILITY]
 
 
@@ -475,7 +475,7 @@ TO_BEGIN = {
     ),
     "it goes back": (JUDGED_AFTER, 1, ": begins anew if traffic does not go back after all", None),
     "nobody knows what to measure: no time ends that": (
-        manual(post_promotion_analysis=Plan(unknown="there is no AnalysisTemplate slo")),
+        manual(post_promotion_analysis=MeasurementPlan(unknown="there is no AnalysisTemplate slo")),
         2,
         ": there is no AnalysisTemplate slo",
         None,

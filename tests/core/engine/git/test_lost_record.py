@@ -10,7 +10,7 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import ApplyService, ScaleDeployment, SwitchTraffic
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import Adopted, Record
 from gitops_bg.core.model.spec import Adoption, ScaleDown, Suspension
@@ -102,7 +102,7 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
     named, goes_to = FOLLOWED[name]
     state = lost(cause=Cause.ABORTED, since="f" * 40)
     (refusal,) = state.desired.memory.statements
-    memory = replace(state.desired.memory, statements=(replace(refusal, awaits=Awaited((("before", 3),))),))
+    memory = replace(state.desired.memory, statements=(replace(refusal, awaits=AwaitsPoll((("before", 3),))),))
     passed = None if named is None else tuple(map(template, named))
     record = decided(replace(state, desired=replace(state.desired, memory=memory, journal=journal(named=passed))))
     assert (record.override.to_digest if record.override else None) == (digest(goes_to) if goes_to else None)

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.git.journal import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model.git.journal import NO_LOOKS, AwaitsPoll, PollCount
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Says
@@ -167,7 +167,7 @@ CASES = {
     ),
     "on hold by a decision that waits for a look": (
         looked_again(
-            active(1), legacy(2), names_=3, **line(2, 3), record={"holds": (replace(HELD, awaits=Awaited()),)}
+            active(1), legacy(2), names_=3, **line(2, 3), record={"holds": (replace(HELD, awaits=AwaitsPoll()),)}
         ),
         {2: Cause.ROLLED_BACK},
     ),
@@ -176,8 +176,8 @@ CASES = {
             active(1),
             candidate(2),
             **line(2, 1),
-            looks=Looks("a", 2, 2),
-            record={"holds": (replace(STOPPED, awaits=Awaited((("a", 1),))),)},
+            looks=PollCount("a", 2, 2),
+            record={"holds": (replace(STOPPED, awaits=AwaitsPoll((("a", 1),))),)},
         ),
         {2: Cause.ABORTED},
     ),

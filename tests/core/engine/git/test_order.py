@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.git.journal import STAMPS, Awaited, Looks
+from gitops_bg.core.model.git.journal import STAMPS, AwaitsPoll, PollCount
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Override, Says
@@ -15,13 +15,13 @@ from tests.core.simulation import Simulation, automatic, deployed, manual, templ
 from tests.core.test_invariants import analysed, crash
 from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, primary, world
 
-WAITS = Awaited((("agent", 3),))
+WAITS = AwaitsPoll((("agent", 3),))
 LOOKS = {
-    "the same look": (Looks("agent", 3, 3), WAITS),
-    "one that had begun": (Looks("agent", 3, 4), WAITS),
-    "the next one": (Looks("agent", 4, 4), None),
-    "one of another process: its next, too": (Looks("other", 9, 10), Awaited((("agent", 3), ("other", 10)))),
-    "none: an operator without Git": (Looks(), WAITS),
+    "the same look": (PollCount("agent", 3, 3), WAITS),
+    "one that had begun": (PollCount("agent", 3, 4), WAITS),
+    "the next one": (PollCount("agent", 4, 4), None),
+    "one of another process: its next, too": (PollCount("other", 9, 10), AwaitsPoll((("agent", 3), ("other", 10)))),
+    "none: an operator without Git": (PollCount(), WAITS),
 }
 
 
@@ -40,7 +40,7 @@ def test_a_promotion_that_nobody_had_seen_when_its_version_was_aborted_ends_no_o
     """Found so: it ended the override of before, and lifted the hold that awaited this very look."""
     hold = Hold(digest(3), "5xx", NOW, Cause.ABORTED, awaits=WAITS)
     pending = Override(digest(2), digest(1), "5xx", "ada", NOW)
-    looks, record = Looks("agent", 4, 4), {"holds": (hold,), "override": pending}
+    looks, record = PollCount("agent", 4, 4), {"holds": (hold,), "override": pending}
     state = world(active(1), legacy(2), candidate(3), names_=3, desired={"looks": looks}, record=record)
     after = decided(state).record
     assert (after.override, after.held(digest(3))) == (pending, replace(hold, awaits=None))
@@ -48,24 +48,24 @@ def test_a_promotion_that_nobody_had_seen_when_its_version_was_aborted_ends_no_o
 
 def test_processes_that_take_note_of_a_decision_in_turn_come_to_rest() -> None:
     """Found so: each one's stamp replaced the other's, so that no look ever followed the decision."""
-    noted = WAITS.noted(Looks("other", 9, 10))
-    assert noted.noted(Looks("agent", 3, 3)) == noted == noted.noted(Looks("other", 10, 11))
-    assert not noted.is_over(Looks("other", 10, 11)), "that look had begun before"
-    assert noted.is_over(Looks("agent", 4, 4)), "whoever looks first"
-    assert noted.is_over(Looks("other", 11, 11))
+    noted = WAITS.stamped(PollCount("other", 9, 10))
+    assert noted.stamped(PollCount("agent", 3, 3)) == noted == noted.stamped(PollCount("other", 10, 11))
+    assert not noted.is_over(PollCount("other", 10, 11)), "that look had begun before"
+    assert noted.is_over(PollCount("agent", 4, 4)), "whoever looks first"
+    assert noted.is_over(PollCount("other", 11, 11))
 
 
 def test_a_decision_made_without_git_waits_for_the_next_look_of_whoever_takes_note() -> None:
-    assert Awaited().noted(Looks("agent", 3, 4)) == Awaited((("agent", 4),))
-    assert not Awaited().is_over(Looks())
+    assert AwaitsPoll().stamped(PollCount("agent", 3, 4)) == AwaitsPoll((("agent", 4),))
+    assert not AwaitsPoll().is_over(PollCount())
 
 
 def test_a_process_that_begins_again_and_again_leaves_no_endless_record() -> None:
     awaits = WAITS
     for number in range(STAMPS + 5):
-        awaits = awaits.noted(Looks(f"process {number}", 1, 1))
+        awaits = awaits.stamped(PollCount(f"process {number}", 1, 1))
     assert len(awaits.stamps) == STAMPS
-    assert not awaits.is_over(Looks(f"process {number}", 1, 1))
+    assert not awaits.is_over(PollCount(f"process {number}", 1, 1))
 
 
 def third_waits_second_live() -> Simulation:
@@ -286,7 +286,9 @@ MERGED_BEFORE = {
 def test_a_promotion_that_was_merged_before_its_version_was(name: str) -> None:
     cause, back = MERGED_BEFORE[name]
     hold = Hold(digest(2), "5xx", NOW, cause, awaits=WAITS)
-    state = world(active(1), candidate(2), names_=2, desired={"looks": Looks("agent", 4, 4)}, record={"holds": (hold,)})
+    state = world(
+        active(1), candidate(2), names_=2, desired={"looks": PollCount("agent", 4, 4)}, record={"holds": (hold,)}
+    )
     override = decided(state).record.override
     assert (override.to_digest if override else None) == back
     assert override is None or override.reason == "5xx; primary.yaml had named it before"

@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core.model.actions import GitAction, PublishLedger
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.git.main import Knowledge, SourceVerification
 from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.observed import GitView, PromotionBranch
@@ -44,7 +44,7 @@ NO_PODS = {"target": target(2, replicas=0)}
 NO_PRIMARY = {"primary": Missing.ABSENT}
 SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Says.CLEARED)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
-OPEN = PullRequest(7, state=PullState.OPEN, seen_at=Awaited())
+OPEN = PullRequest(7, state=PullState.OPEN, seen_at=AwaitsPoll())
 
 
 def written(state: World) -> list[Any]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.git.pulls import PullState, offer_of
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Retry
@@ -66,7 +66,7 @@ def test_a_closing_counts_only_once_main_was_looked_at_since() -> None:
     """Or a version that somebody has just merged by hand, and whose branch is gone, would be held."""
     sim = offered()
     sim.pull_is(PullState.CLOSED)
-    seen_at = Awaited((("simulation", sim.looks + 1),))
+    seen_at = AwaitsPoll((("simulation", sim.looks + 1),))
     sim.pull = replace(sim.pull, seen_at=seen_at)
     sim.step()
     assert sim.held == set()
@@ -177,7 +177,7 @@ def closed_world(**changes):
     pull = changes.pop("pull", {})
     made = world(active(1), two)
     sim = offered()
-    told = replace(sim.pull, state=PullState.CLOSED, offer=offer_of(two, made.spec), seen_at=Awaited((("a", 0),)))
+    told = replace(sim.pull, state=PullState.CLOSED, offer=offer_of(two, made.spec), seen_at=AwaitsPoll((("a", 0),)))
     git = replace(made.observed.git, pull=replace(told, **pull))
     desired = replace(made.desired, looks=replace(made.desired.looks, process="a", seen=1, begun=1), **changes)
     return replace(made, observed=replace(made.observed, git=git), desired=desired)

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem
-from gitops_bg.core.model.git.journal import Looks, Targeted
+from gitops_bg.core.model.git.journal import PollCount, Targeted
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import SwitchKind
@@ -131,7 +131,7 @@ def test_a_main_that_nobody_may_act_on_says_nothing_and_its_silence_says_nothing
         autoscaler=Autoscaler(COPY, 2, 8),
         ports=(ServicePorts("web", "[]"),),
         journal=journal(targeted=((source(1), Targeted()),)),
-        looks=Looks("agent", 3, 3),
+        looks=PollCount("agent", 3, 3),
         knowledge=Knowledge.UNKNOWN,
     )
     assert said.unread() == Desired("c" * 40, Missing.UNSEEN, Missing.UNSEEN, whole=False, knowledge=Knowledge.UNKNOWN)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
@@ -145,7 +145,7 @@ def test_time_of_waiting_for_people_is_added_up() -> None:
     ],
 )
 def test_analysis_after_promotion_has_the_last_word(phase: AnalysisPhase, ending: RolloutOutcome | None) -> None:
-    plan = Plan((Metric("errors", "web"),))
+    plan = MeasurementPlan((Metric("errors", "web"),))
     world = pushed(manual(post_promotion_analysis=plan))
     merge(world)
     assert world.live == "2"
@@ -164,7 +164,7 @@ def test_promotion_in_full_is_said_to_be_one() -> None:
     last = world.record.rollouts[-1]
     assert (last.outcome, last.settled_at) == (RolloutOutcome.FAST_PROMOTED, world.now)
     world.spec = replace(
-        world.spec, strategy=automatic(post_promotion_analysis=Plan((Metric("errors", "web"),))).strategy
+        world.spec, strategy=automatic(post_promotion_analysis=MeasurementPlan((Metric("errors", "web"),))).strategy
     )
     push(world, "3")
     assert (world.live, world.record.rollouts[-1].outcome) == ("3", None)

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.hooks import Answer, HookResponse, HookRun, HookType
+from gitops_bg.core.model.hooks import HookAnswer, HookResponse, HookRun, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Suspension
 from tests.core.engine.analysis.notation import GOOD, measure
@@ -34,12 +34,12 @@ from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.stories import ask, name, push, retry, wait
 from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, pods, rising, world
 
-ONCE = Plan((Metric("errors", "web"),))
+ONCE = MeasurementPlan((Metric("errors", "web"),))
 
 # --- which are asked now, and about what ---
 
 CONFIRMED = manual(preview_service=None, hooks=(hook(PRE_ROLLOUT), hook(CONFIRM_PROMOTION)))
-GOES = HookRun("pre-rollout", PRE_ROLLOUT, digest(2), 2, NOW, accepted=1, answer=Answer.ACCEPTED)
+GOES = HookRun("pre-rollout", PRE_ROLLOUT, digest(2), 2, NOW, accepted=1, answer=HookAnswer.ACCEPTED)
 PASSED = {"hooks": (GOES,)}
 MISSING = (pods(1), pods(2, 3, 2))
 OF_3 = replace(GOES, digest=digest(3), rollout=3)
@@ -262,7 +262,7 @@ def test_rollout_with_too_many_refusals_among_good_answers_aborts():
 
 
 def test_rollout_goes_on_as_long_as_the_analysis_beside_it():
-    plan = Plan((Metric("errors", "web", interval=60, count=5),))
+    plan = MeasurementPlan((Metric("errors", "web", interval=60, count=5),))
     sim = pushed(hook(ROLLOUT, interval=60), spec=automatic(pre_promotion_analysis=plan))
     for _ in range(5):
         assert called(sim) == ["rollout"]

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, OpenGate
+from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, OpenGate
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.world import World
 from tests.core.engine.hooks.notation import (
@@ -33,8 +33,8 @@ def gate_of(state: World) -> str:
     return [gate.reason for gate in decided(state).gates if gate.kind in (GateKind.HOOK, GateKind.MANUAL)][-1]
 
 
-BUSY = {"answer": Answer.REFUSED, "status": 403, "refused": 1, "last_at": NOW}
-GOOD = {"answer": Answer.ACCEPTED, "status": 200, "accepted": 1, "last_at": NOW}
+BUSY = {"answer": HookAnswer.REFUSED, "status": 403, "refused": 1, "last_at": NOW}
+GOOD = {"answer": HookAnswer.ACCEPTED, "status": 200, "accepted": 1, "last_at": NOW}
 MEASURES = {"analysis": (AnalysisRun(AnalysisStage.PRE, digest(2), 2, started_at=NOW),)}
 SAID: dict[str, tuple[Hook, dict[str, Any], dict[str, Any], str]] = {
     "asked, and silent so far": (hook(CONFIRM_PROMOTION), {}, {}, "no answer yet"),
@@ -53,13 +53,13 @@ SAID: dict[str, tuple[Hook, dict[str, Any], dict[str, Any], str]] = {
     ),
     "a body that fits is said whole": (
         hook(CONFIRM_PROMOTION, interval=0),
-        {"answer": Answer.REFUSED, "text": "x" * 300},
+        {"answer": HookAnswer.REFUSED, "text": "x" * 300},
         {},
         f"refused: {'x' * 300}",
     ),
     "a longer one is cut": (
         hook(CONFIRM_PROMOTION),
-        {"answer": Answer.REFUSED, "text": "x" * 301},
+        {"answer": HookAnswer.REFUSED, "text": "x" * 301},
         {},
         f"refused: {'x' * 300}…",
     ),
@@ -90,7 +90,7 @@ SAID: dict[str, tuple[Hook, dict[str, Any], dict[str, Any], str]] = {
     ),
 }
 COUNTED = {"rollout: how often of how many, and when again": " ✔1 ✖0 of 3"}
-BARE = manual(preview_service=None, pre_promotion_analysis=Plan((Metric("errors", "web"),)))
+BARE = manual(preview_service=None, pre_promotion_analysis=MeasurementPlan((Metric("errors", "web"),)))
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -141,18 +141,18 @@ BY_HAND = {
 @pytest.mark.parametrize("name", BY_HAND)
 def test_what_is_said_of_a_manual_gate(name):
     gates, said = BY_HAND[name]
-    run = HookRun("release", CONFIRM_PROMOTION, digest(2), 2, NOW - 900 * SECOND, answer=Answer.REFUSED)
+    run = HookRun("release", CONFIRM_PROMOTION, digest(2), 2, NOW - 900 * SECOND, answer=HookAnswer.REFUSED)
     record = {"open_gates": gates, "hooks": (replace(run, expired=not gates),)}
     spec = manual(preview_service=None, hooks=(RELEASE,))
     assert gate_of(world(active(1), candidate(2), spec=spec, record=record)) == said
 
 
-@pytest.mark.parametrize(("answer", "since"), [(Answer.REFUSED, NOW - SECOND), (Answer.ACCEPTED, NOW)])
+@pytest.mark.parametrize(("answer", "since"), [(HookAnswer.REFUSED, NOW - SECOND), (HookAnswer.ACCEPTED, NOW)])
 def test_patience_with_a_gate_begins_when_it_is_closed_again(answer, since):
     run = HookRun("release", CONFIRM_PROMOTION, digest(2), 2, NOW - SECOND, answer=answer)
     spec = manual(preview_service=None, hooks=(RELEASE,))
     (after,) = decided(world(active(1), candidate(2), spec=spec, record={"hooks": (run,)})).record.hook_state.runs
-    assert (after.answer, after.since) == (Answer.REFUSED, since)
+    assert (after.answer, after.since) == (HookAnswer.REFUSED, since)
 
 
 def test_it_is_closed_until_somebody_opens_it_and_the_ledger_says_who_and_why():

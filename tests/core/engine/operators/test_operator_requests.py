@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.analysis.runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, Primary, Problem
-from gitops_bg.core.model.git.journal import Awaited
+from gitops_bg.core.model.git.journal import AwaitsPoll
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.spec import Retry, Suspension
@@ -24,7 +24,7 @@ def asked(verb: OperatorCommand, to_version: int | None = None, number: str = "1
 
 
 def back_to(number: int, away_from: int) -> Override:
-    return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED, Awaited())
+    return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED, AwaitsPoll())
 
 
 NEW = Stabilization(3, NOW)
@@ -316,21 +316,21 @@ def test_retry_is_older_than_the_revert_that_takes_traffic_back_from_its_version
     assert decided(resumed).record.held(digest(2))
 
 
-def hold(sequence: int, awaits: Awaited | None = None) -> Hold:
+def hold(sequence: int, awaits: AwaitsPoll | None = None) -> Hold:
     return Hold(digest(2), "5xx", NOW, awaits=awaits, sequence=sequence)
 
 
 ANSWERS = {
     "a hold that main was looked at since": (hold(0), 0, True),
     "a hold that nobody had seen: a retry that does not say what it knew is taken to be older": (
-        hold(5, Awaited()),
+        hold(5, AwaitsPoll()),
         0,
         False,
     ),
-    "whose author knew of the entries before it only": (hold(5, Awaited()), 4, False),
-    "whose author knew of it": (hold(5, Awaited()), 5, True),
-    "also where it is the first entry of all": (hold(1, Awaited()), 1, True),
-    "a hold that has no entry yet": (hold(0, Awaited()), 3, False),
+    "whose author knew of the entries before it only": (hold(5, AwaitsPoll()), 4, False),
+    "whose author knew of it": (hold(5, AwaitsPoll()), 5, True),
+    "also where it is the first entry of all": (hold(1, AwaitsPoll()), 1, True),
+    "a hold that has no entry yet": (hold(0, AwaitsPoll()), 3, False),
 }
 
 

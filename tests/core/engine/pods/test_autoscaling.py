@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short
@@ -400,7 +400,7 @@ def aim(sim: Simulation) -> str:
 
 def at_eight(*, judged: bool = False) -> Simulation:
     """Version 2 serves with the 8 pods that version 1 had, and has kept them for longer than its deadline."""
-    plan = Plan((Metric("errors", "web", interval=600, count=100),)) if judged else None
+    plan = MeasurementPlan((Metric("errors", "web", interval=600, count=100),)) if judged else None
     sim = Simulation(automatic(post_promotion_analysis=plan))
     sim.autoscale(2, 8)
     sim.push("1")

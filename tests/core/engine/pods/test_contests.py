@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.drift import Contest
+from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
@@ -20,16 +20,16 @@ from tests.core.simulation import APP
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, sentences, service, world
 
 
-def contest(kind: str, name: str, seconds: float = 0, count: int = 9) -> Contest:
+def contest(kind: str, name: str, seconds: float = 0, count: int = 9) -> DriftLoop:
     """Repaired so long ago, and so often before."""
-    return Contest(kind, name, count, NOW - seconds * SECOND)
+    return DriftLoop(kind, name, count, NOW - seconds * SECOND)
 
 
 def named(number: int) -> str:
     return replica_set_name(APP, number, digest(number))
 
 
-def fought(state: World, *contests: Contest) -> World:
+def fought(state: World, *contests: DriftLoop) -> World:
     return replace(state, observed=replace(state.observed, contests=contests))
 
 
@@ -77,7 +77,7 @@ WARM_COPY = using_copies(
 COPY_DRIFTED, COPY_GONE = (using_copies(SERVES, copies=each) for each in ((copy(ONE, drifted=True),), ()))
 
 GOES_BACK = world(legacy(1), active(2), names_=1, sets=(pods(1, 0), pods(2)))
-ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
+ROWS: dict[str, tuple[World, DriftLoop, str, float, float]] = {
     # the world, the object fought over, the words of the repair; seconds after the last one: it waits, it is made
     "a warm ReplicaSet, once traffic goes back to it: a second, not two minutes": (
         GOES_BACK, contest("ReplicaSet", named(1)), "from 0 to 3", 0.9, 1),
@@ -118,7 +118,7 @@ ROWS: dict[str, tuple[World, Contest, str, float, float]] = {
 
 @pytest.mark.parametrize(("state", "what", "said", "waits", "due"), ROWS.values(), ids=ROWS)
 def test_the_repair_waits_for_its_pause_and_the_engine_looks_again_then(
-    state: World, what: Contest, said: str, waits: float, due: float
+    state: World, what: DriftLoop, said: str, waits: float, due: float
 ) -> None:
     def at(seconds: float) -> World:
         return fought(state, replace(what, last=NOW - seconds * SECOND))
@@ -129,7 +129,7 @@ def test_the_repair_waits_for_its_pause_and_the_engine_looks_again_then(
     assert any(said in each for each in sentences(at(due)))
 
 
-APART: dict[str, tuple[World, Contest, str]] = {
+APART: dict[str, tuple[World, DriftLoop, str]] = {
     "another object": (LIVE_MOVED, contest("Service", "web-preview"), "lead the active Service"),
     "an object of another kind": (LIVE_MOVED, contest("ConfigMap", "web"), "lead the active"),
     "three repairs before": (LIVE_MOVED, contest("Service", "web", 0, 3), "lead the active Service"),
@@ -137,7 +137,7 @@ APART: dict[str, tuple[World, Contest, str]] = {
 
 
 @pytest.mark.parametrize(("state", "what", "said"), APART.values(), ids=APART)
-def test_nothing_else_waits(state: World, what: Contest, said: str) -> None:
+def test_nothing_else_waits(state: World, what: DriftLoop, said: str) -> None:
     assert any(said in each for each in sentences(fought(state, what)))
 
 

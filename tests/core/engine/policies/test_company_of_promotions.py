@@ -9,7 +9,7 @@ from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.git.main import Knowledge
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic
@@ -25,7 +25,7 @@ def offering(state: World, number: int | None = 2, *, beside: tuple[str, ...] = 
     """The app has a policy, and the branch offers a version; ``beside`` it there is more."""
     branch = PromotionBranch(digest(number), digest(1), commit="a" * 40) if number else None
     observed = replace(state.observed, git=replace(state.observed.git, promotion=branch))
-    told = Policing((CALM,), beside=beside, **policing)
+    told = PolicyInput((CALM,), beside=beside, **policing)
     return replace(state, observed=observed, desired=replace(state.desired, policing=told))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.policies.facts import CommitFacts, Others, Peer, Person, Policing, SignedBy
+from gitops_bg.core.model.policies.facts import CommitFacts, Others, Peer, Person, PolicyInput, SignedBy
 from gitops_bg.core.model.policies.rules import (
     Approvals,
     BreakGlass,
@@ -52,7 +52,7 @@ FREEZE = Policy("freeze", (FROZEN,))
 
 
 def by(*of: Policy, **changes: Any) -> dict[str, Any]:
-    return {"policing": Policing(of, **changes)}
+    return {"policing": PolicyInput(of, **changes)}
 
 
 def is_committed(decision: Decision) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import NO_LOOKS, Awaited, Looks, Targeted
+from gitops_bg.core.model.git.journal import NO_LOOKS, AwaitsPoll, PollCount, Targeted
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.statements import Cause, Hold, Says
 from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted
@@ -318,7 +318,7 @@ def test_revert_of_a_revert_lifts_no_hold_of_a_later_change_of_primary_yaml(name
 
 
 AWAITED = {
-    "the first look after the abort shows it: it is no answer": (Looks("agent", 4, 4), {2}),
+    "the first look after the abort shows it: it is no answer": (PollCount("agent", 4, 4), {2}),
     "it came after that look": (None, set()),
 }
 
@@ -327,7 +327,7 @@ AWAITED = {
 def test_revert_of_a_revert_that_nobody_had_seen_does_not_lift_the_hold_of_an_abort(name: str) -> None:
     """Found so by exploration: it was let in before somebody aborted, and was taken for an answer to that."""
     looks, held_after = AWAITED[name]
-    hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=Awaited((("agent", 3),)) if looks else None)
+    hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=AwaitsPoll((("agent", 3),)) if looks else None)
     state = reverted(
         active(1),
         legacy(2),

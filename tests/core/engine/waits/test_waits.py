@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import GitView
@@ -44,7 +44,7 @@ ARRIVING = {"active_service": service("web", 2, other_endpoints=True)}
 METRIC = Metric("slo", "web", interval=60, count=3)
 RUN = AnalysisRun(AnalysisStage.POST, digest(2), 2, started_at=NOW, metrics=(MetricRun(METRIC),))
 MEASURED = world(
-    legacy(1), active(2), spec=manual(post_promotion_analysis=Plan((METRIC,))), record={"analysis": (RUN,)}
+    legacy(1), active(2), spec=manual(post_promotion_analysis=MeasurementPlan((METRIC,))), record={"analysis": (RUN,)}
 )
 UNREADY = world(legacy(1), active(2, stabilization=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1)))
 COMES_UP = world(active(1), rising(2, waiting_since=NOW), sets=(pods(1), pods(2, 3, 0)))

@@ -6,9 +6,9 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.model.actions import CommitPrimary
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.analysis.runs import AnalysisRun, begin
-from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
+from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType
 from gitops_bg.core.model.record import Restart
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Hold
@@ -107,7 +107,7 @@ def test_only_an_event_wakes_it_up_with(name):
 def measuring(stage: AnalysisStage, *versions: Version, suspended: bool = False) -> World:
     """An analysis has begun, whose first measurement is due in a minute, and four more after it."""
     run = AnalysisRun(stage, digest(2), 2, fallback=digest(1), started_at=NOW)
-    plan = Plan((Metric("errors", "web", initial_delay=60, interval=60, count=5),))
+    plan = MeasurementPlan((Metric("errors", "web", initial_delay=60, interval=60, count=5),))
     spec = manual(pre_promotion_analysis=plan, post_promotion_analysis=plan)
     spec = replace(spec, suspend=Suspension("incident")) if suspended else spec
     record = {"analysis": (begin(run, plan, "", "", NOW),), "preview": digest(2)}
@@ -116,7 +116,9 @@ def measuring(stage: AnalysisStage, *versions: Version, suspended: bool = False)
 
 BEFORE, AFTER = (active(1), candidate(2)), (legacy(1, scale_down_at=None), active(2))
 CALENDAR = Hook("calendar", HookType.CONFIRM_PROMOTION, interval=3600, deadline=600)
-SHUT = HookRun("calendar", CALENDAR.type, digest(2), 2, NOW, answer=Answer.REFUSED, status=403, refused=1, last_at=NOW)
+SHUT = HookRun(
+    "calendar", CALENDAR.type, digest(2), 2, NOW, answer=HookAnswer.REFUSED, status=403, refused=1, last_at=NOW
+)
 EARLIEST: dict[str, tuple[World, datetime | None]] = {
     "the deadline of a hook that would be asked again only after it": (
         world(

@@ -11,15 +11,15 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.hooks import Answer, Hook, HookType
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.hooks import Hook, HookAnswer, HookType
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version
 
 FEW = int(os.environ.get("HISTORIES", "50")) // 25
 """How many random histories are tried; `make histories` takes more, as CI does."""
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
-ONCE = Plan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", "{}", consecutive_error_limit=0),))
 ASKED = (
     Hook("smoke", HookType.PRE_ROLLOUT),
     Hook("may-i", HookType.CONFIRM_PROMOTION),
@@ -66,8 +66,8 @@ def look(world: World, writes: int) -> bool:
         assert run.digest == f"{moving.target}-{world.versions[moving.target].content}"
         assert run.phase is AnalysisPhase.SUCCESSFUL
         said = {each.type: each.answer for each in decision.record.hook_state.runs if each.digest == run.digest}
-        assert said[HookType.PRE_ROLLOUT] is said[HookType.CONFIRM_PROMOTION] is Answer.ACCEPTED
-        assert said[HookType.ROLLBACK] is not Answer.ACCEPTED
+        assert said[HookType.PRE_ROLLOUT] is said[HookType.CONFIRM_PROMOTION] is HookAnswer.ACCEPTED
+        assert said[HookType.ROLLBACK] is not HookAnswer.ACCEPTED
     try:
         return world.step(writes)
     except Died:

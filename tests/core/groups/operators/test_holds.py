@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.requests import Aborting, aborting
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType
@@ -24,7 +24,7 @@ from tests.core.records import statements_of
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 BAD, GOOD, UNCLEAR = AnalysisPhase.FAILED, AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE
-ONCE = Plan((Metric("smoke", "web", count=1, failure_limit=0),))
+ONCE = MeasurementPlan((Metric("smoke", "web", count=1, failure_limit=0),))
 SMOKE = Hook("smoke", HookType.PRE_ROLLOUT, deadline=600)
 ALARM = Hook("alarm", HookType.ROLLBACK)
 NO, YES = 409, 200

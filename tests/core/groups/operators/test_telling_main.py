@@ -15,7 +15,7 @@ from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import Doubt, Knowledge, MainRead, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import Knowledge, MainRead, SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
@@ -36,7 +36,7 @@ OUTDATED = replace(OWN, is_outdated=True)
 NOBODY_CAN_READ = GroupBranch(NAME, "c" * 40)
 STALE = GroupBranch(NAME, "c" * 40, is_merged=True)
 REFUSED, WAS_REFUSED = "main is protected", "main refused its commit"
-HELD = SourceVerification(UnverifiedCommit("c" * 40, "eve", Doubt.NOT_SIGNED))
+HELD = SourceVerification(UnverifiedCommit("c" * 40, "eve", VerificationFailure.NOT_SIGNED))
 
 
 def gone_back() -> World:

@@ -11,7 +11,7 @@ import pytest
 from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.model import RouteMatch
 from gitops_bg.core.groups.record import MemberState
-from gitops_bg.core.groups.routes.taking import takes
+from gitops_bg.core.groups.routes.taking import matches_claim
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.http_routes import NO_BACKEND, Deny, PathKind
@@ -301,14 +301,14 @@ TAKES = [
 
 @pytest.mark.parametrize(("new", "old", "expected"), TAKES)
 def test_which_requests_a_route_takes(new: RouteMatch, old: RouteMatch, expected: bool) -> None:
-    assert takes(new, old, ()) is expected
+    assert matches_claim(new, old, ()) is expected
 
 
 def test_a_host_of_its_own_is_compared_with_those_of_the_group() -> None:
     hosts = ("a.example.com", "b.example.com")
-    assert takes(match("/cart", host="a.example.com"), match("/cart"), hosts)
-    assert not takes(match("/", host="a.example.com"), match("/cart"), hosts)
-    assert not takes(match("/cart", host="c.example.com"), match("/cart"), hosts)
+    assert matches_claim(match("/cart", host="a.example.com"), match("/cart"), hosts)
+    assert not matches_claim(match("/", host="a.example.com"), match("/cart"), hosts)
+    assert not matches_claim(match("/cart", host="c.example.com"), match("/cart"), hosts)
 
 
 def test_time_alone_gives_nobody_the_requests_of_another() -> None:

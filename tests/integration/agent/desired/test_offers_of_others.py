@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.record import Event
-from gitops_bg.repo.git.push import Answer, Pusher, Update
+from gitops_bg.repo.git.push import PushAnswer, Pusher, Update
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.messages import Movement
@@ -41,7 +41,7 @@ def test_a_rollback_that_a_person_offers_is_not_replaced_by_an_older_wish_of_the
     web.wait(lambda: not web.offered(), "the branch of v2 is gone")
     real, pushes = Pusher.push, list[list[Update]]()
 
-    def push(self: Pusher, updates: list[Update]) -> Answer:
+    def push(self: Pusher, updates: list[Update]) -> PushAnswer:
         offers = [each for each in updates if each.branch == web.promotion_branch]
         if offers:
             pushes.append(offers)

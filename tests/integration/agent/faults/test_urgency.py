@@ -28,7 +28,7 @@ class OneByOne:
         self.order: list[str] = []
         self._goes_on, self._arrived = threading.Event(), threading.Event()
         self._goes_on.set()
-        look = Agent._look_at
+        look = Agent._reconcile
 
         def noted(agent: Agent, app: AppKey) -> None:
             self._arrived.set()

@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.agent.forge.thread import Connection
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.forge.port import CheckState, ForgeDown, Prefix, Pull, PullState, Review, User, Verdict
+from gitops_bg.forge.port import CheckState, ForgeDown, Prefix, Pull, PullState, Review, ReviewVerdict, User
 from tests.forge.fake import FakeForge
 from tests.support.command_line import Cli
 from tests.support.git.remote import GitRemote
@@ -191,7 +191,7 @@ def test_who_merged_is_asked_after_the_switch_until_the_forge_answers_and_told_o
     pull = offered(web, forge)
     head = forge.remote.head(web.promotion_branch)
     assert head is not None
-    forge.given[pull.number] = [Review(BEN, Verdict.APPROVED, pull.updated_at, head)]
+    forge.given[pull.number] = [Review(BEN, ReviewVerdict.APPROVED, pull.updated_at, head)]
     forge.fails = lambda call: DOWN if call == "merged" else None
     promotion = web.merge_promotion("v2")
     web.wait_live("v2")

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import take
+from gitops_bg.core.model.analysis.runs import with_measurement
 from gitops_bg.core.model.record import Record
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.http.calls import Call
@@ -41,7 +41,7 @@ def after_an_error(lab: Lab, wanted: Record) -> Record:
     found = lab.result(wanted)
     assert found.phase is AnalysisPhase.ERROR
     long_ago = replace(found, at=wanted.analyses.runs[0].started_at or found.at)
-    return wanted.with_part(replace(wanted.analyses, runs=(take(wanted.analyses.runs[0], "e1", long_ago),)))
+    return wanted.with_part(replace(wanted.analyses, runs=(with_measurement(wanted.analyses.runs[0], "e1", long_ago),)))
 
 
 @pytest.mark.parametrize(("verb", "resource"), [("list", "jobs"), ("list", "pods"), ("create", "jobs")])

@@ -15,7 +15,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis.history import Analyses
 from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun, due, take
+from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun, due, with_measurement
 from gitops_bg.core.model.record import Record
 from tests.integration.cluster.scene import Scene, watching
 from tests.support.cluster.clusters import TestCluster
@@ -252,7 +252,9 @@ def test_so_many_ended_jobs_are_kept_as_measurements_are(lab: Lab) -> None:
     for _ in range(4):
         lab.measure(wanted)
         measured = lab.result(wanted)
-        wanted = wanted.with_part(replace(wanted.analyses, runs=(take(wanted.analyses.runs[0], "e1", measured),)))
+        wanted = wanted.with_part(
+            replace(wanted.analyses, runs=(with_measurement(wanted.analyses.runs[0], "e1", measured),))
+        )
     lab.measure(wanted)
     assert wanted.analyses.runs[0].phase is AnalysisPhase.SUCCESSFUL
     two = ["1.pre.1.smoke.2", "1.pre.1.smoke.3"]
@@ -263,7 +265,9 @@ def test_the_jobs_of_a_run_stay_as_long_as_it_is_remembered(lab: Lab) -> None:
     """argo-rollouts.md §1.3: `successfulRunHistoryLimit` and the other one, Jobs with their runs."""
     first = record(metric())
     lab.measure(first)
-    done = first.with_part(replace(first.analyses, runs=(take(first.analyses.runs[0], "e1", lab.result(first)),)))
+    done = first.with_part(
+        replace(first.analyses, runs=(with_measurement(first.analyses.runs[0], "e1", lab.result(first)),))
+    )
     second = AnalysisRun(AnalysisStage.PRE, "v1:y", 2, started_at=NOW, metrics=(MetricRun(metric()),))
     later = done.with_part(replace(done.analyses, past=done.analyses.runs, runs=(second,)))
     lab.measure(later)
@@ -276,7 +280,7 @@ def test_the_jobs_of_a_run_stay_as_long_as_it_is_remembered(lab: Lab) -> None:
 def test_the_jobs_of_the_last_remembered_run_go_with_it_also_after_a_restart(lab: Lab, others: Lab) -> None:
     first = record(metric())
     lab.measure(first)
-    run = take(first.analyses.runs[0], "e1", lab.result(first))
+    run = with_measurement(first.analyses.runs[0], "e1", lab.result(first))
     others.measure(Record(epoch="e1", analyses=Analyses(past=(run,))))
     others.measure(Record(epoch="e1"))
     eventually(lambda: kept_jobs(lab) == [], what="the Job went with its run")

@@ -17,8 +17,8 @@ from gitops_bg.cluster.groups.manifests import group_labels
 from gitops_bg.cluster.groups.routes import read_route
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.cluster.manifests.stored_record import packed
-from gitops_bg.cluster.observation.gateways import acceptance, taken, unresolved
-from gitops_bg.cluster.observation.ownership import Allegiance
+from gitops_bg.cluster.observation.gateways import acceptance, acceptance_of_rules, unresolved
+from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.decision import (
@@ -172,7 +172,7 @@ def test_a_group_is_ours_whichever_branch_of_the_repository_is_followed(store: S
     """Found so: a group that had left main was left alone after the agent followed another branch."""
     client = Client(Access(str(store.cluster.kubeconfig)))
     main, other, theirs = (
-        GroupCluster(client, Allegiance(*each))
+        GroupCluster(client, Ownership(*each))
         for each in (("repo", "prod", "main"), ("repo", "prod", "release"), ("repo", "stage", "main"))
     )
     main.carry_out(store.key, SPEC, ApplyGroup())
@@ -309,7 +309,7 @@ def test_a_backend_that_is_not_there_is_said_apart_from_what_a_gateway_does_not_
     body = http_route("shop", {}, ROUTE)
     body["metadata"]["generation"] = 2
     body["status"] = {"parents": [{"parentRef": {"name": "public"}, "conditions": said}]}
-    assert (*taken(body), unresolved(body)) == expected
+    assert (*acceptance_of_rules(body), unresolved(body)) == expected
 
 
 TAKEN, REFUSED, LATE = ("True", 2), ("False", 2), ("True", 1)

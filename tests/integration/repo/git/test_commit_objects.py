@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.objects import Objects
 from gitops_bg.repo.git.output import Commit, subject_of
-from gitops_bg.repo.git.runner import Git, Limits, initialise, memory_for_git
+from gitops_bg.repo.git.runner import CommandLimits, Git, initialise, memory_for_git
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.settings import RepositorySettings
 
@@ -48,7 +48,7 @@ class History:
     def __init__(self, folder: Path) -> None:
         settings = RepositorySettings(url=str(folder), cluster="test", directory=folder)
         self.folder = folder / "mirror.git"
-        limits = Limits(memory_for_git())
+        limits = CommandLimits(memory_for_git())
         initialise(self.folder, 30, limits)
         git = Git(self.folder, transport_for(settings, folder / "askpass"), 30, limits)
         self.objects = Objects(git)

@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.repo.git import runner
 from gitops_bg.repo.git.errors import RemoteTimedOut, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.runner import MEBIBYTE, Limits, memory_for_git
+from gitops_bg.repo.git.runner import MEBIBYTE, CommandLimits, memory_for_git
 from gitops_bg.repo.settings import RepositorySettings
 from tests.attacks.conftest import memory_stays
 from tests.integration.repo.conftest import Opener
@@ -52,7 +52,7 @@ def program(folder: Path, text: str) -> Path:
 
 
 def test_memory_is_bounded(mirror: Mirror) -> None:
-    little = Limits(32 * MEBIBYTE)
+    little = CommandLimits(32 * MEBIBYTE)
     finished = mirror.git.attempt(
         "-c", "alias.x=!head -c 99999999 /dev/zero | git hash-object --stdin", "x", limits=little
     )
@@ -63,10 +63,10 @@ def test_memory_is_bounded(mirror: Mirror) -> None:
 def test_cpu_time_and_what_is_written_are_bounded(mirror: Mirror, tmp_path: Path) -> None:
     with (tmp_path / "zeros").open("wb") as zeros:
         zeros.truncate(20_000 * MEBIBYTE)
-    quick = Limits(64 * MEBIBYTE, cpu_seconds=1)
+    quick = CommandLimits(64 * MEBIBYTE, cpu_seconds=1)
     finished = mirror.git.attempt("hash-object", str(tmp_path / "zeros"), limits=quick)
     assert finished.exceeded == "more than 1 s of CPU time"
-    small = Limits(64 * MEBIBYTE, file=MEBIBYTE)
+    small = CommandLimits(64 * MEBIBYTE, file=MEBIBYTE)
     finished = mirror.git.attempt("hash-object", "-w", "--stdin", stdin=os.urandom(3 * MEBIBYTE), limits=small)
     assert finished.exceeded == "more than 1 MiB packed"
     assert not list(tmp_path.rglob("core*"))

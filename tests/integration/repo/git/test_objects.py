@@ -16,7 +16,7 @@ from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import entries_of
 from gitops_bg.repo.git.runner import Git, GitFailed
 from gitops_bg.repo.read import trees
-from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
+from gitops_bg.repo.read.trees import NOTHING, Node, TreeChange, Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.support.git.raw_git import RawGit
 from tests.support.git.remote import GitRemote
@@ -194,11 +194,11 @@ class TestFolders:
             return Node(mode, blob.decode())
 
         assert told == {
-            "edited": Change("edited", node("100644", one), node("100755", two)),
-            "gone": Change("gone", node("100644", one), NOTHING),
-            "link": Change("link", node("100644", one), node("120000", one)),
-            "module": Change("module", NOTHING, node("160000", submodule)),
-            "turned": Change("turned", node("040000", inner), node("100644", one)),
+            "edited": TreeChange("edited", node("100644", one), node("100755", two)),
+            "gone": TreeChange("gone", node("100644", one), NOTHING),
+            "link": TreeChange("link", node("100644", one), node("120000", one)),
+            "module": TreeChange("module", NOTHING, node("160000", submodule)),
+            "turned": TreeChange("turned", node("040000", inner), node("100644", one)),
         }
         listed = {(name, each.mode) for _, name, each in folders.listed([pair[0]])}
         assert ("turned", "040000") in listed

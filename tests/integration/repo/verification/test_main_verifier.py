@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.git.main import Doubt, SourceVerification, UnverifiedCommit
+from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.repo.git.errors import MainNotVerified, OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.polling import Poll
@@ -77,7 +77,7 @@ def test_an_unsigned_commit_is_not_read_nor_what_comes_after_it(reading: Reposit
     commit = signed.push(None)
     poll = reading.poll()
     assert (poll.commit, poll.moved, reading.head, poll.changed) == (good, False, good, frozenset())
-    assert held(poll) == UnverifiedCommit(commit, "Ada Pusher", Doubt.NOT_SIGNED, last=good)
+    assert held(poll) == UnverifiedCommit(commit, "Ada Pusher", VerificationFailure.NOT_SIGNED, last=good)
     signed.push(signed.ada)
     assert (reading.poll().commit, held(reading.poll()).commit) == (good, commit)
     assert [app.name for app in reading.apps()] == ["api", "web"]
@@ -156,7 +156,7 @@ def test_what_was_verified_before_is_fetched_where_the_remote_still_has_it(
     repository = signed.open("another")
     repository.remember(lambda: VerifiedBefore(frozenset({good})))
     poll = repository.poll()
-    assert (poll.commit, held(poll).doubt) == (good, Doubt.NOT_SIGNED)
+    assert (poll.commit, held(poll).doubt) == (good, VerificationFailure.NOT_SIGNED)
 
 
 def test_while_a_record_cannot_be_read_a_new_mirror_believes_nothing(signed: Signed, good: str) -> None:
@@ -170,7 +170,7 @@ def test_while_a_record_cannot_be_read_a_new_mirror_believes_nothing(signed: Sig
         repository.poll()
     del answers[0]
     poll = repository.poll()
-    assert (poll.commit, held(poll).doubt) == (good, Doubt.NOT_SIGNED)
+    assert (poll.commit, held(poll).doubt) == (good, VerificationFailure.NOT_SIGNED)
 
 
 def test_the_agent_does_not_push_what_would_not_be_verified(signed: Signed, reading: Repository) -> None:
@@ -208,7 +208,7 @@ def test_one_failure_at_the_agent_s_own_commit_holds_nothing_up(
     repository.poll()
     failing, asked, doubt_of = fails.with_name("fails-at-checks"), list[str](), repository.mirror.doubt_of
 
-    def once(commit: str) -> Doubt | None:
+    def once(commit: str) -> VerificationFailure | None:
         asked.append(commit)
         if asked.count(commit) == 1 and commit != good:
             failing.touch()
@@ -234,10 +234,10 @@ def test_a_push_of_more_own_commits_than_one_look_checks_is_made(
 
 
 UNLISTED = {
-    "a key that nobody listed": (Doubt.UNKNOWN_KEY, None),
-    "a key that has ended": (Doubt.KEY_NOT_VALID, 'valid-before="20200101Z"'),
-    "a key that begins later": (Doubt.KEY_NOT_VALID, 'valid-after="20991231Z"'),
-    "a key for another purpose": (Doubt.INVALID, 'namespaces="file"'),
+    "a key that nobody listed": (VerificationFailure.UNKNOWN_KEY, None),
+    "a key that has ended": (VerificationFailure.KEY_NOT_VALID, 'valid-before="20200101Z"'),
+    "a key that begins later": (VerificationFailure.KEY_NOT_VALID, 'valid-after="20991231Z"'),
+    "a key for another purpose": (VerificationFailure.INVALID, 'namespaces="file"'),
 }
 
 
@@ -258,7 +258,7 @@ def test_who_backdates_a_commit_gains_nothing_by_a_key_that_has_ended(reading: R
     signing(signed.remote, signed.mallory)
     signed.remote.commit("Yesterday", date=datetime(2026, 2, 1, tzinfo=UTC))
     signed.remote.push()
-    assert held(reading.poll()).doubt is Doubt.KEY_NOT_VALID
+    assert held(reading.poll()).doubt is VerificationFailure.KEY_NOT_VALID
     signed.write(*lines, signed.mallory.line("mallory", 'valid-before="20260401Z"'))
     assert reading.poll().commit == signed.remote.tip
 
@@ -267,7 +267,10 @@ def test_a_forged_name_is_no_signature(reading: Repository, signed: Signed, good
     name = "gitops-bg <gitops-bg@localhost>"
     commit = signed.push(None, "web: promoted v2", author=name)
     poll = reading.poll()
-    assert (poll.commit, held(poll)) == (good, UnverifiedCommit(commit, "gitops-bg", Doubt.NOT_SIGNED, last=good))
+    assert (poll.commit, held(poll)) == (
+        good,
+        UnverifiedCommit(commit, "gitops-bg", VerificationFailure.NOT_SIGNED, last=good),
+    )
 
 
 def test_a_signature_of_another_commit_does_not_hold(reading: Repository, signed: Signed, good: str) -> None:
@@ -277,7 +280,7 @@ def test_a_signature_of_another_commit_does_not_hold(reading: Repository, signed
     forged = signed.remote.run("hash-object", "-t", "commit", "-w", str(signed.folder / "raw"))
     signed.remote.force_push(to=forged)
     poll = reading.poll()
-    assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.INVALID)
+    assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, VerificationFailure.INVALID)
 
 
 def rewritten(signed: Signed, commit: str, change: Callable[[bytes], bytes]) -> str:
@@ -307,7 +310,7 @@ def test_a_good_signature_that_was_moved_up_does_not_count(
     forged = rewritten(signed, merged, lambda raw: with_signature_before(raw, line))
     signed.remote.run("-c", f"gpg.ssh.allowedSignersFile={signed.file}", "verify-commit", forged)
     poll = reading.poll()
-    assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.NOT_CHECKABLE)
+    assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, VerificationFailure.NOT_CHECKABLE)
 
 
 def test_a_date_that_git_cannot_hold_is_a_doubt_and_no_damage_to_the_mirror(
@@ -319,7 +322,7 @@ def test_a_date_that_git_cannot_hold_is_a_doubt_and_no_damage_to_the_mirror(
     forged = rewritten(signed, commit, lambda raw: re.sub(rb"> \d+ ", b"> 99999999999999999999 ", raw))
     for _ in range(2):
         poll = reading.poll()
-        assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, Doubt.NOT_CHECKABLE)
+        assert (poll.commit, held(poll).commit, held(poll).doubt) == (good, forged, VerificationFailure.NOT_CHECKABLE)
     assert reading.mirror.settings.mirror.stat().st_ino == inode
     assert signed.push(signed.ada, "on top")
     assert held(reading.poll()).commit == forged
@@ -465,7 +468,7 @@ def test_a_rewritten_history_that_is_signed_is_the_lineages_matter(
 
 def test_keys_that_change_at_run_time_count_at_the_next_look(reading: Repository, signed: Signed, good: str) -> None:
     commit = signed.push(signed.mallory)
-    assert (reading.poll().commit, held(reading.poll()).doubt) == (good, Doubt.UNKNOWN_KEY)
+    assert (reading.poll().commit, held(reading.poll()).doubt) == (good, VerificationFailure.UNKNOWN_KEY)
     lines = [signed.agent.line("agent"), signed.ada.line("ada")]
     signed.write(*lines, signed.mallory.line("mallory"))
     assert reading.poll().commit == commit
@@ -531,7 +534,7 @@ def test_many_new_commits_are_checked_over_several_looks(
     signed.remote.push()
     polls = [reading.poll() for _ in range(3)]
     assert {poll.commit for poll in polls} <= {good, signed.remote.tip}
-    assert (held(polls[0]).doubt, polls[0].commit) == (Doubt.PENDING, good)
+    assert (held(polls[0]).doubt, polls[0].commit) == (VerificationFailure.PENDING, good)
     assert (polls[-1].commit, polls[-1].verification and polls[-1].verification.held) == (signed.remote.tip, None)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.git.main import Doubt, SourceVerification
+from gitops_bg.core.model.git.main import SourceVerification, VerificationFailure
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import openpgp, signatures
@@ -74,7 +74,7 @@ def push(signed: Signed, key: GpgKey) -> str:
     return commit
 
 
-def doubt(poll: Poll) -> Doubt | None:
+def doubt(poll: Poll) -> VerificationFailure | None:
     assert poll.verification is not None
     return poll.verification.held.doubt if poll.verification.held else None
 
@@ -91,7 +91,7 @@ def test_a_key_that_nobody_listed(reading: Repository, signed: Signed, other: Gp
     before = reading.head
     push(signed, other)
     poll = reading.poll()
-    assert (poll.commit, doubt(poll)) == (before, Doubt.UNKNOWN_KEY)
+    assert (poll.commit, doubt(poll)) == (before, VerificationFailure.UNKNOWN_KEY)
     assert poll.verification is not None
     assert poll.verification.held is not None
     assert other.fingerprint.endswith(poll.verification.held.key)
@@ -103,7 +103,7 @@ def test_without_a_file_of_keys_no_openpgp_signature_counts(signed: Signed, grac
     before = repository.poll().commit
     push(signed, grace)
     poll = repository.poll()
-    assert (poll.commit, doubt(poll)) == (before, Doubt.UNKNOWN_KEY)
+    assert (poll.commit, doubt(poll)) == (before, VerificationFailure.UNKNOWN_KEY)
 
 
 def altered(signed: Signed, commit: str, pattern: str, by: str) -> str:
@@ -118,10 +118,10 @@ def altered(signed: Signed, commit: str, pattern: str, by: str) -> str:
 
 
 ALTERED = {
-    "another message": ("Signed by gpg", "Forged by ggp", Doubt.INVALID),
+    "another message": ("Signed by gpg", "Forged by ggp", VerificationFailure.INVALID),
     "no end of the armor, which gpg lets pass": ("(?m)^ -----END PGP SIGNATURE-----\n", "", None),
     "another header between": ("author ", "gpgsig-sha256 x\nauthor ", None),
-    "two signatures": ("author ", "gpgsig -----BEGIN PGP SIGNATURE-----\nauthor ", Doubt.NOT_CHECKABLE),
+    "two signatures": ("author ", "gpgsig -----BEGIN PGP SIGNATURE-----\nauthor ", VerificationFailure.NOT_CHECKABLE),
     "nonsense": (r"gpgsig (?s:.*)-----END PGP SIGNATURE-----", "gpgsig -----BEGIN PGP SIGNATURE-----\n x", None),
 }
 
@@ -155,7 +155,7 @@ def test_a_revoked_key_does_not_count(signed: Signed, short: Path) -> None:
         key.revoke()
         file.write_text(key.public)
         poll = repository.poll()
-        assert (poll.commit, doubt(poll)) == (before, Doubt.KEY_NOT_VALID)
+        assert (poll.commit, doubt(poll)) == (before, VerificationFailure.KEY_NOT_VALID)
     finally:
         key.stop()
 
@@ -180,7 +180,7 @@ def test_an_expired_key_does_not_count(signed: Signed, short: Path) -> None:
         signed.remote.commit("In time, it says")
         signed.remote.push()
         poll = repository.poll()
-        assert (poll.commit, doubt(poll)) == (before, Doubt.KEY_NOT_VALID)
+        assert (poll.commit, doubt(poll)) == (before, VerificationFailure.KEY_NOT_VALID)
     finally:
         key.stop()
 
@@ -277,10 +277,10 @@ def test_what_a_gpg_that_fails_did_not_judge_is_asked_again_after_minutes(
         patched.setattr(openpgp, "_SECONDS", 0.2 if when == AT_ITS_KEYS else 10.0)
         patched.setattr(signatures, "_SECONDS", 2.0)
         poll = reading.poll()
-        assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+        assert (poll.commit, doubt(poll)) == (before, VerificationFailure.NOT_CHECKABLE)
     with monkeypatch.context() as patched:
         patched.setattr(openpgp, "make_keyring", lambda *_: pytest.fail("gpg is asked again at once"))
-        assert doubt(reading.poll()) is Doubt.NOT_CHECKABLE
+        assert doubt(reading.poll()) is VerificationFailure.NOT_CHECKABLE
     now[0] += FIRST_SECONDS
     assert reading.poll().commit == commit
 
@@ -312,7 +312,7 @@ def test_what_gpg_unpacks_for_nothing_it_unpacks_once(
     asked = asked_about(reading, monkeypatch)
     for _ in range(2):
         poll = reading.poll()
-        assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+        assert (poll.commit, doubt(poll)) == (before, VerificationFailure.NOT_CHECKABLE)
     assert len(asked) == 1
 
 
@@ -340,7 +340,7 @@ def test_a_signature_beside_a_message_that_is_signed_does_not_count(
     mail = mail.replace("PGP MESSAGE", "PGP SIGNATURE").rstrip("\n").replace("\n", "\n ")
     altered(signed, push(signed, grace), r"gpgsig (?s:.*)-----END PGP SIGNATURE-----", f"gpgsig {mail}")
     poll = reading.poll()
-    assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+    assert (poll.commit, doubt(poll)) == (before, VerificationFailure.NOT_CHECKABLE)
 
 
 def test_after_a_bad_commit_no_other_is_checked(
@@ -425,4 +425,4 @@ def test_a_good_signature_that_was_moved_up_does_not_count(
     forged = signed.remote.run("hash-object", "-t", "commit", "-w", "--literally", str(signed.folder / "raw"))
     signed.remote.force_push(to=forged)
     poll = reading.poll()
-    assert (poll.commit, doubt(poll)) == (before, Doubt.NOT_CHECKABLE)
+    assert (poll.commit, doubt(poll)) == (before, VerificationFailure.NOT_CHECKABLE)

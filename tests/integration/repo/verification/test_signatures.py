@@ -15,7 +15,7 @@ import pytest
 
 from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.facts import PolicyInput
 from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.repository import Repository
@@ -263,7 +263,7 @@ def test_a_key_that_comes_with_a_pull_does_not_count_for_what_the_pull_promotes(
     reading.poll()
     (promotion,) = reading.commits.facts([remote.tip]).values()
     glass = Policy("stop", override=BreakGlass(("grace",), frozenset(), Proof.SIGNED))
-    asked = Policing((glass,), commits=(promotion,))
+    asked = PolicyInput((glass,), commits=(promotion,))
     (found,) = SignedFacts(reading).with_overrides(asked, remote.tip, remote.tip).commits
     past = SignedFacts(reading).signed_before(promotion)
     assert found.signed is not None
