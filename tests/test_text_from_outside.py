@@ -14,7 +14,7 @@ import gitops_bg
 
 PACKAGES = ("repo", "agent", "core", "spec", "cluster")
 EXCEPTIONS = {
-    "core/text/foreign_text.py: splitlines": "a secret is hidden line by line, whatever somebody else takes for a line",
+    "core/foreign_text.py: splitlines": "a secret is hidden line by line, whatever somebody else takes for a line",
     "spec/analysis/expressions.py: Unicode": "counts loops, so that they are bounded: one too many is no harm",
     "spec/policies/expressions.py: Unicode": "looks for loops, so that they are bounded: one too many is no harm",
 }
@@ -52,7 +52,7 @@ def _wrong_in(node: ast.AST, source: str) -> Iterator[str]:
 
 
 def test_nothing_from_outside_is_matched_by_what_unicode_calls_a_line_a_blank_or_a_digit() -> None:
-    """Else: `core.text.foreign_text.lines_of`, `re.ASCII`, and `\\Z` or `fullmatch` for the end."""
+    """Else: `core.foreign_text.lines_of`, `re.ASCII`, and `\\Z` or `fullmatch` for the end."""
     root = Path(gitops_bg.__file__).parent
     modules = [file for package in PACKAGES for file in sorted((root / package).rglob("*.py"))]
     assert len(modules) > 300

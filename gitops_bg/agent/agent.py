@@ -61,9 +61,9 @@ from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.record import MemberState
-from gitops_bg.core.model.git.main import Main
-from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.journal import PullRequest
+from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.detect import commit_url

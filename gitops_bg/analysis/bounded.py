@@ -14,8 +14,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.analysis.expressions import NoAnswer, NoValue, is_cheap, is_true
 
 LONGEST = timedelta(seconds=2)

@@ -4,7 +4,7 @@ import json
 import resource
 import sys
 
-from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
 
 

@@ -12,10 +12,9 @@ from typing import Any
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult, shortened
+from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementRequest, MeasurementResult, Metric, shortened
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import MeasuringFailed, ask
 from gitops_bg.outbound.quoting import quoted

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import InternalError, guarded
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementId, MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.turns import Turns
 

@@ -21,8 +21,8 @@ from gitops_bg.cli.errors import BUG, code_of
 from gitops_bg.cli.options.options import Format, OutputOptions
 from gitops_bg.cli.views.listing import ENDLESS, paragraph
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.foreign_json import reread_json
 
 if TYPE_CHECKING:
     from gitops_bg.spec.manifests.differences import Difference

@@ -52,19 +52,18 @@ from gitops_bg.cluster.reporting.status import (
 )
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient, WorldChanged
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.actions import ClusterAction
-from gitops_bg.core.model.analysis.history import RunRecord
-from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.analysis import MeasurementRequest, MeasurementResult, RunRecord
+from gitops_bg.core.model.auxiliary import RivalRoute
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.pulls import PullRequest
-from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.drift import ActionResult
+from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import OperatorState, Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey, Subject
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration
 
@@ -370,7 +369,7 @@ class Cluster:
         Saves nothing where there is no BlueGreenDeployment, because creating it is the first action of every app, nor
         in a foreign one. ``decided_on`` is the version that the decision's record was read from (None: the one known
         now). ``may_report`` is asked whether to write where only this process's own view is new
-        (``core.status.internal_error``); ``may_wait``, whether to leave for later what may wait, and for how long at
+        (``core.status.alike``); ``may_wait``, whether to leave for later what may wait, and for how long at
         most (``reporting.status.patience``). Raises `WorldChanged` where somebody wrote to the object since: its record
         may have changed.
         """

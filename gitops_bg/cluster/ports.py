@@ -24,7 +24,7 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
     SyncPodMetadata,
 )
-from gitops_bg.core.model.change_set import ChangeSetEntry
+from gitops_bg.core.model.drift import ChangeSetEntry
 from gitops_bg.core.model.observed import ReplicaSetView, ServiceView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig

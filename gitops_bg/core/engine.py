@@ -10,14 +10,12 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from gitops_bg.core.checks.contests import APP, repair_is_due
-from gitops_bg.core.checks.event_text import alert_of
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners, round_of
-from gitops_bg.core.checks.versions import accepted
-from gitops_bg.core.delivery import analyses, hooks, operators, outbox
+from gitops_bg.core.checks.versions import APP, accepted, repair_is_due
+from gitops_bg.core.delivery import analyses, hooks, messages, subject
 from gitops_bg.core.delivery.ledger import record_state_changes
 from gitops_bg.core.invariants import check
 from gitops_bg.core.model.actions import (
@@ -36,9 +34,7 @@ from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.plan.auxiliary import auxiliary_actions
-from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
-from gitops_bg.core.plan.ending import ending
+from gitops_bg.core.plan.auxiliary import auxiliary_actions, ending
 from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.plan.services import (
     keep_active,
@@ -48,26 +44,38 @@ from gitops_bg.core.plan.services import (
     scale_deployment,
     switch_traffic,
 )
-from gitops_bg.core.plan.workloads import by_priority, evictions, grow, shrink, sync_pod_metadata
+from gitops_bg.core.plan.workloads import (
+    by_priority,
+    ensure_copies,
+    evictions,
+    grow,
+    prune_copies,
+    repair_copies,
+    shrink,
+    sync_pod_metadata,
+)
 from gitops_bg.core.status.conditions import conditions_of, counts_of
 from gitops_bg.core.status.deadlines import waits_of, wake_at
-from gitops_bg.core.transitions.git.decisions import record_divergence
-from gitops_bg.core.transitions.git.journal import answer_main, follow_main, record_main
-from gitops_bg.core.transitions.git.looks import resume_rollback
-from gitops_bg.core.transitions.git.pulls import record_offer, sync_merge_metadata, sync_pull_request, track_extra_files
-from gitops_bg.core.transitions.notifications.notifications import enqueue
-from gitops_bg.core.transitions.record.last_read import record_departure, remember_last_read
-from gitops_bg.core.transitions.record.restore import restore_record
-from gitops_bg.core.transitions.record.rollouts import update_rollouts
-from gitops_bg.core.transitions.traffic.adoption import settle_adoption
-from gitops_bg.core.transitions.traffic.services import choose_preview, record_ports
-from gitops_bg.core.transitions.traffic.switching import decide_switch, recover_traffic, settle_traffic
-from gitops_bg.core.transitions.verdicts.subject import step_of_app
-from gitops_bg.core.transitions.verdicts.triggers import follow_triggers
-from gitops_bg.core.transitions.versions.availability import watch_versions
-from gitops_bg.core.transitions.versions.restart import advance_restart
-from gitops_bg.core.transitions.versions.retention import archive
-from gitops_bg.core.transitions.versions.versions import choose_candidate, forget
+from gitops_bg.core.transitions.adoption import settle_adoption
+from gitops_bg.core.transitions.decisions import (
+    record_divergence,
+    record_offer,
+    sync_merge_metadata,
+    sync_pull_request,
+    track_extra_files,
+)
+from gitops_bg.core.transitions.journal import answer_main, record_main, register_from_main, resume_rollback
+from gitops_bg.core.transitions.notifications import alert_of, enqueue
+from gitops_bg.core.transitions.record import record_departure, remember_last_read, restore_record, update_rollouts
+from gitops_bg.core.transitions.switching import (
+    choose_preview,
+    decide_switch,
+    record_ports,
+    recover_traffic,
+    settle_traffic,
+)
+from gitops_bg.core.transitions.verdicts import follow_triggers, step_of_app, watch_versions
+from gitops_bg.core.transitions.versions import advance_restart, archive, choose_candidate, forget
 from gitops_bg.core.world import World
 
 Steps = tuple[Callable[[World], World], ...]
@@ -83,8 +91,8 @@ SETTLE: Steps = (
 """What has become of what was decided before: all else is read against where traffic is."""
 
 READ: Steps = (
-    follow_main,  # what main said up to the last change of primary.yaml, and what that names
-    step_of_app(operators.answer_requests),  # abort, rollback --offline
+    register_from_main,  # what main said up to the last change of primary.yaml, and what that names
+    step_of_app(subject.answer_requests),  # abort, rollback --offline
     answer_main,  # what main said since: retries, reverts of pushes
     sync_pull_request,  # somebody closed the pull request, or reopened it
     sync_merge_metadata,  # who merged the version that serves, and who approved it
@@ -230,5 +238,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
 
 def _calls(world: World) -> tuple[HookCall, ...]:
     record = world.record
-    told = outbox.calls_due(record.outbox, listeners(world), record.epoch, world.now, partial(alert_of, world))
+    told = messages.calls_due(record.outbox, listeners(world), record.epoch, world.now, partial(alert_of, world))
     return (*hooks.calls_due(round_of(world), flagger_phase(world)), *told)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gitops_bg.core.text.foreign_text import printable
+from gitops_bg.core.foreign_text import printable
 
 if TYPE_CHECKING:  # the whole model: a command that only fails need not load it
     from gitops_bg.core.model.desired import Problem

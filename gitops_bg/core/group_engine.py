@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.delivery import analyses, hooks, operators, policies
+from gitops_bg.core.delivery import analyses, gates, hooks, subject
 from gitops_bg.core.delivery.ledger import (
     acknowledge_ledger,
     acknowledged,
@@ -22,27 +22,24 @@ from gitops_bg.core.delivery.ledger import (
     record_state_changes,
     with_entry,
 )
-from gitops_bg.core.groups.decision import (
+from gitops_bg.core.groups.attaching import attach, attaching_moments, claimable_routes, record_claimed_routes
+from gitops_bg.core.groups.gates import gates_to_show
+from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
+from gitops_bg.core.groups.model import VersionStage, version_number
+from gitops_bg.core.groups.plan import actions_of, contest_moments, due_now, write_to_git
+from gitops_bg.core.groups.record import (
     ApplyGroup,
     DeleteGroup,
     DeleteRoute,
     DeleteService,
     GroupAction,
     GroupDecision,
+    GroupRecord,
 )
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.gates import gates_to_show
-from gitops_bg.core.groups.holds import go_back_still, record_refused_commit
-from gitops_bg.core.groups.lost_record import why_unknown
-from gitops_bg.core.groups.model import VersionStage, version_number
-from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.plan import actions_of, contest_moments, due_now, write_to_git
-from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.registering import register_from_main, reject_late
-from gitops_bg.core.groups.routes.attaching import attach, attaching_moments
-from gitops_bg.core.groups.routes.rivals import claimable_routes, record_claimed_routes
+from gitops_bg.core.groups.requests import go_back_still, record_refused_commit
 from gitops_bg.core.groups.subject import latest_start, round_of, step_of_group
-from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded
+from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded, why_unknown
 from gitops_bg.core.groups.transition import (
     GATEWAY_STATUS_GRACE_SECONDS,
     advance,
@@ -53,22 +50,21 @@ from gitops_bg.core.groups.transition import (
 )
 from gitops_bg.core.groups.world import GroupWorld, with_served_routes
 from gitops_bg.core.model.actions import WithdrawPromotion
-from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.conditions import Phase, kstatus_of
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.git.main import MainRead
+from gitops_bg.core.model.main import MainRead
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.status.group_conditions import (
+from gitops_bg.core.status.groups import (
     conditions_of,
     conditions_of_invalid,
     conditions_of_lost,
     conditions_of_rewritten,
+    standing_of,
 )
-from gitops_bg.core.status.group_situations import standing_of
-from gitops_bg.core.status.kstatus import kstatus_of
-from gitops_bg.core.transitions.notifications.group_messages import notified
-from gitops_bg.core.transitions.record.clocks import by_now
+from gitops_bg.core.transitions.notifications import notified
+from gitops_bg.core.transitions.record import by_now
 
 Steps = tuple[Callable[[GroupWorld], GroupWorld], ...]
 
@@ -81,7 +77,7 @@ READ: Steps = (
     register_from_main,  # what main names, and asks for once more; folders that are new, or have left
     reject_late,  # what has passed, or serves, gets nothing new without a promotion
     go_back_still,  # a way back whose record was lost
-    step_of_group(operators.answer_requests),  # abort, and manual gates
+    step_of_group(subject.answer_requests),  # abort, and manual gates
     step_of_group(analyses.process_results),  # what hooks and measurements say: it may open the way, or lead back
 )
 """What people, hooks and measurements say, in the order in which it counts."""
@@ -208,7 +204,7 @@ def _policies(world: GroupWorld) -> Iterable[datetime]:
     """When a policy says something else about the version that group.yaml names, and that is to be promoted."""
     if world.record.state.stage(world.spec.active) is not VersionStage.CANDIDATE:
         return ()
-    return policies.moments(round_of(world), world.digest_of(world.spec.active))
+    return gates.moments(round_of(world), world.digest_of(world.spec.active))
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:

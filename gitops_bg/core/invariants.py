@@ -5,9 +5,8 @@ I4, I5 and I6 concern histories, not one decision; the property tests check thos
 
 from collections.abc import Iterator
 
-from gitops_bg.core.checks.adoption.release import is_released
-from gitops_bg.core.checks.pods.restart import PodGroup, serves
-from gitops_bg.core.checks.pods.sizes import serving_to_match
+from gitops_bg.core.checks.adoption import is_released
+from gitops_bg.core.checks.sizes import PodGroup, serves, serving_to_match
 from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.model.actions import (
     Action,

@@ -11,7 +11,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey
 
 if TYPE_CHECKING:
-    from gitops_bg.core.model.analysis.runs import MeasurementId
+    from gitops_bg.core.model.analysis import MeasurementId
     from gitops_bg.core.model.version import Subject
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
@@ -153,7 +153,7 @@ def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
 def job_name(subject: "Subject", measurement: "MeasurementId") -> str:
     """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
-    >>> from gitops_bg.core.model.analysis.runs import AnalysisStage, MeasurementId
+    >>> from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0, 1_767_225_600))
     'web-pre-smoke-test-fbab55953c'
     """

@@ -9,18 +9,18 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from gitops_bg.core.delivery.holds import can_roll_back_to, can_roll_back_without_gates
 from gitops_bg.core.delivery.ledger import with_entry
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.foreign_json import tags_between
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
 from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
-from gitops_bg.core.model.git.journal import SuspensionChanged
+from gitops_bg.core.model.journal import SuspensionChanged
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
 from gitops_bg.core.model.version import Snapshot, Source, Stage, SubjectKind, Version
-from gitops_bg.core.text.images import tags_between
-from gitops_bg.core.way_back import can_roll_back_to, can_roll_back_without_gates
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:
@@ -301,7 +301,7 @@ class World:
         return replace(version.snapshot, text=text) if text else version.snapshot
 
     def tags_between(self, origin: Version | None, to: Version | None) -> tuple[str, str]:
-        """The image tags that tell two versions apart, see `core.text.images`; None: there is no such version."""
+        """The image tags that tell two versions apart, see `core.foreign_json`; None: there is no such version."""
         before, after = (self.snapshot(version).text if version else "" for version in (origin, to))
         return tags_between(before, after)
 

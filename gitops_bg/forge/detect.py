@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.outbound.http import HttpAnswer
 
 Ask = Callable[[str], HttpAnswer | None]
@@ -114,9 +114,9 @@ def place_from_settings(kind: str, url: str, remote: Remote) -> Place:
 
     ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
 
-    >>> place_from_settings("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
+    >>> told("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
     Place(kind=<Kind.GITEA: 'gitea'>, api='https://git.example.com/code/api/v1', owner='shop', name='config')
-    >>> place_from_settings("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
+    >>> told("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
     'https://git.example.com/api/v1'
     """
     names = {**{str(each): each for each in ForgeKind}, "forgejo": ForgeKind.GITEA}

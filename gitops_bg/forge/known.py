@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitops_bg.core.model.git.journal import AwaitsPoll
+from gitops_bg.core.model.journal import AwaitsPoll
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.port import CheckStatus, Pull, PullState
 

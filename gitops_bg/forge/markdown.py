@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.forge.port import CheckState
 
 LONGEST_TITLE = 200

@@ -15,7 +15,7 @@ _SAFE = "/:@#+"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """``offer`` is from ``core.model.git.pulls.offer_of``; empty after the agent has withdrawn it."""
+    """``offer`` is from ``core.model.journal.offer_of``; empty after the agent has withdrawn it."""
 
     app: str
     cluster: str

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.inspect.proposal import Proposal
+from gitops_bg.core.groups.forecast import Proposal
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.git.journal import NO_LOOKS, PollCount
+from gitops_bg.core.model.journal import NO_LOOKS, PollCount
 from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks
 
@@ -43,7 +43,7 @@ class Offer:
     app: AppKey
     cluster: str
     id: str
-    """``core.model.git.pulls.offer_of``, and ``offer_of_branch`` for what no agent offers."""
+    """``core.model.journal.offer_of``, and ``offer_of_branch`` for what no agent offers."""
     branch: str
     base: str
     head: str

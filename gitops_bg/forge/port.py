@@ -26,8 +26,8 @@ class TokenRefused(Refused):
 
     def __init__(self, place: str, words: str = "") -> None:
         super().__init__(
-            f"{place} refused the token{_detail(words)}. Put a valid one into the token file (of a GitHub App: check its "
-            "id and key); the file is read again with the next request"
+            f"{place} refused the token{_detail(words)}. Put a valid one into the token file (of a GitHub App: check "
+            "its id and key); the file is read again with the next request"
         )
 
 

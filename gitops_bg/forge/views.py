@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_bg.core.model.git.journal import AwaitsPoll
-from gitops_bg.core.model.git.pulls import PullRequest, PullView
-from gitops_bg.core.model.git.pulls import PullState as State
+from gitops_bg.core.model.journal import AwaitsPoll, PullRequest, PullView
+from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import ForgeKnowledge

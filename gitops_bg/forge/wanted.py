@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitops_bg.core.inspect.forecast import Changed
+from gitops_bg.core.foreign_json import read_json
+from gitops_bg.core.groups.forecast import Changed
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.forge.markdown import (
     GOES_BACK,
     IS_THERE,

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.git.journal import AwaitsPoll
-from gitops_bg.core.model.git.pulls import PullView
+from gitops_bg.core.model.journal import AwaitsPoll, PullView
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
 from gitops_bg.forge.asking import Answers, ForgeAnswer, Question

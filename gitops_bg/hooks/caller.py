@@ -15,9 +15,9 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
 from gitops_bg.hooks.senders import Senders
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets
 

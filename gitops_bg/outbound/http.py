@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.connections import guarded
 from gitops_bg.outbound.quoting import media_type, quoted, status_line, words_in_json

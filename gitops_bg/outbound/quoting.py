@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from gitops_bg.core.text.foreign_json import NotJson, read_json
-from gitops_bg.core.text.foreign_text import printable
+from gitops_bg.core.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_text import printable
 
 LONGEST = 100
 """The most characters of an answer in one message."""

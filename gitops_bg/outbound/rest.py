@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from gitops_bg.core.text.foreign_text import hidden, printable
+from gitops_bg.core.foreign_text import hidden, printable
 from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, NoAnswer, Request, Trust, client_for, exchange
 
 # --- rate limits; the time is an argument ---

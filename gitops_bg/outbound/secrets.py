@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from gitops_bg.core.text.foreign_text import hidden
+from gitops_bg.core.foreign_text import hidden
 
 REFERENCE = re.compile(r"\{\{secret:([^/}]+)/([^}]+)\}\}")
 

@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from pydantic.alias_generators import to_camel
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_text import read_moment
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.stored import NOT_STORED
-from gitops_bg.core.text.foreign_text import read_moment
+from gitops_bg.core.model.version import NOT_STORED
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import kind_of
 

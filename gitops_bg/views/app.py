@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.versions import warm_until
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record

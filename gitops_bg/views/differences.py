@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gitops_bg.core.groups.observed import LiveRoute, StableService
+from gitops_bg.core.foreign_text import hidden
+from gitops_bg.core.groups.inputs import LiveRoute, StableService
+from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind
 from gitops_bg.core.model.version import ConfigurationRef
-from gitops_bg.core.text.foreign_text import hidden
 from gitops_bg.spec.manifests.configuration import Configuration, find
 from gitops_bg.spec.manifests.configuration_changes import TYPE, entries_of
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup, Member, ObservedGroup
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage, version_in
-from gitops_bg.core.groups.observed import Member, ObservedGroup
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
-from gitops_bg.core.inspect.outlook import NextStep, has_served, next_step, serving_in
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.statements import Says, Statement, Statements
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
+from gitops_bg.core.status.group_outlook import NextStep, has_served, next_step, serving_in
 from gitops_bg.spec.codec import to_json
 from gitops_bg.views.conditions import json_of
 

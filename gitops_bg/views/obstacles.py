@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from gitops_bg.core.checks.git.main import why_not_back
-from gitops_bg.core.checks.pods.scheduling import remedy_for
+from gitops_bg.core.checks.git import why_not_back
+from gitops_bg.core.checks.pods import remedy_for
+from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
 from gitops_bg.core.names import configuration_name
-from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.load import AppConfig

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.inspect.forecast import Forecast
+from gitops_bg.core.groups.forecast import Forecast
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.conditions import PROMOTION_REJECTED, Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem

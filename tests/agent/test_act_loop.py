@@ -17,7 +17,7 @@ from gitops_bg.core.model.actions import (
     WithdrawPromotion,
 )
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
+from gitops_bg.core.model.drift import ActionResult, Change, ChangeSetEntry
 
 FIRST, SECOND = MarkService("web", (), "x"), DeleteReplicaSet("web-1", "v1:0123456789", "old")
 BESIDE = ApplyApp()

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.agent.reconcile.contests import Contests
-from gitops_bg.core.model.change_set import Change, ChangeSetEntry
-from gitops_bg.core.model.drift import Drift, FieldChange
+from gitops_bg.core.model.drift import Change, ChangeSetEntry, Drift, FieldChange
 from gitops_bg.core.model.version import AppKey, GroupKey, Subject
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -8,11 +8,10 @@ import pytest
 from gitops_bg.agent.forge.desired_pull import awaits_poll, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.journal import AwaitsPoll, PollCount
-from gitops_bg.core.model.git.pulls import PullRequest, PullState, offer_of, offer_of_branch
+from gitops_bg.core.model.journal import AwaitsPoll, PollCount, PullRequest, PullState, offer_of, offer_of_branch
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.policies.facts import PolicyInput
-from gitops_bg.core.model.policies.rules import Approvals, Policy, Role, Separation
+from gitops_bg.core.model.policy_facts import PolicyInput
+from gitops_bg.core.model.policy_rules import Approvals, Policy, Role, Separation
 from gitops_bg.core.model.record import PendingMergeLookup
 from gitops_bg.core.model.spec import PromoteVia, Suspension
 from gitops_bg.core.model.statements import Cause, Hold, Override

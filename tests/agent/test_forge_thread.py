@@ -13,7 +13,7 @@ import pytest
 
 from gitops_bg.agent.forge.thread import Connection, ForgeThread, Wiring
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.journal import PollCount
+from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import DesiredPull
 from gitops_bg.spec.app.models import ForgeSettings

@@ -13,7 +13,7 @@ from gitops_bg.agent.desired.lineage import Followed
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.groups.members import Members
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredService, DesiredVersion, GroupSpec
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.model import Endpoint, GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.version import AppKey, GroupKey

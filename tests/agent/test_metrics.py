@@ -10,8 +10,8 @@ import pytest
 
 from gitops_bg import __version__
 from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.core.checks.milestones import RolloutStage
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.checks.versions import RolloutStage
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind

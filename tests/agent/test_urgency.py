@@ -12,11 +12,11 @@ from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.stored_record import packed
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
-from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import GroupState, GroupVersion, TransitionStep, VersionStage
 from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.model.desired import Primary, Target
-from gitops_bg.core.model.git.main import NO_MAIN, Main
+from gitops_bg.core.model.main import NO_MAIN, Main
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.spec.app.load import AppConfig

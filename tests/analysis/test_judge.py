@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.analysis.evaluator import evaluate
 from gitops_bg.analysis.provider import NoData, Value
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, Metric
+from gitops_bg.core.model.analysis import AnalysisPhase, Metric
 
 GOOD, BAD, UNCLEAR, BROKEN = (
     AnalysisPhase.SUCCESSFUL,

@@ -13,8 +13,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.analysis.pool import LONGEST, MeasurementPool
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis import (
+    AnalysisPhase,
+    AnalysisStage,
+    MeasurementId,
+    MeasurementRequest,
+    MeasurementResult,
+    Metric,
+)
 from gitops_bg.core.model.version import AppKey
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.analysis.registry import OURS, Registry
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.outbound.http import MeasuringFailed
 from gitops_bg.spec.analysis.providers import BLOCKS
 from tests.integration.analysis.measured import measured

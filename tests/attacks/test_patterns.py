@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 import gitops_bg
-from gitops_bg.core.checks.policies.values import MOST_HISTORY
-from gitops_bg.core.text import foreign_json
+from gitops_bg.core import foreign_json
+from gitops_bg.core.checks.policy_rules import MOST_HISTORY
 from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.analysis.providers import json_path
 from gitops_bg.spec.patterns import compile_pattern

@@ -9,10 +9,9 @@ import pytest
 from rich.console import Console, Group
 
 from gitops_bg.cli.views.subject import statement_lines
-from gitops_bg.core.groups.observed import LiveRoute, StableService
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.http_routes import (
+from gitops_bg.core.groups.inputs import LiveRoute, StableService
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.auxiliary import (
     Backend,
     Deny,
     ExtensionRef,
@@ -22,6 +21,7 @@ from gitops_bg.core.model.http_routes import (
     ParentRef,
     as_stored,
 )
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.statements import Cause, Says, Statement
 from gitops_bg.views.differences import route_differences, service_differences
 from gitops_bg.views.explanation import Explanation, json_explanation, json_of_statements, telling

@@ -11,9 +11,15 @@ import pytest
 from rich.console import Console
 
 from gitops_bg.cli.views.subject import picture_of
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.model.analysis import (
+    Analyses,
+    AnalysisPhase,
+    AnalysisRun,
+    AnalysisStage,
+    Measurement,
+    Metric,
+    MetricRun,
+)
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.observed import ServiceView

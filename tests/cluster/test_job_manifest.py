@@ -12,8 +12,7 @@ from gitops_bg.cluster.manifests.job_manifest import LONGEST, job_manifest
 from gitops_bg.cluster.observation.job_state import job_state, phase_of_job
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementId, MeasurementRequest, Metric
 from gitops_bg.core.model.version import AppKey
 
 APP = AppKey("shop", "web")

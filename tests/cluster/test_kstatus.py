@@ -13,10 +13,9 @@ from lupa.lua54 import LuaRuntime
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.status import status_of, with_condition
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import HEALTH, Condition, Phase, kstatus_of
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.status.kstatus import HEALTH, kstatus_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CHECK = Path(__file__).parents[2] / "deploy" / "argo-cd-health.yaml"

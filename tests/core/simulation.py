@@ -12,19 +12,31 @@ from functools import cache
 from typing import Self
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.git.main import asks_main
+from gitops_bg.core.checks.git import asks_main
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
 from gitops_bg.core.model.digest import short, snapshot_of
-from gitops_bg.core.model.git.journal import AwaitsPoll, Entry, Journal, Named, PollCount, Retried, Targeted, in_order
-from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.git.pulls import Merge, PullRequest, PullState, offer_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse
+from gitops_bg.core.model.journal import (
+    AwaitsPoll,
+    Entry,
+    Journal,
+    Merge,
+    Named,
+    PollCount,
+    PullRequest,
+    PullState,
+    Retried,
+    Targeted,
+    in_order,
+    offer_of,
+)
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -37,15 +49,14 @@ from gitops_bg.core.model.observed import (
     Request,
     ServiceView,
 )
-from gitops_bg.core.model.policies.facts import PolicyInput
-from gitops_bg.core.model.policies.rules import Policy, Span, Windows
+from gitops_bg.core.model.policy_facts import PolicyInput
+from gitops_bg.core.model.policy_rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 from gitops_bg.core.plan.chains import waits_for
-from gitops_bg.core.transitions.git.operator_requests import aborting
-from gitops_bg.core.transitions.traffic.promote_full import meant_in_full
-from gitops_bg.core.transitions.verdicts.analysis import paused_versions
+from gitops_bg.core.transitions.journal import aborting, meant_in_full
+from gitops_bg.core.transitions.versions import paused_versions
 from gitops_bg.core.world import World
 from tests.core.consistency import untimely
 

@@ -5,7 +5,7 @@ their stories with.
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.status.rollout_events import RolloutEvent, rollout_events
+from gitops_bg.core.status.rollout import RolloutEvent, rollout_events
 from tests.core.simulation import Simulation, deployed, manual
 
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand

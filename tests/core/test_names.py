@@ -5,8 +5,7 @@ import re
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import MeasurementId
+from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId
 from gitops_bg.core.model.version import AppKey
 
 DIGEST = "v1:3f9c0123456789abcdef"

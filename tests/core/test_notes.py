@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.git.main import Main
+from gitops_bg.core.model.decision import is_deferrable
+from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import (
     Event,
     LedgerEntry,
@@ -16,7 +17,6 @@ from gitops_bg.core.model.record import (
     Switch,
     SwitchKind,
 )
-from gitops_bg.core.notes import is_deferrable
 from tests.core.worlds import NOW, SECOND, active, digest, legacy
 
 ENTRIES = (LedgerEntry(4, NOW, Event.CANDIDATE), LedgerEntry(5, NOW, Event.PROMOTED))

@@ -40,12 +40,12 @@ def test_a_table_at_decide_imports_the_engine_and_its_model_alone() -> None:
     [
         ("from gitops_bg.core.engine import decide", True),
         ("from gitops_bg.core import names", True),
-        ("from gitops_bg.core.model.git.journal import Looks", True),
+        ("from gitops_bg.core.model.journal import Looks", True),
         ("from gitops_bg.core.world import World", True),
         ("from gitops_bg.core import checks", False),
         ("import gitops_bg.core.checks.gates", False),
         ("from gitops_bg.core.modelled import x", False),
-        ("from gitops_bg.core.transitions.git.looks import mark_main_observed", False),
+        ("from gitops_bg.core.transitions.journal import mark_main_observed", False),
     ],
 )
 def test_what_counts_as_more(line: str, allowed: bool) -> None:

@@ -3,10 +3,10 @@
 import json
 from dataclasses import replace
 
+from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Snapshot
-from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 from tests.core.simulation import template
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, target, world

@@ -45,10 +45,7 @@ def _of_text(product: list[Source], tools: list[Source], tests: list[Source]) ->
     yield "core: names of functions of apps and of groups", _number(len(source.shared_functions(groups, others)))
 
 
-_OF_GROUPS = tuple(
-    f"gitops_bg/core/{room}"
-    for room in ("groups/", "inspect/", "group_", "status/group_", "transitions/notifications/group_")
-)
+_OF_GROUPS = tuple(f"gitops_bg/core/{room}" for room in ("groups/", "group_", "status/group"))
 """Where the core has what only groups have."""
 
 

@@ -1,4 +1,4 @@
-"""The stages of a version for people: the table of the engine (`core.model.stages`) with the steps that use each way.
+"""The stages of a version for people: the table of the engine (`core.model.version`) with the steps that use each way.
 
 Which step goes which way is compared with what the steps really do (`observed`) in every world that exploration comes
 to. docs/architecture/stages.md is made from it.
@@ -10,8 +10,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from gitops_bg.core import engine
-from gitops_bg.core.model.stages import NEXT, StageEvent
-from gitops_bg.core.model.version import Stage
+from gitops_bg.core.model.version import NEXT, Stage, StageEvent
 from gitops_bg.core.world import World
 from tests.exploration.apps.passes import FOR_PEOPLE
 from tests.exploration.search import explore
@@ -66,7 +65,7 @@ TABLE = (
     Row(
         NOWHERE,
         Stage.CANDIDATE,
-        ("choose_candidate", "follow_main", "restore_record"),
+        ("choose_candidate", "register_from_main", "restore_record"),
         "The target names a new snapshot, or `primary.yaml` names one that the record does not know, or a ReplicaSet "
         "of a lost record is found that never served. It gets a number, a color and a rollout.",
     ),
@@ -106,7 +105,7 @@ TABLE = (
     Row(
         Stage.LEGACY,
         Stage.CANDIDATE,
-        ("choose_candidate", "follow_main", "answer_main"),
+        ("choose_candidate", "register_from_main", "answer_main"),
         "Git names it again, and no way back leads there: an old tag is pushed, a bad version is named, somebody "
         "retries it. A new rollout, through every gate.",
     ),
@@ -121,7 +120,7 @@ TABLE = (
         Stage.ARCHIVED,
         Stage.LEGACY,
         (
-            "follow_main",
+            "register_from_main",
             "answer_main",
             "answer_requests",
             "process_results",
@@ -133,7 +132,7 @@ TABLE = (
     Row(
         Stage.ARCHIVED,
         Stage.CANDIDATE,
-        ("choose_candidate", "follow_main", "answer_main"),
+        ("choose_candidate", "register_from_main", "answer_main"),
         "As from legacy: Git names it again, and no way back leads there.",
     ),
     Row(

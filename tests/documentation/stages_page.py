@@ -14,7 +14,7 @@ from gitops_bg.core import engine
 from gitops_bg.core import group_engine as groups
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
-from gitops_bg.core.transitions.verdicts import triggers
+from gitops_bg.core.transitions import verdicts
 from tests.documentation.stages import NOWHERE, TABLE, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture" / "stages.md"
@@ -31,10 +31,10 @@ _HEAD = f"""\
 # The stages of a version, and the steps of a decision
 
 Written by `{COMMAND}` (`make docs`). The ways are those of `NEXT` in
-[`core/model/stages.py`](../../gitops_bg/core/model/stages.py): the engine goes no other, a step that tries raises. A
+[`core/model/version.py`](../../gitops_bg/core/model/version.py): the engine goes no other, a step that tries raises. A
 test runs it through every world that exploration comes to, and fails where a step goes a way that the table below does
 not have for it, or a row of it never happens. What is said against a version by time and pods is `TRIGGERS` of
-[`core/transitions/verdicts/triggers.py`](../../gitops_bg/core/transitions/verdicts/triggers.py); each cause of a hold
+[`core/transitions/verdicts.py`](../../gitops_bg/core/transitions/verdicts.py); each cause of a hold
 has a row. The steps are `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py) and
 [`core/group_engine.py`](../../gitops_bg/core/group_engine.py), with their comments.
 """
@@ -84,7 +84,7 @@ live traffic leaves it for the last good version at once, and the commit follows
 """
 
 _STOP, _GO_BACK, _BOTH = "stop", "go back", "stop; from the one that serves: go back"
-_LEADS = {triggers.stop: _STOP, triggers.go_back: _GO_BACK}
+_LEADS = {verdicts.stop: _STOP, verdicts.go_back: _GO_BACK}
 SAID_BY_OTHERS = (
     ("an analysis fails, or cannot measure: before the promotion, or after it", Cause.ANALYSIS_FAILED, _BOTH),
     ("a hook refuses, or a `rollback` hook asks to go back", Cause.HOOK_REFUSED, _BOTH),
@@ -101,7 +101,7 @@ SAID_BY_OTHERS = (
 
 
 def _triggers() -> str:
-    ours = [(each.what, each.cause, _LEADS[each.leads]) for each in triggers.TRIGGERS]
+    ours = [(each.what, each.cause, _LEADS[each.leads]) for each in verdicts.TRIGGERS]
     return _table(
         ("What happened", "Cause", "Then"),
         [(what, f"`{cause}`", then) for what, cause, then in (*ours, *SAID_BY_OTHERS)],

@@ -110,9 +110,9 @@ def _is_there(name: str) -> bool:
 
 def test_a_module_that_is_gone_is_noticed():
     assert _is_there("core.model.auxiliary")
-    assert _is_there("core.way_back.can_roll_back_without_gates")
+    assert _is_there("core.delivery.holds.can_roll_back_without_gates")
     assert not _is_there("core.model.auxiliary_objects")
-    assert not _is_there("core.way_back.nobody_knows")
+    assert not _is_there("core.delivery.holds.nobody_knows")
 
 
 def test_layout_names_every_package():

@@ -3,7 +3,7 @@
 from gitops_bg.core import engine
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
-from gitops_bg.core.transitions.verdicts.triggers import TRIGGERS
+from gitops_bg.core.transitions.verdicts import TRIGGERS
 from tests.documentation.stages import NOWHERE, TABLE, observed, ways
 from tests.documentation.stages_page import COMMAND, PAGE, SAID_BY_OTHERS, page
 
@@ -24,7 +24,7 @@ def test_every_step_that_the_table_names_is_one():
 def test_each_way_has_one_row_and_every_stage_is_left_and_come_to():
     rows = [(row.origin, row.goal) for row in TABLE]
     assert len(set(rows)) == len(rows)
-    assert set(rows) == ways(), "the rows are the ways of core.model.stages"
+    assert set(rows) == ways(), "the rows are the ways of core.model.version"
     assert {origin for origin, _ in rows} == {goal for _, goal in rows} == {NOWHERE, *Stage}
 
 

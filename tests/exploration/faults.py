@@ -47,7 +47,7 @@ FORKS.set_forkserver_preload([f"tests.exploration.{name}" for name in ("faults",
 APP_FAULTS = (
     Fault(
         "a way without gates leads to what was rolled back",
-        "way_back",
+        "delivery.holds",
         "objection = record.objection(digest)",
         "objection = None",
         "v2 on probation",
@@ -71,7 +71,7 @@ APP_FAULTS = (
     ),
     Fault(
         "rewound main moves traffic",
-        "model.git.main",
+        "model.main",
         "return self in (Knowledge.SAME, Knowledge.NEWER)",
         "return True",
         "main is rewound",
@@ -87,7 +87,7 @@ APP_FAULTS = (
     ),
     Fault(
         "older knowledge counts",
-        "model.git.main",
+        "model.main",
         "return self in (Knowledge.SAME, Knowledge.NEWER)",
         "return self is not Knowledge.REWRITTEN",
         "two agents",
@@ -95,7 +95,7 @@ APP_FAULTS = (
     ),
     Fault(
         "an abort with Git away makes no override",
-        "transitions.traffic.abort",
+        "transitions.decisions",
         "    if active is None or world.desired_digest != version.digest:\n        return world\n",
         "    if True:\n        return world\n",
         "a promotion on its way",
@@ -119,7 +119,7 @@ APP_FAULTS = (
     ),
     Fault(
         "what was bad is not held again when it is the target again",
-        "transitions.versions.versions",
+        "transitions.versions",
         "if objection and objection.lifted is Says.PASSED_OVER:",
         "if False:",
         "rolled back with a hold",
@@ -135,7 +135,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a record that begins before the ledger was read asks it never",
-        "transitions.record.restore",
+        "transitions.record",
         "if not record.unrecalled or not world.desired.seen:",
         "if not record.unrecalled:",
         "rebuilt cluster",
@@ -143,7 +143,7 @@ APP_FAULTS = (
     ),
     Fault(
         "traffic may go where no pods are",
-        "checks.pods.sizes",
+        "checks.sizes",
         "    if world.switch_kind is SwitchKind.ROLLBACK:\n        return max(min(1, full), serving)",
         "    return 0\n    if world.switch_kind is SwitchKind.ROLLBACK:\n        return max(min(1, full), serving)",
         "v2 candidate ready",
@@ -151,7 +151,7 @@ APP_FAULTS = (
     ),
     Fault(
         "the availability gate is always open",
-        "checks.app_gates",
+        "checks.gates",
         "if world.replica_set(version.digest) and world.available(version.digest) >= needed:",
         "if True:",
         "v2 candidate ready",
@@ -159,7 +159,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a switch is true before the Service shows it",
-        "transitions.traffic.switching",
+        "transitions.switching",
         "if switch is None or not _has_moved(world, switch):",
         "if switch is None:",
         "v2 candidate ready",
@@ -167,7 +167,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a switch has no ledger entry",
-        "transitions.traffic.switching",
+        "transitions.switching",
         "    return world.with_ledger_entry(\n        EVENT_OF[switch.switch_kind]",
         "    return world\n    return world.with_ledger_entry(\n        EVENT_OF[switch.switch_kind]",
         "v2 candidate ready",
@@ -175,7 +175,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a switch has two ledger entries",
-        "transitions.traffic.switching",
+        "transitions.switching",
         "    return world.with_ledger_entry(\n        EVENT_OF[switch.switch_kind]",
         "    world = world.with_ledger_entry(EVENT_OF[switch.switch_kind], to=to, origin=origin)\n    return world.with_ledger_entry(\n        EVENT_OF[switch.switch_kind]",
         "v2 candidate ready",
@@ -199,7 +199,7 @@ APP_FAULTS = (
     ),
     Fault(
         "an override never ends",
-        "transitions.git.decisions",
+        "transitions.decisions",
         "    override = world.record.override\n    if override is None:\n        return world\n    arrived",
         "    override = world.record.override\n    return world\n    arrived",
         "v2 on probation",
@@ -207,7 +207,7 @@ APP_FAULTS = (
     ),
     Fault(
         "an abort puts no hold",
-        "transitions.traffic.abort",
+        "transitions.decisions",
         "    world = put_hold(world, version.digest, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)\n",
         "",
         "v2 candidate ready",
@@ -215,7 +215,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a retry is done again and again",
-        "transitions.git.operator_requests",
+        "transitions.journal",
         "world = world.with_part(replace(world.record.operator, retry=retry.number))",
         "pass",
         "rolled back with a hold",
@@ -223,7 +223,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a request is answered again and again",
-        "delivery.operators",
+        "delivery.subject",
         "if not rounds(world).operator.has_answered(request.id):",
         "if True:",
         "v2 on probation",
@@ -263,7 +263,7 @@ APP_FAULTS = (
     ),
     Fault(
         "what was never live is a place to go back to",
-        "way_back",
+        "delivery.holds",
         "if version.was_active else NEVER_SERVED",
         "if True else NEVER_SERVED",
         "v2 candidate ready",
@@ -271,7 +271,7 @@ APP_FAULTS = (
     ),
     Fault(
         "good pods are taken for bad ones",
-        "transitions.verdicts.triggers",
+        "transitions.verdicts",
         "is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)",
         "is_unready = True",
         "v2 on probation",
@@ -295,7 +295,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a revert of a push needs no marker",
-        "checks.git.main",
+        "checks.git",
         "    _says_nothing,\n    _says_something_else,\n",
         "",
         "v2 on probation",
@@ -303,7 +303,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a revert of a push is not followed",
-        "transitions.git.journal",
+        "transitions.journal",
         "back == leaving or revert_objection(world, source, told)",
         "told",
         "v2 on probation",
@@ -327,7 +327,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a way back that Git asked for outlasts what main named since",
-        "transitions.git.decisions",
+        "transitions.decisions",
         " and not (override.commit and is_changed)",
         "",
         "v2 on probation",
@@ -335,7 +335,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a switch that is not wanted any more stays decided",
-        "transitions.traffic.switching",
+        "transitions.switching",
         "if record.routing.switch is None or record.routing.switch.withdrawn:",
         "if True:",
         "v2 candidate ready",
@@ -351,7 +351,7 @@ APP_FAULTS = (
     ),
     Fault(
         "the preview stays with what was archived",
-        "transitions.traffic.services",
+        "transitions.switching",
         "if shown and still_of_use and shown.stage is not Stage.ARCHIVED:",
         "if shown and still_of_use:",
         "v2 on probation",
@@ -359,7 +359,7 @@ APP_FAULTS = (
     ),
     Fault(
         "a held target is begun again",
-        "transitions.versions.versions",
+        "transitions.versions",
         "digest == world.record.routing.traffic or world.record.held(digest):",
         "digest == world.record.routing.traffic:",
         "v2 on probation",
@@ -375,7 +375,7 @@ APP_FAULTS = (
     ),
     Fault(
         "dates say which commit is newer",
-        "checks.git.main",
+        "checks.git",
         "later = source.landed_after(primary.changed_by)",
         "later = str(source.date) > str(primary.changed_by.date)",
         "v2 candidate ready",
@@ -383,7 +383,7 @@ APP_FAULTS = (
     ),
     Fault(
         "an old retry lifts the hold",
-        "transitions.git.operator_requests",
+        "transitions.journal",
         "if hold is None or is_answered_by(hold, retry):",
         "if True:",
         "automatic with analyses",
@@ -391,7 +391,7 @@ APP_FAULTS = (
     ),
     Fault(
         "an old retry that was not seen lifts the hold",
-        "transitions.git.looks",
+        "transitions.journal",
         "if hold is not None and not is_answered_by(hold, retry):",
         "if False:",
         "a promotion on its way",
@@ -399,7 +399,7 @@ APP_FAULTS = (
     ),
     Fault(
         "an older commit that nobody had seen ends an emergency",
-        "transitions.git.looks",
+        "transitions.journal",
         "world = _overrule(_know_primary(_know_revert(_know_retry(world))))",
         "world = _overrule(_know_revert(_know_retry(world)))",
         "a merge that nobody has seen",
@@ -407,7 +407,7 @@ APP_FAULTS = (
     ),
     Fault(
         "0 of 0 pods are enough to go back",
-        "checks.pods.sizes",
+        "checks.sizes",
         "return max(min(1, full), serving)",
         "return serving",
         "two warm versions",
@@ -423,7 +423,7 @@ APP_FAULTS = (
     ),
     Fault(
         "0 of 0 pods are enough to go forward",
-        "checks.pods.sizes",
+        "checks.sizes",
         "return max(1, full, serving)",
         "return serving",
         "v2 candidate ready",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.model.analysis.metrics import MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import MeasurementPlan, Metric
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
 from tests.exploration.apps.life import Life, Rules

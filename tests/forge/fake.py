@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.git.journal import AwaitsPoll
-from gitops_bg.core.model.git.pulls import PullView
+from gitops_bg.core.model.journal import AwaitsPoll, PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import PullSettings
 from gitops_bg.forge.port import (

@@ -8,12 +8,10 @@ from html import unescape
 
 import pytest
 
+from gitops_bg.core.groups.forecast import Ahead, Changed, ChangedAnswer, Forecast, Proposal, SampleRequest
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.inspect.answers import SampleRequest
-from gitops_bg.core.inspect.forecast import Ahead, Changed, ChangedAnswer, Forecast
-from gitops_bg.core.inspect.proposal import Proposal
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.pulls import PullState as State
+from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import Asks

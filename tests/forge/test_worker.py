@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.git.journal import PollCount
-from gitops_bg.core.model.git.pulls import PullState as State
+from gitops_bg.core.model.journal import PollCount
+from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import Content, DesiredPull, Offer, PullSettings

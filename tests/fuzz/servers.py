@@ -14,7 +14,7 @@ from gitops_bg.cluster.api.errors import is_absent, is_failed_test, refusal
 from gitops_bg.cluster.api.kinds import SERVICES, Object, name_of
 from gitops_bg.cluster.api.watch import Pace, Watch, WentBack
 from gitops_bg.core.errors import GitopsBgError, Transient
-from gitops_bg.core.text.foreign_json import NotJson, read_objects
+from gitops_bg.core.foreign_json import NotJson, read_objects
 from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.gitea import Gitea
 from gitops_bg.forge.adapters.github import GitHub

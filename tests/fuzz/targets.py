@@ -15,9 +15,8 @@ from pathlib import Path
 from gitops_bg.cluster.lint import lint
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
-from gitops_bg.core.text.foreign_text import printable, seconds_of
-from gitops_bg.core.text.images import parts_of
+from gitops_bg.core.foreign_json import NotJson, parts_of, read_json, read_objects
+from gitops_bg.core.foreign_text import printable, seconds_of
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output

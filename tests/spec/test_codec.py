@@ -16,14 +16,23 @@ from jsonschema import Draft202012Validator
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import ScaleReplicaSet
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, with_measurement
+from gitops_bg.core.model.analysis import (
+    Analyses,
+    AnalysisPhase,
+    AnalysisRun,
+    AnalysisStage,
+    MeasurementPlan,
+    MeasurementResult,
+    Metric,
+    begin,
+    id_of,
+    with_measurement,
+)
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.observed import Observed
-from gitops_bg.core.model.policies.facts import PolicyInput
+from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version

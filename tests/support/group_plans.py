@@ -6,7 +6,7 @@ from rich.console import Console, RenderableType
 
 from gitops_bg.cli.commands.inspect.plan import drawn_plan
 from gitops_bg.cli.views.subject import drawn_explanation
-from gitops_bg.core.inspect.forecast import forecast
+from gitops_bg.core.groups.forecast import forecast
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.views.explanation import Explanation
 from gitops_bg.views.plan import Planned, PlannedGroup

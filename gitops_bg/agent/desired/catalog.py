@@ -23,16 +23,14 @@ from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.desired.revisions import Revisions
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
-from gitops_bg.core.checks.git.main import asks_main, asks_of_file
-from gitops_bg.core.checks.git.unverified import describe
+from gitops_bg.core.checks.git import asks_main, asks_of_file
 from gitops_bg.core.errors import GitopsBgError, guarded
-from gitops_bg.core.groups.desired import GroupSpec
+from gitops_bg.core.groups.inputs import GroupSpec
 from gitops_bg.core.groups.record import GroupRecord, MemberState
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
-from gitops_bg.core.model.git.journal import Entry as JournalEntry
-from gitops_bg.core.model.git.journal import PollCount
-from gitops_bg.core.model.git.main import Knowledge, Main, MainRead, SourceVerification
-from gitops_bg.core.model.git.pulls import PullRequest, PullView
+from gitops_bg.core.model.journal import Entry as JournalEntry
+from gitops_bg.core.model.journal import PollCount, PullRequest, PullView
+from gitops_bg.core.model.main import Knowledge, Main, MainRead, SourceVerification, describe
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec

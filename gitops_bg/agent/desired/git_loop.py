@@ -19,7 +19,7 @@ from gitops_bg.agent.runtime.gathering import Gathering
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, WorldChanged, guarded
 from gitops_bg.core.model.actions import PublishLedger
-from gitops_bg.core.model.git.main import VerificationFailure
+from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import MainNotVerified, MirrorBroken, RemoteMoved

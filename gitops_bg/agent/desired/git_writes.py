@@ -10,9 +10,8 @@ from typing import assert_never
 
 from gitops_bg.agent.reconcile.configuration_content import completed
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
-from gitops_bg.core.groups.decision import CommitActive
 from gitops_bg.core.groups.model import version_number
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import CommitActive, GroupRecord
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event, Record

@@ -14,7 +14,7 @@ from gitops_bg.agent.desired.reading import struck
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.read.index.hidden import Hidden

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from gitops_bg.agent.desired.provenance import TargetHistory
-from gitops_bg.core.checks.git.main import Asked
+from gitops_bg.core.checks.git import Asked
 from gitops_bg.core.delivery.world import Describes
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.git.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
+from gitops_bg.core.model.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Source, SubjectKind
 from gitops_bg.repo.read.journal import FileChange, differs, unchanged_since

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.status import load
-from gitops_bg.core.model.git.main import Knowledge, Main
+from gitops_bg.core.model.main import Knowledge, Main
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from time import thread_time
 from typing import TypeVar
 
-from gitops_bg.core.checks.policies.match import apps_asked_about, scopes_asked_about
+from gitops_bg.core.checks.policy_judge import apps_asked_about, scopes_asked_about
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.policies.facts import NO_OTHERS, Others, Peer
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.policy_facts import NO_OTHERS, Others, Peer
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 

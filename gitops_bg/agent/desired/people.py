@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from gitops_bg.agent.desired.promoted import Promoted
-from gitops_bg.core.checks.policies.match import AskedOfPeople, asked_of_people
+from gitops_bg.core.checks.policy_judge import AskedOfPeople, asked_of_people
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.git.pulls import Merge
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, PolicyInput
-from gitops_bg.core.model.policies.rules import Proof
+from gitops_bg.core.model.journal import Merge
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Person, PolicyInput
+from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import PendingMergeLookup
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.forge.asking import ForgeAnswer

@@ -13,13 +13,13 @@ from gitops_bg.agent.desired.promoted import AppVersions, Promoted
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.agent.runtime.boundaries import log_bug
-from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
-from gitops_bg.core.checks.policies.match import AskedOfPeople, matching
+from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about
+from gitops_bg.core.checks.policy_judge import AskedOfPeople, matching
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
-from gitops_bg.core.model.git.pulls import Merge, PullView
-from gitops_bg.core.model.policies.facts import CommitFacts, PolicyInput
-from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
+from gitops_bg.core.model.journal import Merge, PullView
+from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput
+from gitops_bg.core.model.policy_rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.repository import Repository

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.agent.runtime.cpu_limit import cpu_limited
-from gitops_bg.core.checks.policies.match import matches, matching, scopes_asked_about
+from gitops_bg.core.checks.policy_judge import matches, matching, scopes_asked_about
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.rules import After, Expression, Policy
+from gitops_bg.core.model.policy_rules import After, Expression, Policy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.policies.load import (

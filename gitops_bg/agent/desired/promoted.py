@@ -11,10 +11,10 @@ from typing import Protocol
 from cachetools import LRUCache
 
 from gitops_bg.agent.desired.provenance import brought_in
-from gitops_bg.core.checks.policies.facts import awaits_promotion
+from gitops_bg.core.checks.policy_facts import awaits_promotion
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.policy_facts import CommitFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, Snapshot
 from gitops_bg.core.world import resolve

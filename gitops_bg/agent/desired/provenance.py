@@ -7,7 +7,7 @@ present.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gitops_bg.agent.desired.reading import Entry as AppEntry
-from gitops_bg.core.model.git.journal import Entry, Targeted
+from gitops_bg.core.model.journal import Entry, Targeted
 from gitops_bg.core.model.version import AppKey, Snapshot, Source
 from gitops_bg.repo.read.files import Entry as FileEntry
 from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames

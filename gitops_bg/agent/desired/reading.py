@@ -12,7 +12,7 @@ from gitops_bg.agent.desired.policy_shelf import PolicyView
 from gitops_bg.core.errors import InternalError, TookTooLong
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.policies.facts import Labels
+from gitops_bg.core.model.policy_facts import Labels
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.read.index.hidden import Hidden
@@ -60,7 +60,7 @@ class Reading:
     moved: Mapping[AppKey, str] = field(default_factory=dict)
     """The former names of apps, with the present ones (``adopt.app``)."""
     look: int = 0
-    """The number of the look that read it (``core.model.git.journal``)."""
+    """The number of the look that read it (``core.model.journal``)."""
 
     @property
     def apps(self) -> frozenset[AppKey]:

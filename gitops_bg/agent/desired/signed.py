@@ -10,10 +10,9 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from gitops_bg.core.checks.policies.judge import OVERRIDE
-from gitops_bg.core.checks.policies.match import asks_for_signed_override
+from gitops_bg.core.checks.policy_judge import OVERRIDE, asks_for_signed_override
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.policies.facts import CommitFacts, PolicyInput, SignedBy
+from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification.signatures import Keys
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE

@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.groups.offered import OfferedGroup
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.core.checks.app_gates import offered_alone
-from gitops_bg.core.checks.git.pulls import is_held_by_closing, is_superseded_in_place, is_way_back
-from gitops_bg.core.checks.git.unverified import away
-from gitops_bg.core.checks.policies.facts import awaits_promotion
-from gitops_bg.core.checks.policies.match import asked_of_people
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.inspect.proposal import proposal_of
+from gitops_bg.core.checks.gates import offered_alone
+from gitops_bg.core.checks.git import is_held_by_closing, is_superseded_in_place, is_way_back
+from gitops_bg.core.checks.policy_facts import awaits_promotion
+from gitops_bg.core.checks.policy_judge import asked_of_people
+from gitops_bg.core.groups.forecast import proposal_of
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
-from gitops_bg.core.model.git.pulls import PullState, offer_of, offer_of_branch
+from gitops_bg.core.model.journal import PullState, offer_of, offer_of_branch
+from gitops_bg.core.model.main import away
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Source, Version

@@ -17,10 +17,9 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.background_thread import BackgroundThread
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.git.journal import AwaitsPoll, awaited
-from gitops_bg.core.model.git.pulls import PullView
+from gitops_bg.core.model.journal import AwaitsPoll, PullView, awaited
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.forge.asking import ForgeAnswer
 from gitops_bg.forge.offer import DesiredPull, PullSettings

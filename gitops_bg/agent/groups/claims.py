@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredVersion
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey

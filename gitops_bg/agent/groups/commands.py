@@ -12,12 +12,20 @@ from functools import partial
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
-from gitops_bg.core.groups.lifecycle import delete, promote, rollback
-from gitops_bg.core.groups.model import GroupState, GroupVersion, PromotionRejected, Rejection, VersionStage
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.model import (
+    GroupState,
+    GroupVersion,
+    PromotionRejected,
+    Rejection,
+    VersionStage,
+    delete,
+    promote,
+    rollback,
+)
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import demand_promotable
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused

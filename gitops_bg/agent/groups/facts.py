@@ -16,22 +16,20 @@ from gitops_bg.agent.groups.policing import GroupPolicing
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
-from gitops_bg.core.checks.routes import with_formers
+from gitops_bg.core.checks.auxiliary import with_formers
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.group_engine import decide_group
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup, FormerGroup, GroupBranch, ObservedGroup
 from gitops_bg.core.groups.model import GroupState, VersionStage
-from gitops_bg.core.groups.observed import FormerGroup, GroupBranch, ObservedGroup
-from gitops_bg.core.groups.peer import peer_of, peer_on_record
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupDecision, GroupRecord
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, PollCount, in_order
-from gitops_bg.core.model.git.main import MainRead
 from gitops_bg.core.model.hooks import Hook
-from gitops_bg.core.model.policies.facts import Labels, Others, Peer
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, PollCount, in_order
+from gitops_bg.core.model.main import MainRead
+from gitops_bg.core.model.policy_facts import Labels, Others, Peer
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.status.peers import group_peer_of, peer_on_record
 from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.notifications.alert_providers import alerts_of
@@ -105,7 +103,7 @@ class GroupFacts(SeenFacts):
         if self.desired.spec is None:
             return peer_on_record(self.group, decision.record, self.labels)
         world = GroupWorld(self.group, self.desired.spec, self.desired, self.observed, decision.record, now)
-        return peer_of(world, self.labels)
+        return group_peer_of(world, self.labels)
 
 
 class GroupGatherer:

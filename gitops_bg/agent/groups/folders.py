@@ -8,7 +8,7 @@ from cachetools import LRUCache
 from gitops_bg.agent.desired.group_shelf import group_in
 from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, guarded
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.repository import Repository

@@ -8,9 +8,9 @@ from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups.members import has_pods, members_in
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
-from gitops_bg.core.checks.routes import OwnRoute, rivalries
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.model.http_routes import HttpMatch, RivalRoute, RouteClaim
+from gitops_bg.core.checks.auxiliary import OwnRoute, rivalries
+from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.model.auxiliary import HttpMatch, RivalRoute, RouteClaim
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.app.load import AppConfig
 

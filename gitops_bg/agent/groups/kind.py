@@ -16,15 +16,15 @@ from gitops_bg.agent.reconcile.kind import Results
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import NoPodAnswers
 from gitops_bg.core.delivery.ledger import publication
-from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.groups.record import GroupDecision
+from gitops_bg.core.model.conditions import READY
+from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.policy_facts import Peer
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.status.kstatus import READY
-from gitops_bg.core.status.rollout_events import RolloutEvent, analysis_events, event_of, ledger_events
+from gitops_bg.core.status.rollout import RolloutEvent, analysis_events, event_of, ledger_events
 
 AnyFacts = GroupFacts | LeftFacts
 """Of a group in main, or of one whose folder left it."""

@@ -17,15 +17,14 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import SeenGroup
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, guarded
 from gitops_bg.core.group_engine import LeftGroup, decide_left
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.observed import ObservedGroup
+from gitops_bg.core.groups.inputs import ObservedGroup
 from gitops_bg.core.groups.plan import members_of as serving_members
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import GroupDecision, GroupRecord
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.git.main import MainRead
-from gitops_bg.core.model.http_routes import RivalRoute, claim_of
-from gitops_bg.core.model.policies.facts import Others
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.auxiliary import RivalRoute, claim_of
+from gitops_bg.core.model.main import MainRead
+from gitops_bg.core.model.policy_facts import Others
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.groups.live import last_spec

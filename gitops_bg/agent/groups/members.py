@@ -9,9 +9,8 @@ from dataclasses import replace
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup, Member
 from gitops_bg.core.groups.model import GroupState
-from gitops_bg.core.groups.observed import Member
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.conditions import Phase

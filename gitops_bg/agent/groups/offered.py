@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitops_bg.agent.groups.folders import GroupFolders
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.observed import GroupBranch
-from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupBranch
+from gitops_bg.core.model.policy_facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import NO_ASKS, Asks

@@ -10,13 +10,13 @@ from gitops_bg.agent.desired.policing import PolicyInputs
 from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.groups.promoted import GroupVersions
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.policies.facts import described_by
-from gitops_bg.core.checks.policies.match import asked_of_people
+from gitops_bg.core.checks.policy_facts import described_by
+from gitops_bg.core.checks.policy_judge import asked_of_people
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.desired import DesiredGroup, MemberPolicing
+from gitops_bg.core.groups.inputs import DesiredGroup, MemberPolicing
 from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.policies.facts import Approval, PolicyInput, VersionFacts
+from gitops_bg.core.model.policy_facts import Approval, PolicyInput, VersionFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks

@@ -12,7 +12,7 @@ from gitops_bg.agent.desired.promoted import Written, written_by
 from gitops_bg.agent.groups.folders import GroupFolders
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import version_number
-from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.policy_facts import CommitFacts
 from gitops_bg.core.model.version import GroupKey, Source
 from gitops_bg.forge.asking import ForgeAnswer
 from gitops_bg.repo.read.journal import differs, unchanged_since

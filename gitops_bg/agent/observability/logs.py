@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from gitops_bg.agent.observability.secrets import masked
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.model.change_set import NOTHING, ChangeSet
+from gitops_bg.core.foreign_text import printable
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.drift import NOTHING, ChangeSet
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_text import printable
 
 ROOT = "gitops_bg"
 """The parent of every logger of ours: ``logging.getLogger(__name__)``."""

@@ -14,9 +14,8 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from gitops_bg import __version__
 from gitops_bg.agent.observability.compact_series import SUBJECT, SubjectGauges, SubjectHistogram, labels_of
-from gitops_bg.core.checks.milestones import RolloutStage
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.checks.versions import RolloutStage
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementResult
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind

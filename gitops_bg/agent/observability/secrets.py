@@ -2,7 +2,7 @@
 
 import threading
 
-from gitops_bg.core.text.foreign_text import forms, without
+from gitops_bg.core.foreign_text import forms, without
 
 
 class _Secrets:

@@ -14,7 +14,7 @@ from gitops_bg import __version__
 from gitops_bg.agent.observability.secrets import masked
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.rollout_trace import Span, spans
+from gitops_bg.core.status.rollout import Span, spans
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource

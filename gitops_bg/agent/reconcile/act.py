@@ -17,7 +17,7 @@ from gitops_bg.core.model.actions import (
     PublishLedger,
     WithdrawPromotion,
 )
-from gitops_bg.core.model.change_set import NOTHING, ActionResult, ChangeSet
+from gitops_bg.core.model.drift import NOTHING, ActionResult, ChangeSet
 from gitops_bg.core.plan.chains import stands_alone, waits_for
 
 REFUSALS = (Refused, InvalidInput)

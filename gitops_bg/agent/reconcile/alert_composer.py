@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.hooks import Alert, HookCall
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.hooks.request import Compose, HookRequest
 from gitops_bg.notify.apprise_sender import Destination, linkable, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules

@@ -19,16 +19,15 @@ from gitops_bg.agent.reconcile.peer_facts import peer_after
 from gitops_bg.agent.reconcile.unsaved import Unsaved
 from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.conditions import SUSPENDED
-from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.decision import Decision, is_deferrable
+from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.policy_facts import Peer
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.notes import is_deferrable
-from gitops_bg.core.status.process_view import ProcessView, process_view_of
-from gitops_bg.core.status.rollout_events import RolloutEvent, event_of, rollout_events
+from gitops_bg.core.status.alike import ProcessView, process_view_of
+from gitops_bg.core.status.rollout import RolloutEvent, event_of, rollout_events
 
 LOGGER = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
-from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.hooks.caller import HookCaller

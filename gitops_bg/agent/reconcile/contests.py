@@ -6,8 +6,7 @@ When something is a fight, and how long the next repair waits, is decided in the
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from gitops_bg.core.model.change_set import ChangeSetEntry
-from gitops_bg.core.model.drift import DriftLoop, after_repair
+from gitops_bg.core.model.drift import ChangeSetEntry, DriftLoop, after_repair
 from gitops_bg.core.model.version import Subject
 
 

@@ -11,19 +11,18 @@ from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.observability.tracing import Tracer
 from gitops_bg.agent.runtime.boundaries import quietly
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.git.main import why_rewritten
-from gitops_bg.core.checks.milestones import passed
+from gitops_bg.core.checks.git import why_rewritten
+from gitops_bg.core.checks.versions import passed
 from gitops_bg.core.delivery.ledger import news
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.record import GroupRecord, TransitionKind
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.groups.record import GroupDecision, GroupRecord, TransitionKind
+from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import EVENTS, MOVES, severity_of
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import LedgerEntry, Record, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.core.status.rollout_events import RolloutEvent, ended, entry_message, runs, waited
+from gitops_bg.core.status.rollout import RolloutEvent, ended, entry_message, runs, waited
 
 _SWITCH_KINDS: Mapping[TransitionKind, SwitchKind] = {
     TransitionKind.PROMOTION: SwitchKind.PROMOTION,

@@ -12,20 +12,20 @@ from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_man
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
-from gitops_bg.core.checks.routes import has_http_route, with_formers
+from gitops_bg.core.checks.auxiliary import has_http_route, with_formers
 from gitops_bg.core.engine import decide
 from gitops_bg.core.groups.record import MemberState
+from gitops_bg.core.model.auxiliary import RivalRoute
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Problem
-from gitops_bg.core.model.git.pulls import PullRequest
-from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import Observed
-from gitops_bg.core.model.policies.facts import Others
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.policy_facts import Others
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.internal_error import RecordUnreadable
+from gitops_bg.core.status.alike import RecordUnreadable
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.app.load import AppConfig

@@ -11,18 +11,16 @@ from typing import Any, Protocol, Self, TypeVar
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.reconcile.act import Acted
 from gitops_bg.core.errors import InternalError, InvalidInput
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.groups.record import GroupDecision, GroupRecord
+from gitops_bg.core.model.analysis import MeasurementResult
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.drift import DriftLoop
+from gitops_bg.core.model.drift import ActionResult, DriftLoop
 from gitops_bg.core.model.hooks import HookResponse
-from gitops_bg.core.model.policies.facts import Others, Peer
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.policy_facts import Others, Peer
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.core.status.rollout_events import RolloutEvent
+from gitops_bg.core.status.rollout import RolloutEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from gitops_bg.analysis.pool import MeasurementPool
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.jobs import PROVIDER as JOB
-from gitops_bg.core.model.analysis.history import RunRecord
-from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis import MeasurementRequest, MeasurementResult, RunRecord
 from gitops_bg.core.model.version import AppOrGroup, Subject
 from gitops_bg.outbound.addresses import AddressRules
 

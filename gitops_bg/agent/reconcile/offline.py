@@ -17,14 +17,14 @@ from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import Transient, WorldChanged
-from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.drift import ActionResult
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import GitView, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.rollout_events import event_of
+from gitops_bg.core.status.rollout import event_of
 from gitops_bg.spec.app.load import app_config_from_live
 
 NOT_ASKED = "an operator acts on the cluster alone; Git was not asked"

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from gitops_bg.agent.desired.peers import RolloutRegistry
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.core.checks.policies.peer import peer_of
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.policy_facts import Peer
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.peers import peer_of
 
 FORWARD = (Event.DEPLOYED, Event.PROMOTED)
 """The events of commits of ``primary.yaml`` that promote a version."""

@@ -27,13 +27,13 @@ from gitops_bg.agent.runtime.cpu_limit import cpu_limited
 from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.errors import LASTING, GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.conditions import goes_on_by_itself
+from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.policies.facts import Others
+from gitops_bg.core.model.policy_facts import Others
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
-from gitops_bg.core.status.internal_error import broken, internal_error
-from gitops_bg.core.status.kstatus import goes_on_by_itself
+from gitops_bg.core.status.alike import broken, internal_error
 
 LOGGER = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What was noted of apps and is not saved yet (``core.notes``): it is saved with what is next, or after a while.
+"""What was noted of apps and is not saved yet (``core.model.decision``): the next save has it, or one a while later.
 
 Later looks decide on the record with its notes. With the process they are lost, and taken again by the next one.
 """

@@ -10,8 +10,7 @@ from gitops_bg.agent.desired.reading import Entry
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.status.kstatus import progresses
+from gitops_bg.core.model.conditions import Phase, progresses
 from gitops_bg.spec.groups.load import GroupConfig
 
 _MOVING = frozenset({Phase.PROMOTING, Phase.ROLLING_BACK})

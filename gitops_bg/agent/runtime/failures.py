@@ -22,7 +22,7 @@ from gitops_bg.core.errors import (
     Transient,
 )
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.core.status.internal_error import internal_error
+from gitops_bg.core.status.alike import internal_error
 
 LOGGER = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, number, present, read, rows, trust
-from gitops_bg.core.text.foreign_text import seconds_of
+from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
 from gitops_bg.spec.analysis import providers
 

@@ -53,7 +53,7 @@ from gitops_bg.cluster.installation.manifests import (
     settings_watching,
 )
 from gitops_bg.cluster.installation.readiness import Missing
-from gitops_bg.core.model.change_set import ChangeSetEntry
+from gitops_bg.core.model.drift import ChangeSetEntry
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.views.words import spoken
 

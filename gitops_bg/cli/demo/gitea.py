@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.outbound.http import NoAnswer
 from gitops_bg.outbound.rest import RestClient, RestSettings
 

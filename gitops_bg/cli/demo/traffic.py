@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.foreign_json import read_json
 
 REQUESTS_PER_CONNECTION = (1, 1, 25, 25)
 """One client each. A connection belongs to one pod until it ends, as with kube-proxy; so clients end connections."""

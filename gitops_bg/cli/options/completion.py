@@ -25,7 +25,7 @@ def _never_an_error(find: Callable[[Typed], Iterable[tuple[str, str]]]) -> Calla
     """Return a function of what was typed and of the beginning of the word: what fits, or nothing."""
 
     def found(ctx: typer.Context, incomplete: str) -> Offers:
-        from gitops_bg.core.text.foreign_text import printable
+        from gitops_bg.core.foreign_text import printable
 
         try:
             typed = {**ctx.params, _REST: ctx.args}

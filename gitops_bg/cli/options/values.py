@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import typer
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
-from gitops_bg.core.text.foreign_text import seconds_of
+from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.spec.dns_labels import is_dns_label
 
 # --- an app: NAME or NAMESPACE/NAME, both names of Kubernetes ---
@@ -87,7 +87,7 @@ class NamedVersion:
     def __str__(self) -> str:
         """The version as a list shows it.
 
-        >>> str(NamedVersion(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
+        >>> str(Known(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
         'v7 (3f9c012345) shop/web:1.2.0'
         """
         digest = self.digest.removeprefix("v1:")[:10]

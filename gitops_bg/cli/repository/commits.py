@@ -14,8 +14,8 @@ from gitops_bg.cli.repository.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew

@@ -15,7 +15,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import follow_push
 from gitops_bg.cli.repository.restore_version import side_of, version_in
 from gitops_bg.cli.session.session import Session
-from gitops_bg.core.checks.policies.facts import described_by
+from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.model.actions import label

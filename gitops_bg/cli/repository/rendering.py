@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_of
 from gitops_bg.spec.app.render import HelmChart, Render
 from gitops_bg.spec.app.validation import validate

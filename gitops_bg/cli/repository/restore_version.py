@@ -13,11 +13,11 @@ from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import InvalidInput, Refused
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, ConfigurationRef, Snapshot, Source, Stage, Version
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.edits import EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest

@@ -12,11 +12,11 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.policies.match import asked_of_people
-from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.checks.policy_judge import asked_of_people
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.conditions import GIT_REACHABLE, SOURCE_VERIFIED
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
-from gitops_bg.core.model.git.main import SourceVerification, UnreadReason, UnverifiedCommit, VerificationFailure
+from gitops_bg.core.model.main import SourceVerification, UnreadReason, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.conditions import (

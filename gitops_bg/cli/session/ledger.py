@@ -10,11 +10,11 @@ from typing import TypeVar
 from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.output import Output
-from gitops_bg.core.checks.policies.facts import described_by
-from gitops_bg.core.checks.policies.replay import PastPromotion
+from gitops_bg.core.checks.policy_facts import described_by
+from gitops_bg.core.checks.policy_judge import PastPromotion
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Facts, PastMove, VersionFacts
-from gitops_bg.core.model.policies.rules import Proof
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Facts, PastMove, VersionFacts
+from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Source
 from gitops_bg.repo.repository import Repository

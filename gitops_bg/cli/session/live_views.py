@@ -23,7 +23,7 @@ from gitops_bg.views.obstacles import Trouble, troubles_with, waits_for_volumes
 from gitops_bg.views.rows import row_of
 
 
-def look(session: LiveSession, app: AppKey) -> AppView:
+def read_app_view(session: LiveSession, app: AppKey) -> AppView:
     """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
     body = session.client.get(APPS, app.namespace, app.name)
     if body is None:
@@ -59,7 +59,7 @@ def read_group(session: LiveSession, body: Object) -> GroupView:
 
 def _app_view(session: LiveSession, app: AppKey) -> AppView | None:
     try:
-        return look(session, app)
+        return read_app_view(session, app)
     except ObjectNotFound:  # It is not made yet, or somebody deleted it: the tree says so.
         return None
 

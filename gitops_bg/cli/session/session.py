@@ -28,7 +28,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core.errors import LASTING, GitopsBgError, guarded
-from gitops_bg.core.model.git.main import Main
+from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.git.address import repository_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gitops_bg.cli.output import said
+from gitops_bg.cli.output import literal
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
@@ -94,11 +94,11 @@ def _line(row: AnyRow, columns: Iterable[Column], now: datetime) -> Line:
 
 def _cell(row: AnyRow, title: str, text: str) -> Text:
     styles = {"NAME": "bold", "PHASE": style_of(row.phase), "COLOR": text if text in ("blue", "green") else ""}
-    return said(text, styles.get(title, "")) if text else Text("-")
+    return literal(text, styles.get(title, "")) if text else Text("-")
 
 
 def _of_apps(message: str, troubled: "list[tuple[AppKey | GroupKey, Condition]]") -> RenderableType:
-    where = said(f"{_named([app for app, _ in troubled])}: ", "bold")
+    where = literal(f"{_named([app for app, _ in troubled])}: ", "bold")
     return paragraph(Text.assemble(where, _headline(troubled[0][1], message)))
 
 
@@ -109,9 +109,9 @@ def _named(apps: "list[AppKey | GroupKey]") -> str:
 
 def _headline(condition: Condition, message: str) -> Text:
     status = "Unknown" if condition.status is None else condition.status
-    return said(f"{condition.type}={status}" + (f": {message}" if message else ""), "yellow")
+    return literal(f"{condition.type}={status}" + (f": {message}" if message else ""), "yellow")
 
 
 def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int) -> Listing:
     lines = advice_lines(condition, apps)
-    return facts(((said(title, "dim"), said(text, style)) for title, text, style in lines), indent)
+    return facts(((literal(title, "dim"), literal(text, style)) for title, text, style in lines), indent)

@@ -9,21 +9,21 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gitops_bg.cli.output import said
+from gitops_bg.cli.output import literal
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.cli.views.rows import drawn
+from gitops_bg.core.groups.inputs import Member
 from gitops_bg.core.groups.model import GroupVersion, VersionStage
-from gitops_bg.core.groups.observed import Member
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.inspect.outlook import Outlook, serving_in
 from gitops_bg.core.model.statements import Statements
+from gitops_bg.core.status.group_outlook import NextStep, serving_in
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.views.app import AppView
 from gitops_bg.views.conditions import table_of
 from gitops_bg.views.explanation import Explained, Explanation, ShownGate, pull_sentence, statement_sentence
 from gitops_bg.views.group_tree import GroupView, group_root
 from gitops_bg.views.tree import Branch, header_of, root_of
-from gitops_bg.views.words import spoken, style_of, without_what_was_told
+from gitops_bg.views.words import spoken, style_of, without_repeated_reason
 
 _COLUMNS = (Column("NAME"), Column("KIND", 2), Column("STATUS"), Column("AGE", 1), Column("INFO"))
 _VERSION_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Column("STATE"))
@@ -39,7 +39,9 @@ def picture_of(app_view: AppView, now: datetime) -> Group:
 def drawn_group(view: GroupView, now: datetime) -> Group:
     """Return the group for people; ages count from ``now``."""
     status = view.status
-    headline = said(f"{view.group}: {status.phase or 'Unknown'}: {status.message or ''}", style_of(status.phase or ""))
+    headline = literal(
+        f"{view.group}: {status.phase or 'Unknown'}: {status.message or ''}", style_of(status.phase or "")
+    )
     return Group(headline, "", drawn_tree(group_root(view, now)))
 
 
@@ -49,14 +51,14 @@ def drawn_tree(root: Branch) -> Listing:
 
 
 def _header(app_view: AppView) -> Listing:
-    lines = (Line((said(title), said(text, style))) for title, text, style in header_of(app_view))
+    lines = (Line((literal(title), literal(text, style))) for title, text, style in header_of(app_view))
     return Listing((Column(""), Column("")), lines, titles=False)
 
 
 def _line(shown: tuple[str, str, Branch]) -> Line:
     first, others, branch = shown
     cells = (first + branch.name, branch.kind, branch.status, branch.age, branch.info)
-    return Line(tuple(said(cell, branch.style) for cell in cells), f"{others}{'│' if branch.children else ' '}  ")
+    return Line(tuple(literal(cell, branch.style) for cell in cells), f"{others}{'│' if branch.children else ' '}  ")
 
 
 def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, str, Branch]]:
@@ -93,12 +95,12 @@ def gate_table(gates: Iterable[ShownGate], now: datetime, *, indent: int = 0) ->
 
 def statement_lines(statements: Statements, name: Callable[[str], str], indent: int) -> Iterator[Listing]:
     """Return them for people: a sentence each."""
-    return (paragraph(said(statement_sentence(each, name(each.digest)), "dim"), indent) for each in statements)
+    return (paragraph(literal(statement_sentence(each, name(each.digest)), "dim"), indent) for each in statements)
 
 
 def indented(text: str, style: str = "", indent: int = 2) -> Listing:
     """Return a sentence, so many columns from the margin."""
-    return paragraph(said(text, style), indent)
+    return paragraph(literal(text, style), indent)
 
 
 def _parts(
@@ -107,7 +109,7 @@ def _parts(
     of_gates: Iterable[RenderableType],
     outlook: RenderableType | None,
 ) -> Iterator[RenderableType]:
-    yield said(f"{found.subject}: {found.phase}", f"bold {style_of(found.phase)}")
+    yield literal(f"{found.subject}: {found.phase}", f"bold {style_of(found.phase)}")
     yield from map(indented, found.serves)
     if found.pull is not None:
         yield indented(pull_sentence(found.pull))
@@ -131,7 +133,7 @@ def _parts(
 
 
 def _shown(each: ShownGate, told: Sequence[str], with_advice: bool) -> ShownGate:
-    return replace(each, reason=without_what_was_told(each.reason, told), advice=each.advice if with_advice else "")
+    return replace(each, reason=without_repeated_reason(each.reason, told), advice=each.advice if with_advice else "")
 
 
 def _gate_line(each: ShownGate, now: datetime) -> Line:
@@ -140,9 +142,9 @@ def _gate_line(each: ShownGate, now: datetime) -> Line:
     advice = f"\n{each.advice}" if each.advice else ""
     return Line(
         (
-            said("open" if gate.open else "shut", "green" if gate.open else "red"),
-            said(gate.kind, "bold"),
-            said(f"{' '.join(filter(None, (each.reason, each.counts)))}{left}{advice}"),
+            literal("open" if gate.open else "shut", "green" if gate.open else "red"),
+            literal(gate.kind, "bold"),
+            literal(f"{' '.join(filter(None, (each.reason, each.counts)))}{left}{advice}"),
         )
     )
 
@@ -155,16 +157,16 @@ def _versions(found: Explanation) -> Listing:
 
 
 def _version_lines(found: Explanation, version: GroupVersion) -> Iterator[tuple[Text, ...]]:
-    first = (said(version.name, "bold"), said(version.stage, _STAGES.get(version.stage, "dim")))
+    first = (literal(version.name, "bold"), literal(version.stage, _STAGES.get(version.stage, "dim")))
     places = serving_in(found.decision.record, version.name)
     if version.name not in (found.active, found.wanted, found.next) or not places:
         names = ", ".join(member_name(each.service, each.initial_version) for each in places)
-        yield (*first, said(names or "-"), said(""))
+        yield (*first, literal(names or "-"), literal(""))
         return
     for place in places:
         member, name = found.member(place), member_name(place.service, place.initial_version)
-        yield (*first, said(name), said(*_state(member)))
-        first = (said(""), said(""))
+        yield (*first, literal(name), literal(*_state(member)))
+        first = (literal(""), literal(""))
 
 
 def _state(member: Member) -> tuple[str, str]:
@@ -173,9 +175,9 @@ def _state(member: Member) -> tuple[str, str]:
     return member.reason or "is not healthy", "yellow" if member.available else "red"
 
 
-def _outlook(outlook: Outlook) -> Iterator[tuple[Text, Text]]:
-    yield said("next", "dim"), said(outlook.next)
+def _outlook(outlook: NextStep) -> Iterator[tuple[Text, Text]]:
+    yield literal("next", "dim"), literal(outlook.next)
     for each in outlook.advice:
-        yield said("to do", "dim"), said(each.what)
+        yield literal("to do", "dim"), literal(each.what)
         if each.command:
-            yield said(""), said(each.command, "cyan")
+            yield literal(""), literal(each.command, "cyan")

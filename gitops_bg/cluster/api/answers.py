@@ -7,7 +7,7 @@ from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.text.foreign_json import NotJson, read_objects
+from gitops_bg.core.foreign_json import NotJson, read_objects
 
 BOOKMARK, DELETED, ERROR = "BOOKMARK", "DELETED", "ERROR"
 _OF_A_BOOKMARK = ("resourceVersion",)

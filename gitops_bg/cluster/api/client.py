@@ -14,8 +14,8 @@ from gitops_bg.cluster.api.errors import NotFound, is_absent, is_failed_test, re
 from gitops_bg.cluster.api.kinds import PODS, Kind, Object, name_of
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.foreign_json import read_objects
 from gitops_bg.core.names import FIELD_MANAGER
-from gitops_bg.core.text.foreign_json import read_objects
 
 PAGE = 500
 """Objects in one page of a list: reading 20 MB at once would stop all threads for a second (pitfalls.md §1.1)."""

@@ -22,7 +22,7 @@ from gitops_bg.cluster.api.impersonation import impersonation
 from gitops_bg.cluster.api.plain_transport import plain_transport
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.transport import Transport
-from gitops_bg.core.text.foreign_json import json_for_yaml
+from gitops_bg.core.foreign_json import json_for_yaml
 
 Count = Callable[[str, str, float], None]
 """Called for every request: its verb, the status code or `NO_ANSWER`, and the seconds until the response began."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from gitops_bg.cluster.api.remedies import missing_kind, missing_namespace, missing_right
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient, WorldChanged
-from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.core.text.foreign_text import held_in, hidden, lines_of
+from gitops_bg.core.foreign_json import read_json
+from gitops_bg.core.foreign_text import held_in, hidden, lines_of
 
 _BUSY = (408, 429)
 _LONGEST_WAIT = 3600.0

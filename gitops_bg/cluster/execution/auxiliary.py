@@ -45,10 +45,9 @@ from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
-from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
-from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject, RivalRoute
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.drift import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey

@@ -16,7 +16,7 @@ from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyConfiguration, DeleteConfiguration
-from gitops_bg.core.model.change_set import ChangeSetEntry
+from gitops_bg.core.model.drift import ChangeSetEntry
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find

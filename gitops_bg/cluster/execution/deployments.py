@@ -10,7 +10,7 @@ from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ScaleDeployment
-from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.model.drift import Change, ChangeSetEntry
 from gitops_bg.core.model.version import AppKey
 
 

@@ -50,7 +50,7 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
     SyncPodMetadata,
 )
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig

@@ -35,9 +35,14 @@ from gitops_bg.cluster.observation.ownership import controlling_subject
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, WorldChanged, guarded
-from gitops_bg.core.model.analysis.history import RunRecord
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult, id_of
+from gitops_bg.core.model.analysis import (
+    AnalysisPhase,
+    MeasurementId,
+    MeasurementRequest,
+    MeasurementResult,
+    RunRecord,
+    id_of,
+)
 from gitops_bg.core.model.version import AppKey, Subject
 
 PROVIDER = "job"

@@ -11,7 +11,7 @@ from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.api.kinds import Kind, Object
 from gitops_bg.cluster.manifests.operator_requests import MOST, annotation_of, requests_of
 from gitops_bg.core import names
-from gitops_bg.core.delivery.operators import is_too_late
+from gitops_bg.core.delivery.subject import is_too_late
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState

@@ -13,7 +13,7 @@ from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, Object
 from gitops_bg.cluster.groups.routes import rival_of
 from gitops_bg.core.errors import InternalError, Refused, Transient
-from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.auxiliary import RivalRoute
 
 FRESH_SECONDS = 5.0
 """The age of a list that suffices."""

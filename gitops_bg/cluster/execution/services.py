@@ -45,6 +45,7 @@ from gitops_bg.cluster.observation.states import ServiceState, SliceState, State
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.actions import (
     ApplyService,
     HandBack,
@@ -53,10 +54,9 @@ from gitops_bg.core.model.actions import (
     RepairSelector,
     SwitchTraffic,
 )
-from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.drift import ChangeSetEntry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
 _SetsService = ApplyService | PointPreview | SwitchTraffic
@@ -279,7 +279,7 @@ class Services:
 
 
 def _consent_covers(app: AppKey, config: AppConfig | None, live: Object) -> bool:
-    """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption.taking_over``)."""
+    """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption``)."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is not None and adopt.app:
         return adopt.was(serves_app(service_state(live), app))

@@ -14,8 +14,7 @@ from gitops_bg.cluster.manifests.patches import removals
 from gitops_bg.cluster.observation.field_paths import ChangedField
 from gitops_bg.cluster.observation.reader import WriteThrough
 from gitops_bg.core import names
-from gitops_bg.core.model.change_set import Change, ChangeSetEntry
-from gitops_bg.core.model.drift import Drift
+from gitops_bg.core.model.drift import Change, ChangeSetEntry, Drift
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only, pull_in, with_condition
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
-from gitops_bg.core.groups.decision import (
+from gitops_bg.core.groups.inputs import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups.plan import object_of
+from gitops_bg.core.groups.record import (
     AdoptObject,
     ApplyGroup,
     ApplyRoute,
@@ -39,16 +41,13 @@ from gitops_bg.core.groups.decision import (
     FollowMember,
     GroupAction,
     GroupDecision,
+    GroupRecord,
 )
-from gitops_bg.core.groups.observed import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
-from gitops_bg.core.groups.plan import object_of
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
+from gitops_bg.core.model.auxiliary import RivalRoute
 from gitops_bg.core.model.conditions import Condition
-from gitops_bg.core.model.drift import Drift
-from gitops_bg.core.model.git.main import Main
-from gitops_bg.core.model.git.pulls import PullRequest
-from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.drift import ActionResult, Change, ChangeSetEntry, Drift
+from gitops_bg.core.model.journal import PullRequest
+from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState
 from gitops_bg.core.model.version import GroupKey

@@ -8,7 +8,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.groups.manifests import owner_in
 from gitops_bg.cluster.observation.gateways import acceptance, is_reported
 from gitops_bg.core import names
-from gitops_bg.core.model.http_routes import (
+from gitops_bg.core.model.auxiliary import (
     Backend,
     Deny,
     ExtensionRef,

@@ -9,14 +9,13 @@ from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.cluster.reporting.analysis_status import facts_of, newest_first
 from gitops_bg.cluster.reporting.status import conditions_with_times, gate_of, pull_request
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.decision import GroupDecision
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
-from gitops_bg.core.groups.record import GroupMove, GroupRecord, Transition
+from gitops_bg.core.groups.record import GroupDecision, GroupMove, GroupRecord, Transition
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.groups import status as shown
 from gitops_bg.spec.status import moment_of

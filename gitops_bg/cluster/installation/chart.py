@@ -30,7 +30,7 @@ from gitops_bg.cluster.installation.manifests import (
     monitoring_of,
     objects_of,
 )
-from gitops_bg.core.text.foreign_text import lines_of
+from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.spec.yaml.emit import to_yaml
 
 DASHBOARD = "dashboard.json"

@@ -29,7 +29,7 @@ from gitops_bg.cluster.installation.manifests import (
     bindings_of,
 )
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.model.drift import Change, ChangeSetEntry
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 CLUSTER_ROLE_BINDINGS = Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings")

@@ -12,8 +12,8 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, PODS, RELEASE_GROUPS, Object
 from gitops_bg.cluster.installation.manifests import AGENTS, NAME, SETTINGS_DIGEST
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.text.foreign_json import read_json
-from gitops_bg.core.text.foreign_text import lines_of
+from gitops_bg.core.foreign_json import read_json
+from gitops_bg.core.foreign_text import lines_of
 
 _SEVERE = ("warning", "error", "critical")
 _LOG_LINES = 50

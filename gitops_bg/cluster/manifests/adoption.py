@@ -11,7 +11,7 @@ from typing import Any
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import Pairs, pairs
 from gitops_bg.core import names
-from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_json import NotJson, read_json
 
 _SELECTOR, _PORTS, _MANAGED_BY, _LABELS, _ANNOTATIONS = "selector", "ports", "managedBy", "labels", "annotations"
 _ROUTING = "routing"

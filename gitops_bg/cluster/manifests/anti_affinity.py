@@ -8,8 +8,8 @@ import json
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.version import AntiAffinityTerm, AppKey
-from gitops_bg.core.text.foreign_json import read_json
 
 TOPOLOGY = "kubernetes.io/hostname"
 

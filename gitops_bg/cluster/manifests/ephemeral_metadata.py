@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata
-from gitops_bg.core.text.foreign_json import read_json
 
 _FIELDS = ("labels", "annotations")
 

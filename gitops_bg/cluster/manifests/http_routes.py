@@ -1,7 +1,7 @@
 """HTTPRoutes as objects of the Gateway API. Pure; `cluster.groups.routes` reads them back."""
 
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, Object
-from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.spec.manifests.routes import http_route_spec
 
 

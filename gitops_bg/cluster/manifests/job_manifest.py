@@ -8,9 +8,9 @@ from gitops_bg.cluster.api.kinds import JOBS, Object
 from gitops_bg.cluster.manifests.render import owner_reference, subject_label
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.analysis.runs import MeasurementRequest
+from gitops_bg.core.foreign_json import read_json
+from gitops_bg.core.model.analysis import MeasurementRequest
 from gitops_bg.core.model.version import Subject
-from gitops_bg.core.text.foreign_json import read_json
 
 LONGEST = 3600
 """The longest run of a Job without ``activeDeadlineSeconds``, in seconds."""

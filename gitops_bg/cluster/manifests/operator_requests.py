@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator, Sequence
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import UNIQUE, read_json
 from gitops_bg.core.model.observed import Request
-from gitops_bg.core.text.foreign_json import UNIQUE, read_json
 from gitops_bg.spec.codec import from_json, to_json
 
 MOST = 10

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.spec.manifests.objects import Selector
 
 Labels = Mapping[str, str]

@@ -24,6 +24,7 @@ from gitops_bg.cluster.observation.field_paths import ChangedField, Path
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.actions import (
     HandBack,
     MarkService,
@@ -33,7 +34,6 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
 )
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import read_json
 
 _SELECTOR = "/spec/selector"
 _PORTS = "/spec/ports"

@@ -22,10 +22,10 @@ from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import derived_ports
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.actions import CreateReplicaSet
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Subject, WorkloadKind
-from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.spec.manifests.configuration import Configuration, text_of
 from gitops_bg.spec.manifests.references import redirected
 

@@ -12,11 +12,11 @@ from gitops_bg.cluster.manifests.render import service_manifest
 from gitops_bg.cluster.observation.states import AppState, ServiceState
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
 

@@ -15,7 +15,7 @@ import zlib
 from base64 import b64decode, b64encode
 
 from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.core.text.foreign_json import reread_json, sorted_json
+from gitops_bg.core.foreign_json import reread_json, sorted_json
 
 RECORD = "record"
 _DIGITS = 16

@@ -10,8 +10,8 @@ from gitops_bg.cluster.api.kinds import REPLICA_SETS, SERVICES, Object
 from gitops_bg.cluster.observation.additions import additions
 from gitops_bg.cluster.observation.drift import QUANTITIES, contains, item_key, merge_keys, ports_are
 from gitops_bg.cluster.observation.field_paths import ChangedField, ListItem, Path
+from gitops_bg.core.foreign_text import HOLDERS
 from gitops_bg.core.model.auxiliary import ROUTES
-from gitops_bg.core.text.foreign_text import HOLDERS
 
 _METADATA = ("labels", "annotations", "ownerReferences")
 _APART = ("apiVersion", "kind", "metadata", "status")

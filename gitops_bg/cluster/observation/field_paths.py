@@ -10,10 +10,10 @@ from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.drift import item_key
+from gitops_bg.core.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_text import HOLDERS, one_line
 from gitops_bg.core.model.drift import FieldChange
 from gitops_bg.core.names import FIELD_MANAGER
-from gitops_bg.core.text.foreign_json import NotJson, read_json
-from gitops_bg.core.text.foreign_text import HOLDERS, one_line
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret, without_secrets
 
 _LONGEST_NAME, _LONGEST_TEXT = 60, 240

@@ -11,7 +11,7 @@ from sys import intern
 from gitops_bg.cluster.api.kinds import JOB_NAME, Object
 from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core import names
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis import AnalysisPhase
 
 IMAGE_TROUBLE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 

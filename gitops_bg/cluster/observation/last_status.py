@@ -4,7 +4,7 @@ import threading
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import AppState
-from gitops_bg.core.text.foreign_json import PackedJson
+from gitops_bg.core.foreign_json import PackedJson
 
 
 class LastStatus(threading.local):

@@ -42,12 +42,12 @@ from gitops_bg.cluster.observation.states import (
 )
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.onboarding import may_be_exposed
-from gitops_bg.core.checks.pods.scheduling import wants_pods
+from gitops_bg.core.checks.onboarding import may_be_exposed
+from gitops_bg.core.checks.pods import wants_pods
 from gitops_bg.core.errors import Refused, Transient
-from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.model.auxiliary import ROUTES, RivalRoute
 from gitops_bg.core.model.digest import without_nulls
-from gitops_bg.core.model.http_routes import RivalRoute
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -59,7 +59,6 @@ from gitops_bg.core.model.observed import (
 )
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
 
 

@@ -12,9 +12,9 @@ from typing import Protocol
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.manifests.stored_record import unpacked
 from gitops_bg.core import names
-from gitops_bg.core.model.git.main import Main
+from gitops_bg.core.foreign_json import PackedJson
+from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import WorkloadKind
-from gitops_bg.core.text.foreign_json import PackedJson
 
 Pairs = tuple[tuple[str, str], ...]
 """A map of strings, sorted by key."""

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis import Analyses, AnalysisRun, MetricRun
 from gitops_bg.core.model.record import Record
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.status import moment_of

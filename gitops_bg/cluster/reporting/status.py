@@ -13,17 +13,15 @@ from gitops_bg.cluster.manifests.stored_record import RECORD, packed, unpacked
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.foreign_text import read_moment
+from gitops_bg.core.model.conditions import OF_THE_PHASE, READY, Condition, Phase
 from gitops_bg.core.model.decision import Decision, GateResult, Named, Wait
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.status.alike import FIELDS, RecordUnreadable, while_broken
 from gitops_bg.core.status.deadlines import DRAINING
-from gitops_bg.core.status.internal_error import RecordUnreadable, while_broken
-from gitops_bg.core.status.kstatus import OF_THE_PHASE, READY
-from gitops_bg.core.status.process_view import FIELDS
-from gitops_bg.core.text.foreign_json import reread_json
-from gitops_bg.core.text.foreign_text import read_moment
 from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.status import moment_of
@@ -126,7 +124,7 @@ def _handled(live: Object, decision: Decision) -> Object | None:
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
-    """Whether the two statuses differ only in what the writing process alone sees (``core.status.internal_error``)."""
+    """Whether the two statuses differ only in what the writing process alone sees (``core.status.alike``)."""
     return _in_common(live) == _in_common(status)
 
 
@@ -134,7 +132,7 @@ def patience(live: Object, status: Object) -> timedelta | None:
     """How long a status may wait for the next one, by all that it shows beside the record; None: not at all.
 
     A moment where pods are counted: they come and go one by one. Longer where only notes are new
-    (``core.notes``): that endpoints have followed, and that the rollout is complete.
+    (``core.model.decision``): that endpoints have followed, and that the rollout is complete.
     """
     if _but_for_notes(live) != _but_for_notes(status):
         return None

@@ -6,34 +6,30 @@ of them can say something else than the others. A new situation is one line here
 
 from collections.abc import Callable
 
-from gitops_bg.core.checks.adoption.release import at_rest, is_releasing, never_released, still_missing
-from gitops_bg.core.checks.adoption.taking_over import is_adopting
-from gitops_bg.core.checks.git.main import why_rewritten
-from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.leaving import after_leaving, stays
+from gitops_bg.core.checks.adoption import at_rest, is_adopting, is_releasing, never_released, still_missing
+from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.checks.phase import (
+    after_leaving,
     conflict,
     failure,
     ledger_error,
     refusal,
+    stays,
     unavailable,
     unreached,
     version_name,
 )
-from gitops_bg.core.checks.pods.restart import restart_story
-from gitops_bg.core.checks.pods.scheduling import why_stuck
-from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
+from gitops_bg.core.checks.pods import why_stuck
+from gitops_bg.core.checks.sizes import is_scaled_to_zero, restart_story
 from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import why
-from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.delivery.world import answered_once
+from gitops_bg.core.model.analysis import AnalysisPhase, why
+from gitops_bg.core.model.conditions import Phase, Situation, Standing, first_that_holds
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.main import VerificationFailure
 from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.main import VerificationFailure, held_since
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.questions import answered_once
-from gitops_bg.core.standing import Situation, Standing, first_that_holds
 from gitops_bg.core.world import World
 
 Says = Callable[[World], str]

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from gitops_bg.core.checks.pods.draining import arrived_at, reaches_only
-from gitops_bg.core.checks.policies.facts import gates_of_commit, place_of, verdicts
-from gitops_bg.core.checks.routes import requests_claimed_by_others
+from gitops_bg.core.checks.auxiliary import requests_claimed_by_others
+from gitops_bg.core.checks.pods import arrived_at, reaches_only
+from gitops_bg.core.checks.policy_facts import gates_of_commit, place_of, verdicts
 from gitops_bg.core.delivery import hooks
+from gitops_bg.core.delivery.gates import LAST
 from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.messages import LISTENING
-from gitops_bg.core.delivery.policies import LAST
 from gitops_bg.core.delivery.subject import Judged, Round
+from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
 
@@ -173,7 +172,7 @@ def round_of(world: World) -> Round[AppSubject]:
 
 
 def round_as(app: A, world: World) -> Round[A]:
-    """The same for steps, which ask more (`core.transitions.verdicts.subject`)."""
+    """The same for steps, which ask more (`core.transitions.verdicts`)."""
     record, strategy = world.record, world.spec.strategy
     return Round(
         of=app,

@@ -11,10 +11,12 @@ from datetime import datetime
 
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.subject import Round, Rounds, Subject, W
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan
-from gitops_bg.core.model.analysis.runs import (
+from gitops_bg.core.model.analysis import (
+    Analyses,
+    AnalysisPhase,
     AnalysisRun,
+    AnalysisStage,
+    MeasurementPlan,
     MeasurementRequest,
     MeasurementResult,
     begin,
@@ -22,8 +24,8 @@ from gitops_bg.core.model.analysis.runs import (
     why,
     with_measurement,
 )
-from gitops_bg.core.model.analysis.runs import due as due_of
-from gitops_bg.core.model.analysis.runs import moments as moments_of
+from gitops_bg.core.model.analysis import due as due_of
+from gitops_bg.core.model.analysis import moments as moments_of
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitops_bg.core.delivery.subject import AskingSubject, Round, Rounds, Subject, W
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import (
     Hook,
@@ -85,7 +85,7 @@ CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_R
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
 
 IN_ORDER = (CONFIRM_ROLLOUT, ROLLBACK, PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION)
-"""The types that answer a question, in the order in which they are asked; the others only listen (`outbox`)."""
+"""The types that answer a question, in the order in which they are asked; the others only listen (`messages`)."""
 
 THROUGH_PREVIEW = (PRE_ROLLOUT, ROLLOUT)
 """The types whose backends test a version through the preview Service: they are asked while that leads to it alone."""

@@ -1,14 +1,18 @@
 """A world of an app or a release group, as far as the steps about its record and what Git said need it: no more.
 
-What hooks, analyses and operators ask needs a `Subject` beside it (`core.delivery.subject`).
+A world never changes, so a question that steps ask again and again is answered once for each. What hooks, analyses and
+operators ask needs a `Subject` beside it (`core.delivery.subject`).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol, Self, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import MainRead
+from gitops_bg.core.model.main import MainRead
 from gitops_bg.core.model.record import Delivery, Event
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source, SubjectKind
@@ -124,3 +128,44 @@ W = TypeVar("W", bound=DeliveryWorld)
 def with_record(world: W, record: Delivery) -> W:
     """The same world with another record: this very world where it is its own."""
     return world if record == world.record else replace(world, record=record)  # type: ignore[type-var]
+
+
+MERGED = WithdrawPromotion("main has it")
+UNWANTED = WithdrawPromotion("its version is not wanted any more")
+
+
+def may_tidy(world: DeliveryWorld) -> bool:
+    """Whether a branch that nothing asks for may go: not while it is suspended, or nobody can read what it asks for."""
+    return not (world.suspended or world.desired.problems)
+
+
+class Asked(Protocol):
+    """What never changes, and keeps what was answered about it."""
+
+    @property
+    def known(self) -> dict[object, Any]:
+        """The answers so far, each with what was asked about."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Q = TypeVar("Q", bound=Asked)
+
+
+def answered_once(question: Callable[Concatenate[Q, P], T], /) -> Callable[Concatenate[Q, P], T]:
+    """Cache a question for each world and its arguments: steps ask the same questions again and again.
+
+    A world never changes; another record makes another world. Arguments are compared by identity (hashing a version
+    costs more than most answers), and kept with the answer, so that no other object can get the same identity.
+    """
+
+    @wraps(question)
+    def answer(world: Q, /, *about: P.args, **none: P.kwargs) -> T:
+        key = (question, *map(id, about)) if about else question
+        known = world.known.get(key)
+        if known is None:
+            known = world.known[key] = (about, question(world, *about, **none))
+        found: T = known[1]
+        return found
+
+    return answer

@@ -13,20 +13,19 @@ from gitops_bg.core.delivery.gates import (
     live_version_not_being_measured,
     not_on_hold,
     not_suspended,
+    policies,
     pre_promotion,
     requests_ours,
     results,
 )
 from gitops_bg.core.delivery.hooks import CONFIRM_PROMOTION, PRE_ROLLOUT, ROLLBACK, ROLLOUT, says_no
-from gitops_bg.core.delivery.policies import policies
-from gitops_bg.core.groups.members import members_available, members_healthy
+from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
 from gitops_bg.core.groups.subject import retry_hint, round_of
-from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.groups.world import GroupWorld, members_available, members_healthy
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookRun
-from gitops_bg.core.questions import answered_once
 
 Gate = Callable[[GroupWorld, str], Answer]
 """None: nobody asked for it."""

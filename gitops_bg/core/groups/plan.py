@@ -9,10 +9,18 @@ from datetime import datetime
 from itertools import takewhile
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.git.unverified import away
-from gitops_bg.core.checks.routes import OwnRoute, rivalries
-from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
-from gitops_bg.core.groups.decision import (
+from gitops_bg.core.checks.auxiliary import OwnRoute, rivalries
+from gitops_bg.core.delivery.world import MERGED, UNWANTED, answered_once, may_tidy
+from gitops_bg.core.groups.model import (
+    GroupState,
+    PromotionRejected,
+    TransitionStep,
+    VersionStage,
+    promote,
+    rollback,
+    version_in,
+)
+from gitops_bg.core.groups.record import (
     AdoptObject,
     ApplyGroup,
     ApplyRoute,
@@ -24,17 +32,14 @@ from gitops_bg.core.groups.decision import (
     GroupAction,
     GroupGitAction,
     Move,
+    TransitionKind,
 )
-from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.groups.routes.routing import during, render
-from gitops_bg.core.groups.routes.taking import claims_requests, led_by_default
+from gitops_bg.core.groups.routing import claims_requests, during, led_by_default, render
 from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.auxiliary import Backend, HttpRoute, as_stored, claim_of
 from gitops_bg.core.model.drift import DriftLoop
-from gitops_bg.core.model.http_routes import Backend, HttpRoute, as_stored, claim_of
+from gitops_bg.core.model.main import away
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.questions import answered_once
 
 
 @answered_once
@@ -77,7 +82,7 @@ def routes_after(world: GroupWorld, version: str) -> tuple[HttpRoute, ...]:
 
 
 def replacement_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
-    """Those that are to take their place at another Gateway, or for other hosts (`core.groups.routes.attaching`)."""
+    """Those that are to take their place at another Gateway, or for other hosts (`core.groups.attaching`)."""
     beside = world.record.reattachment
     if beside is None or not world.observed.has_gateway_api:
         return ()

@@ -3,17 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gitops_bg.core.groups.desired import DesiredService, DesiredVersion
-from gitops_bg.core.groups.holds import lift_answered
-from gitops_bg.core.groups.lifecycle import add_service, delete, promote, remove_service
-from gitops_bg.core.groups.lost_record import (
-    inherited,
-    is_lost,
-    never_promoted,
-    newest_followed,
-    reached_members,
-    versions_of,
-)
+from gitops_bg.core.groups.inputs import DesiredService, DesiredVersion
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupState,
@@ -22,13 +12,25 @@ from gitops_bg.core.groups.model import (
     Rejection,
     TransitionStep,
     VersionStage,
+    add_service,
+    delete,
+    promote,
+    remove_service,
     version_number,
 )
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
-from gitops_bg.core.groups.requests import answer_retries
-from gitops_bg.core.groups.routes.taking import matches_claim
+from gitops_bg.core.groups.requests import answer_retries, lift_answered
+from gitops_bg.core.groups.routing import matches_claim
+from gitops_bg.core.groups.succession import (
+    inherited,
+    is_lost,
+    never_promoted,
+    newest_followed,
+    reached_members,
+    versions_of,
+)
 from gitops_bg.core.groups.world import GroupWorld, is_in_main, late_routes, member_name
-from gitops_bg.core.model.git.journal import GroupNamed
+from gitops_bg.core.model.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 
 

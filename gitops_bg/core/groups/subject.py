@@ -1,30 +1,99 @@
-"""What a group answers the steps of `core.delivery`: a version is known by its name and what its folder says."""
+"""What a group answers the steps of `core.delivery`, policies among them: a version is known by its name and what its
+folder says.
+
+Policies judge each service that moves with it as a version of its app, promoted by the commit of group.yaml; never on
+the way back (I6).
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from gitops_bg.core.checks.policy_judge import judge_each
+from gitops_bg.core.checks.policy_people import standing
+from gitops_bg.core.delivery.gates import of_commit, place_in_queue
 from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.subject import Judged, Round, steps_for
-from gitops_bg.core.groups import policing
-from gitops_bg.core.groups.holds import hold_version, leave_version, may_go_back
-from gitops_bg.core.groups.members import members_healthy
+from gitops_bg.core.delivery.world import answered_once
+from gitops_bg.core.groups.attaching import requests_claimed_by_others, requests_kept
+from gitops_bg.core.groups.inputs import MemberPolicing
 from gitops_bg.core.groups.model import TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import carrying_routes
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.requests import abort
-from gitops_bg.core.groups.routes.rivals import requests_claimed_by_others, requests_kept
+from gitops_bg.core.groups.record import GroupMove, GroupRecord, TransitionKind
+from gitops_bg.core.groups.requests import abort, hold_version, leave_version, may_go_back
 from gitops_bg.core.groups.succession import left_behind
-from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.groups.world import GroupWorld, member_name, members_healthy
+from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.hooks import HookRun, HookType
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.policy_facts import Facts, PastMove
 from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.statements import Cause, Hold
-from gitops_bg.core.questions import answered_once
+from gitops_bg.core.model.version import AppKey
+
+
+@answered_once
+def judged(world: GroupWorld, version: str) -> tuple[Judged, ...]:
+    """What policies say about a version, for each of its services that they are for."""
+    return tuple(_judged_service(world, version, name, asked) for name, asked in _policed(world, version))
+
+
+def place(world: GroupWorld, version: str) -> tuple[int, str]:
+    """The place of a version in the queue of those that wait for their turn."""
+    since = next((each.changed_at for each in world.record.state.versions if each.name == version), world.now)
+    merge = next((asked.promotion for _, asked in _policed(world, version)), None)
+    return place_in_queue(world.key, merge, since)
+
+
+def _policed(world: GroupWorld, version: str) -> Iterator[tuple[str, MemberPolicing]]:
+    """The services of a version that policies are for, by the name of their app."""
+    for place in world.record.state.endpoints:
+        name = member_name(place.service, place.initial_version)
+        asked = world.desired.policing.get(name) if place.version == version else None
+        if asked is not None:
+            yield name, asked
+
+
+def _judged_service(world: GroupWorld, version: str, name: str, asked: MemberPolicing) -> Judged:
+    verdicts = judge_each(asked.policing.all_policies, lambda: _facts(world, version, name, asked), world.now)
+    return Judged(name, tuple(of_commit(asked.policing.then)), verdicts)
+
+
+def _facts(world: GroupWorld, version: str, name: str, asked: MemberPolicing) -> Facts:
+    policing, app, moving = asked.policing, AppKey(world.key.namespace, name), world.record.transition
+    commits = {commit.commit: commit for commit in policing.commits}
+    return Facts(
+        app=app,
+        group=world.key,
+        to=replace(asked.to, source=commits.get(asked.to.source_commit)),
+        serving=asked.serving,
+        labels=policing.labels,
+        annotations=policing.annotations,
+        available_since=asked.available_since,
+        promoted=asked.promoted,
+        promotion=commits.get(asked.promotion.commit) if asked.promotion is not None else None,
+        queue=place(world, version),
+        has_begun=moving is not None and not moving.goes_back and moving.target == version,
+        others=policing.others,
+        promotions=_past(world.record.moves, TransitionKind.PROMOTION),
+        rollbacks=_past(world.record.moves, TransitionKind.ROLLBACK),
+        approvals=standing(policing.approvals),
+        authors=policing.authors,
+        merger=policing.merger,
+        merge=policing.merge,
+        unheard=policing.unheard,
+    )
+
+
+def _past(moves: tuple[GroupMove, ...], kind: TransitionKind) -> tuple[PastMove, ...]:
+    """Return the moves of a kind, newest first; a rollback is one of the version that it left."""
+    return tuple(
+        PastMove(each.at, each.target if kind is TransitionKind.PROMOTION else each.source)
+        for each in reversed(moves)
+        if each.kind is kind
+    )
+
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
@@ -199,11 +268,11 @@ class GroupSubject:
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
         """What policies say about each service that moves with a version."""
-        return policing.judged(self.world, version_in(digest))
+        return judged(self.world, version_in(digest))
 
     def place(self, digest: str) -> tuple[int, str]:
         """The place of a version in the queue."""
-        return policing.place(self.world, version_in(digest))
+        return place(self.world, version_in(digest))
 
     def metadata(self, run: HookRun) -> tuple[tuple[str, str], ...]:
         """The version, and the one that serves, or served before: their names are not their digests."""

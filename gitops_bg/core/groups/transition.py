@@ -13,9 +13,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.delivery.analyses import await_verdict
-from gitops_bg.core.delivery.policies import record_overridden_policies
+from gitops_bg.core.delivery.gates import record_overridden_policies
 from gitops_bg.core.groups.gates import gates_of
-from gitops_bg.core.groups.holds import hold_version
 from gitops_bg.core.groups.model import PromotionRejected, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.plan import (
     after_of,
@@ -30,10 +29,11 @@ from gitops_bg.core.groups.plan import (
 )
 from gitops_bg.core.groups.record import MOST_MOVES, GroupMove, Transition, TransitionKind
 from gitops_bg.core.groups.registering import remember_deleted
+from gitops_bg.core.groups.requests import hold_version
 from gitops_bg.core.groups.subject import acting_group
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.git.journal import GroupNamed
+from gitops_bg.core.model.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
 

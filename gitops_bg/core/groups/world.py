@@ -1,4 +1,6 @@
-"""All that a decision on a group depends on, in one value. Each step takes one and returns one with another record."""
+"""All that a decision on a group depends on, in one value, and whether the services of its versions run. Each step
+takes one world and returns one with another record.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from gitops_bg.core.delivery.ledger import with_entry
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, GroupSpec
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredRoute, GroupSpec, Member, ObservedGroup
 from gitops_bg.core.groups.model import (
     Endpoint,
     GroupGateway,
@@ -18,15 +20,13 @@ from gitops_bg.core.groups.model import (
     version_in,
     version_number,
 )
-from gitops_bg.core.groups.observed import Member, ObservedGroup
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routes.taking import matches_claim
-from gitops_bg.core.model.analysis.history import MOST_RUNS, Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.groups.routing import matches_claim
+from gitops_bg.core.model.analysis import MOST_RUNS, Analyses, AnalysisRun, AnalysisStage
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.git.journal import SuspensionChanged
 from gitops_bg.core.model.hooks import HookRun
+from gitops_bg.core.model.journal import SuspensionChanged
 from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState
 from gitops_bg.core.model.version import GroupKey, Source, SubjectKind
 
@@ -143,7 +143,7 @@ class GroupWorld:
 
     @cached_property
     def known(self) -> dict[object, Any]:
-        """What was answered about this world (`core.questions`)."""
+        """What was answered about this world (`core.delivery.world`)."""
         return {}
 
     @cached_property
@@ -166,7 +166,7 @@ class GroupWorld:
     def gateway(self) -> GroupGateway | None:
         """How the routes that carry traffic are attached; None: nowhere.
 
-        What group.yaml says takes its place once the Gateway has taken it (`core.groups.routes.attaching`).
+        What group.yaml says takes its place once the Gateway has taken it (`core.groups.attaching`).
         """
         return self.record.gateway or self.spec.gateway
 
@@ -174,7 +174,7 @@ class GroupWorld:
     def wanted(self) -> str:
         """The version that shall be active: what group.yaml names, or, where that was left, the one before.
 
-        An override that is still remembered has not been answered (`core.groups.holds.lift_answered`).
+        An override that is still remembered has not been answered (`core.groups.requests.lift_answered`).
         """
         return self.record.wanted(self.spec.active)
 
@@ -348,3 +348,44 @@ def _route_in(place: Endpoint, route: DesiredRoute, version: str) -> Route:
         route.rewrite,
         route.timeout,
     )
+
+
+_MOST_NAMED = 3
+
+
+def members_healthy(world: GroupWorld, version: str) -> GateResult:
+    """Every service that the version brings runs what its folder says, at today's size: one that fails stops all. A
+    version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
+    """
+    if not any(brought_by(world, version)):
+        remedy = f"add the folder of a service to {version}/"
+        reason = f"{version} brings no service with pods, so that nothing of it can be judged"
+        return GateResult(GateKind.AVAILABILITY, open=False, reason=reason, remedy=remedy)
+    ill = [
+        f"{member_name(each.service, each.initial_version)}: {member.reason or 'is not healthy'}"
+        for each in brought_by(world, version)
+        if not (member := world.member(each.service, each.initial_version)).healthy
+    ]
+    return _availability(ill, f"every service of {version} is healthy")
+
+
+def members_available(world: GroupWorld, version: str) -> GateResult:
+    """Every service that the version brought has pods that answer; a rollback waits for no more (I1)."""
+    gone = [
+        f"{member_name(each.service, each.initial_version)} has no pod that answers"
+        for each in brought_by(world, version)
+        if not world.member(each.service, each.initial_version).available
+    ]
+    return _availability(gone, f"every service of {version} answers")
+
+
+def brought_by(world: GroupWorld, version: str) -> Iterator[Endpoint]:
+    """The endpoints that serve in a version now: its own, and those that it inherited."""
+    return (each for each in world.record.state.endpoints if each.version == version)
+
+
+def _availability(wrong: list[str], right: str) -> GateResult:
+    if not wrong:
+        return GateResult(GateKind.AVAILABILITY, open=True, reason=right)
+    more = f", and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+    return GateResult(GateKind.AVAILABILITY, open=False, reason="; ".join(wrong[:_MOST_NAMED]) + more)

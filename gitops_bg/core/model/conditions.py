@@ -1,7 +1,19 @@
-"""The words for the state of an app: its phase, and its conditions. They stand alone: lists need nothing else."""
+"""The words for the state of an app or a release group: its phase, its conditions, and what the phase means to tools
+for any kind of object (Flux, Argo CD, ``kubectl wait``).
 
+What is the matter comes from a table of situations, and the first that holds counts: `core.checks.situations` for apps,
+`core.status.groups` for groups. Ready, Reconciling and Stalled follow the rules of kstatus
+(https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md): Stalled means failed, Reconciling
+means on its way, not Ready means not arrived. Reconciling and Stalled exist only while True: an app that waits for a
+person is not Ready, and has neither.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
+from typing import Generic, TypeVar
+
+from gitops_bg.core.model.actions import CommitPrimary
 
 
 class Phase(StrEnum):
@@ -47,3 +59,99 @@ class Condition:
     """None: unknown at present, ``Unknown`` on Kubernetes."""
     reason: str
     message: str
+
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation(Generic[W]):
+    """One row. ``condition``: the type of the condition that says what it means; empty: nothing is to be said.
+
+    ``says``: a sentence about a world; empty where the situation does not hold.
+    """
+
+    phase: Phase
+    condition: str
+    says: Callable[[W], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The situation that counts: the phase, the sentence, and the condition that says who must act."""
+
+    phase: Phase
+    message: str
+    condition: str
+
+
+def first_that_holds(situations: Iterable[Situation[W]], world: W) -> Standing:
+    """What is the matter, by a table from the most urgent situation to the calmest; the last row always holds."""
+    found = ((row, row.says(world)) for row in situations)
+    return next(Standing(row.phase, said, row.condition) for row, said in found if said)
+
+
+READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
+OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
+"""The types of the conditions that repeat the phase; groups have no ``Healthy``."""
+
+
+class Health(Enum):
+    """The health of an app in Argo CD's words, each with its meaning here."""
+
+    HEALTHY = "what Git asks for is live"
+    PROGRESSING = "it goes on by itself"
+    SUSPENDED = "it waits for a person"
+    DEGRADED = "it does not go on until somebody mends it"
+
+
+HEALTH: Mapping[Phase, Health] = {
+    Phase.HEALTHY: Health.HEALTHY,
+    Phase.ADOPTING: Health.PROGRESSING,
+    Phase.DEPLOYING: Health.PROGRESSING,
+    Phase.PROGRESSING: Health.PROGRESSING,
+    Phase.PROMOTING: Health.PROGRESSING,
+    Phase.ROLLING_BACK: Health.PROGRESSING,
+    Phase.RESTARTING: Health.PROGRESSING,
+    Phase.AWAITING_PROMOTION: Health.SUSPENDED,
+    Phase.WAITING: Health.SUSPENDED,
+    Phase.PAUSED: Health.SUSPENDED,
+    Phase.SUSPENDED: Health.SUSPENDED,
+    Phase.SCALED_TO_ZERO: Health.SUSPENDED,
+    Phase.HELD: Health.DEGRADED,
+    Phase.INVALID: Health.DEGRADED,
+    Phase.DEGRADED: Health.DEGRADED,
+}
+
+
+_PROGRESSING = frozenset(phase for phase, health in HEALTH.items() if health is Health.PROGRESSING)
+
+
+def kstatus_of(phase: Phase, message: str) -> Iterator[Condition]:
+    """Ready, and what else is so, with the phase as their reason; ``message`` says why the app is in it.
+
+    >>> [(one.type, one.status) for one in kstatus_of(Phase.HELD, "v2 failed its analysis")]
+    [('Ready', False), ('Stalled', True)]
+    """
+    health = HEALTH[phase]
+    yield Condition(READY, health is Health.HEALTHY, phase.value, message)
+    if health is Health.PROGRESSING:
+        yield Condition(RECONCILING, True, phase.value, health.value)
+    if health is Health.DEGRADED:
+        yield Condition(STALLED, True, phase.value, health.value)
+
+
+def progresses(phase: str) -> bool:
+    """Whether an app in this phase goes on by itself; not in one that only another release knows.
+
+    >>> progresses("Promoting"), progresses("Healthy"), progresses("Dancing")
+    (True, False, False)
+    """
+    return phase in _PROGRESSING
+
+
+def goes_on_by_itself(phase: Phase, actions: Iterable[object]) -> bool:
+    """Whether it needs nobody and no later time to go on, by what was decided: it is progressing, or Git is about to
+    promote it.
+    """
+    return progresses(phase) or any(isinstance(action, CommitPrimary) for action in actions)

@@ -4,14 +4,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
+from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.git.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount
-from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
-from gitops_bg.core.model.policies.facts import PolicyInput
+from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount
+from gitops_bg.core.model.main import Knowledge, Main, MainRead
+from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.statements import Statements
-from gitops_bg.core.model.stored import NOT_STORED
-from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
-from gitops_bg.core.text.foreign_text import printable
+from gitops_bg.core.model.version import NOT_STORED, ServicePorts, Snapshot, Source
 
 
 class Missing(Enum):
@@ -139,7 +138,7 @@ class Desired:
     tree: str = ""
     """The id of the app's folder at ``commit``."""
     journal: Journal = NO_JOURNAL
-    """What main said since the record knows it, as far as the core asks for it (``core.checks.git.main``)."""
+    """What main said since the record knows it, as far as the core asks for it (``core.checks.git``)."""
     ports: tuple[ServicePorts, ...] = ()
     """The ports of each Service of the app that Git describes; empty where they are those of the template.
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from sys import intern
 from typing import Any
 
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.version import ConfigurationRef, Snapshot, WorkloadKind
-from gitops_bg.core.text.foreign_json import read_json
 
 PREFIX = "v1:"
 

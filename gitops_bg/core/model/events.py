@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gitops_bg.core.model.actions import titled
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import SubjectKind

@@ -28,7 +28,7 @@ class HookType(StrEnum):
     POST_ROLLOUT = "post-rollout"
     EVENT = "event"
     ALERT = "alert"
-    """A message to people, by a provider of ``alerts/``; not a type of Flagger, but sent like one (`event_text`)."""
+    """A message to people, by a provider of ``alerts/``; not a type of Flagger, but sent like one."""
 
     @property
     def confirms(self) -> bool:

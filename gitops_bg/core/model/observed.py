@@ -4,13 +4,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
+from gitops_bg.core.model.analysis import MeasurementResult
+from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts, RivalRoute
 from gitops_bg.core.model.drift import DriftLoop
-from gitops_bg.core.model.git.main import SourceVerification, UnreadReason
-from gitops_bg.core.model.git.pulls import Merge, PullRequest
 from gitops_bg.core.model.hooks import HookResponse
-from gitops_bg.core.model.http_routes import RivalRoute
+from gitops_bg.core.model.journal import Merge, PullRequest
+from gitops_bg.core.model.main import SourceVerification, UnreadReason
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
 
@@ -256,7 +255,7 @@ class GitView:
     main_refused: str = ""
     """Why main refuses the agent's pushes (a protected branch), or empty."""
     unreachable: str = ""
-    """Why main cannot be read, and how old what is known of it is (``core.model.git.main``), or empty."""
+    """Why main cannot be read, and how old what is known of it is (``core.model.main``), or empty."""
     unread_reason: UnreadReason = UnreadReason.UNREACHABLE
     """What keeps it from being read, where it cannot be."""
     verification: SourceVerification | None = None
@@ -322,7 +321,7 @@ class Observed:
     other_services: tuple[ServiceView, ...] | None = None
     """The Services of the namespace that are not the app's own, and may have the pods of any version: whose selector
     tells no versions apart, and that nobody agreed to (`names.ALL_VERSIONS`). None where they are not known, or nobody
-    has to look at them (`core.checks.adoption.onboarding`).
+    has to look at them (`core.checks.onboarding`).
     """
     other_services_refused: str = ""
     """Why the agent may not list them, or empty."""
@@ -334,7 +333,7 @@ class Observed:
     rivals: tuple[RivalRoute, ...] = ()
     """The HTTPRoutes of the namespace that are somebody else's, where the app has one, in the order of their names."""
     pods: tuple[PodView, ...] | None = None
-    """The pods of the app; None unless a restart has begun or a version is late (`checks.pods.scheduling`)."""
+    """The pods of the app; None unless a restart has begun or a version is late (`checks.pods`)."""
     pods_refused: str = ""
     """Why the agent may not list the pods, or empty."""
     requests: tuple[Request, ...] = ()

@@ -9,12 +9,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.git.main import NO_MAIN, Main
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
+from gitops_bg.core.model.main import NO_MAIN, Main
 from gitops_bg.core.model.statements import (
     Hold,
     Override,
@@ -188,7 +186,7 @@ class Rollout:
     switched_at: datetime | None = None
     """When live traffic moved to its version."""
     settled_at: datetime | None = None
-    """When it was promoted for good, and the endpoints had followed (``core.checks.milestones``)."""
+    """When it was promoted for good, and the endpoints had followed (``core.checks.versions``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +237,7 @@ class Routing:
 @dataclass(frozen=True, slots=True)
 class LastRead:
     """What the app's folder said when it could be read last, with what has left it since and may still be live
-    (``core.transitions.record.last_read``).
+    (``core.transitions.record``).
     """
 
     replicas: int | None = None
@@ -270,9 +268,9 @@ class SeenInGit:
     """What Git said last, and what the agent itself wrote there."""
 
     main: Main = NO_MAIN
-    """The main that this was decided from (``core.model.git.main``)."""
+    """The main that this was decided from (``core.model.main``)."""
     named: tuple[str, ...] = ()
-    """What ``primary.yaml`` named and main did not revert, oldest first (``core.transitions.git.decisions``)."""
+    """What ``primary.yaml`` named and main did not revert, oldest first (``core.transitions.decisions``)."""
     primary_by: str = ""
     """The commit that brought the last seen ``primary.yaml`` into main."""
     offered: str = ""
@@ -280,7 +278,7 @@ class SeenInGit:
     beside: str = ""
     """The digest that the promotion branch offered together with other files, where a policy applies to the app.
 
-    A squash may leave no trace of those files (``core.transitions.git.pulls``).
+    A squash may leave no trace of those files (``core.transitions.decisions``).
     """
     target_revert: str = ""
     """The commit that reverted the target to an older version, and that the agent carried out."""
@@ -292,7 +290,7 @@ class SeenInGit:
     The first agent to notice notes it; a main that counts clears it.
     """
     asked_merges: tuple[PendingMergeLookup, ...] = ()
-    """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.git.pulls``)."""
+    """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.decisions``)."""
 
     @property
     def primary(self) -> str:
@@ -341,7 +339,7 @@ class OperatorState:
     retry: int = 0
     """The number of the last ``spec.retry`` that was carried out."""
     promote_full: int | None = None
-    """The rollout that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``), or did
+    """The rollout that somebody promotes without pause and analyses (``core.transitions.journal``), or did
     last; None: none yet. It counts for no other: ask `promotes_in_full`.
     """
     suspended: bool = False
@@ -464,7 +462,7 @@ class Record(Delivery):
     versions: tuple[Version, ...] = ()
     """Ordered by number."""
     rollouts: tuple[Rollout, ...] = ()
-    """The last ones, oldest first (``core.transitions.record.rollouts``)."""
+    """The last ones, oldest first (``core.transitions.record``)."""
     routing: Routing = Routing()
     git: SeenInGit = SeenInGit()
     last_read: LastRead = LastRead()

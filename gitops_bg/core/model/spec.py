@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.analysis.metrics import MeasurementPlan
+from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
 
@@ -149,7 +149,7 @@ class Strategy:
     """What the pods of the active version carry in addition to its template (``core.plan.workloads``)."""
     preview_metadata: PodMetadata = NO_METADATA
     max_unavailable: IntOrPercent = A_QUARTER
-    """How many pods of a version may be missing during a restart; at least one (``core.checks.pods.restart``)."""
+    """How many pods of a version may be missing during a restart; at least one (``core.checks.sizes``)."""
     more_active_services: tuple[str, ...] = ()
     """Further Services that carry live traffic: all move together, or none."""
     pre_promotion_analysis: MeasurementPlan | None = None

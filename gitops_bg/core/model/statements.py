@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.git.journal import AwaitsPoll, PollCount
+from gitops_bg.core.model.journal import AwaitsPoll, PollCount
 
 
 class Says(StrEnum):
@@ -53,7 +53,7 @@ class Cause(StrEnum):
     ANALYSIS_FAILED = "analysis-failed"
     HOOK_REFUSED = "hook-refused"
     PODS_FAILED = "pods-failed"
-    """Its pods failed after the switch (``core.transitions.verdicts.triggers``)."""
+    """Its pods failed after the switch (``core.transitions.verdicts``)."""
     LATE = "late"
     """Its pods did not become available in time (``progressDeadlineAbort``)."""
     EXPIRED = "expired"

@@ -1,7 +1,10 @@
-"""The nouns of DESIGN §2: app and release group, color, stage, snapshot, version. Frozen data, no behaviour that
-decides.
+"""The nouns of DESIGN §2: app and release group, color, stage, snapshot, version; and the life of a version as one
+table: an event, and the stage that it leads to.
+
+Nothing else changes a stage; a transition that is not in the table raises. docs/architecture/stages.md draws it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -191,7 +194,7 @@ NO_METADATA = PodMetadata()
 
 @dataclass(frozen=True, slots=True)
 class Stabilization:
-    """The state of a promoted version until it is proven (``core.transitions.verdicts.triggers``)."""
+    """The state of a promoted version until it is proven (``core.transitions.verdicts``)."""
 
     pods: int
     """How many pods were available when traffic moved to it."""
@@ -229,7 +232,7 @@ class Version:
     """Since when its rollout has made no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
     routed_at: datetime | None = None
-    """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.switching``)."""
+    """Since when the endpoints of the active Service are exactly its pods (``core.transitions.switching``)."""
     left_at: datetime | None = None
     retirement: Retirement | None = None
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
@@ -270,3 +273,73 @@ class Version:
     def was_active(self) -> bool:
         """Whether it ever carried live traffic."""
         return self.activated_at is not None
+
+
+UNKNOWN = None
+"""The stage of a version that the record does not know: not yet, or no longer."""
+
+
+class StageEvent(StrEnum):
+    """An event that may change the stage of a version."""
+
+    WANTED = "wanted"
+    """Git names it, and it has to pass every gate: a new rollout."""
+    FOUND = "found"
+    """The record was lost, and a ReplicaSet exists that the ledger does not know to have served."""
+    FOUND_AGAIN = "found again"
+    """The record was lost, and a ReplicaSet exists that the ledger knows to have served."""
+    RECALLED = "recalled"
+    """Traffic is to go to it, or stay with it, and only the gate of its pods counts: it is kept, and scaled
+    up first.
+    """
+    TRAFFIC_CAME = "traffic came"
+    TRAFFIC_LEFT = "traffic left"
+    EXPIRED = "delay is over"
+    """Nothing wants it, and its scale-down delay is over: it goes to 0 pods."""
+    FORGOTTEN = "forgotten"
+
+
+NEXT: Mapping[tuple[Stage | None, StageEvent], Stage | None] = {
+    (UNKNOWN, StageEvent.WANTED): Stage.CANDIDATE,
+    (UNKNOWN, StageEvent.FOUND): Stage.CANDIDATE,
+    (UNKNOWN, StageEvent.FOUND_AGAIN): Stage.LEGACY,
+    (Stage.CANDIDATE, StageEvent.WANTED): Stage.CANDIDATE,
+    (Stage.CANDIDATE, StageEvent.RECALLED): Stage.CANDIDATE,
+    (Stage.CANDIDATE, StageEvent.TRAFFIC_CAME): Stage.ACTIVE,
+    (Stage.CANDIDATE, StageEvent.EXPIRED): Stage.ARCHIVED,
+    (Stage.ACTIVE, StageEvent.RECALLED): Stage.ACTIVE,
+    (Stage.ACTIVE, StageEvent.TRAFFIC_CAME): Stage.ACTIVE,
+    (Stage.ACTIVE, StageEvent.TRAFFIC_LEFT): Stage.LEGACY,
+    (Stage.LEGACY, StageEvent.TRAFFIC_CAME): Stage.ACTIVE,
+    (Stage.LEGACY, StageEvent.WANTED): Stage.CANDIDATE,
+    (Stage.LEGACY, StageEvent.RECALLED): Stage.LEGACY,
+    (Stage.LEGACY, StageEvent.EXPIRED): Stage.ARCHIVED,
+    (Stage.ARCHIVED, StageEvent.RECALLED): Stage.LEGACY,
+    (Stage.ARCHIVED, StageEvent.WANTED): Stage.CANDIDATE,
+    (Stage.ARCHIVED, StageEvent.FORGOTTEN): UNKNOWN,
+}
+
+
+class ImpossibleStage(AssertionError):
+    """A bug: an event happened to a version that cannot happen in its stage."""
+
+
+def stage_after(stage: Stage | None, event: StageEvent) -> Stage:
+    """The stage of a version after ``event``. Raises `ImpossibleStage` where the table has no such transition.
+
+    >>> stage_after(Stage.LEGACY, StageEvent.TRAFFIC_CAME)
+    <Stage.ACTIVE: 'active'>
+    """
+    after = NEXT.get((stage, event))
+    if after is None:
+        raise ImpossibleStage(f"{event} cannot happen to a version that is {stage or 'unknown'}")
+    return after
+
+
+def can(stage: Stage, event: StageEvent) -> bool:
+    """Whether ``event`` can happen to a version in this stage."""
+    return (stage, event) in NEXT
+
+
+NOT_STORED = {"stored": False}
+"""The metadata of a field that only people read, at the time it is made."""

@@ -1,7 +1,7 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
 from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_own_commit
-from gitops_bg.core.checks.git.pulls import (
+from gitops_bg.core.checks.git import (
     follows_traffic_elsewhere,
     is_declined,
     is_held_by_closing,
@@ -10,14 +10,12 @@ from gitops_bg.core.checks.git.pulls import (
     is_superseded_in_place,
     is_way_back,
 )
-from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.pods.availability import is_expired
-from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero
 from gitops_bg.core.checks.ports import services_of
+from gitops_bg.core.checks.sizes import is_expired, is_scaled_to_zero
 from gitops_bg.core.checks.versions import is_old_tag
-from gitops_bg.core.delivery.branches import MERGED, UNWANTED, may_tidy
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.ledger import publication
+from gitops_bg.core.delivery.world import MERGED, UNWANTED, answered_once, may_tidy
 from gitops_bg.core.model.actions import (
     CommitPrimary,
     GitAction,
@@ -25,11 +23,11 @@ from gitops_bg.core.model.actions import (
     WithdrawPromotion,
 )
 from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.main import held_since
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
 _NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody wants"

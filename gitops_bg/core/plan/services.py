@@ -6,20 +6,22 @@ way back it grows, then each Service gets back what it had.
 
 from collections.abc import Iterable, Iterator
 
-from gitops_bg.core.checks.adoption.release import (
+from gitops_bg.core.checks.adoption import (
+    deployment_size,
     deployment_to_return_to,
+    is_former_preview,
     is_released,
     is_releasing,
+    may_take_over,
     moves_no_more,
     never_released,
     pods_needed,
     services_to_hand_back,
     still_missing,
 )
-from gitops_bg.core.checks.adoption.taking_over import deployment_size, is_former_preview, may_take_over
-from gitops_bg.core.checks.contests import SERVICE, repair_is_due
-from gitops_bg.core.checks.pods.sizes import needed_to_switch
 from gitops_bg.core.checks.ports import ports_of, unservable
+from gitops_bg.core.checks.sizes import needed_to_switch
+from gitops_bg.core.checks.versions import SERVICE, repair_is_due
 from gitops_bg.core.model.actions import (
     ApplyService,
     ClusterAction,
@@ -35,7 +37,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.plan.app_route import must_unname
+from gitops_bg.core.plan.auxiliary import must_unname
 from gitops_bg.core.world import World
 
 

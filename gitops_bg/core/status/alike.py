@@ -1,33 +1,70 @@
-"""The conditions that apps and release groups have alike, each with the same words.
+"""The conditions that apps and release groups have alike, each with the same words, and which part of a status may
+differ between two processes that are both right.
 
-Each yields nothing where nothing is wrong (`docs/reference/status.md`).
+Each yields nothing where nothing is wrong (`docs/reference/status.md`). InternalError lasts from the pass that failed
+until one that succeeds, beside everything else that is known, and the app is Degraded meanwhile; where there is no
+decision, it is written alone. Who can mend a refused write is known by the words of apiserver `pkg/api/errors`, of its
+admission plugins and of RBAC.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from enum import StrEnum
+from typing import Protocol, TypeVar
 
-from gitops_bg.core.checks.git.main import why_rewritten
-from gitops_bg.core.checks.git.unverified import describe
-from gitops_bg.core.checks.ledger import set_back, unknown_entry
+from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.subject import Round, Subject
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun, why
+from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, why
 from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
     GIT_REACHABLE,
     HISTORY_REWRITTEN,
     INVALID_SPEC,
     LEDGER_TRUSTED,
+    OF_THE_PHASE,
     ON_HOLD,
+    READY,
     SOURCE_VERIFIED,
+    STALLED,
     SUSPENDED,
     Condition,
+    Phase,
 )
+from gitops_bg.core.model.decision import Decision, GateResult, Wait
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import SourceVerification, UnreadReason, VerificationFailure
+from gitops_bg.core.model.journal import PullRequest
+from gitops_bg.core.model.main import SourceVerification, UnreadReason, VerificationFailure, describe
 from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import SubjectKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
+
+
+def unknown_entry(claimed: int, kind: str) -> str:
+    """That the ledger claimed to have an entry which the record of an app, or of a group, never gave out."""
+    if not claimed:
+        return ""
+    return (
+        f"the ledger says that entry {claimed} of this {kind} was told, which this record never gave out: "
+        "somebody else wrote there, or the record is one of an earlier backup"
+    )
+
+
+def set_back(sequence: int, told: int, kind: str) -> str:
+    """That the ledger has fewer entries of an app, or a group, than it had."""
+    if sequence >= told:
+        return ""
+    if not sequence:
+        return (
+            f"the ledger has no entry of this {kind}, and had them up to {told}: "
+            "somebody deleted its branch, or it is another one"
+        )
+    return (
+        f"the ledger has this {kind}'s entries up to {sequence}, and had them up to {told}: "
+        "somebody set its branch back"
+    )
+
 
 # --- what people wrote ---
 
@@ -138,3 +175,102 @@ def source_verified(verification: SourceVerification | None) -> Iterator[Conditi
         yield Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message)
     else:
         yield Condition(SOURCE_VERIFIED, False, held.doubt.value, message)
+
+
+class RefusalCause(StrEnum):
+    """What the API server found wrong."""
+
+    OBJECT = "object"
+    """The object itself: a field that it does not have, or a value that it does not take."""
+    POLICY = "policy"
+    """A webhook or a policy of the cluster refuses what the file says."""
+    QUOTA = "quota"
+    OTHER = "other"
+    """A right is missing, a namespace or a kind, or the object belongs to somebody else."""
+
+
+_WORDS: tuple[tuple[RefusalCause, tuple[str, ...]], ...] = (
+    (RefusalCause.QUOTA, ("exceeded quota", "must specify limits", "must specify requests")),
+    (RefusalCause.POLICY, ("admission webhook", "violates PodSecurity", "ValidatingAdmissionPolicy")),
+    (RefusalCause.OBJECT, (" 422 Invalid", " 400 BadRequest", "failed to create typed patch object")),
+)
+
+
+def cause_of(said: str) -> RefusalCause:
+    """The cause of a refusal, in the words that `cluster.api.errors` gives it.
+
+    >>> cause_of('apply services web: 422 Invalid: spec.ports[0].port: Invalid value: 0').value
+    'object'
+    >>> cause_of("the agent cannot create replicasets in namespace shop").value
+    'other'
+    """
+    return next((cause for cause, words in _WORDS if any(each in said for each in words)), RefusalCause.OTHER)
+
+
+INTERNAL_ERROR = "InternalError"
+
+
+class RecordUnreadable(InternalError):
+    """An agent of another release wrote the record in the status, and this one cannot read it. Only a person may allow
+    to forget it.
+    """
+
+    reason = "RecordUnreadable"
+
+
+def internal_error(subject: AppOrGroup, error: GitopsBgError) -> Condition:
+    """The condition for the error, with what to do about it."""
+    what = "bgd" if isinstance(subject, AppKey) else "releasegroup"
+    patch = f"""kubectl patch {what} {subject.name} -n {subject.namespace} --subresource=status --type=merge"""
+    anew = f"""{patch} -p '{{"status":{{"record":null}}}}'"""
+    if isinstance(error, RecordUnreadable):
+        said = f"{error}. Run that release, or have it made anew from Git: {anew}"
+        return Condition(INTERNAL_ERROR, True, "RecordUnreadable", said)
+    if isinstance(error, Exhausted):
+        return Condition(INTERNAL_ERROR, True, "InternalError", f"{error}. The agent tries again")
+    said = (
+        f"{error}. The agent tries again; report it, with the traceback in its log. Where it does not end, have the "
+        f"record made anew from Git: {anew}"
+    )
+    return Condition(INTERNAL_ERROR, True, "InternalError", said)
+
+
+class Shown(Protocol):
+    """What a decision shows, of either kind."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions."""
+        ...
+
+
+S = TypeVar("S", bound=Shown)
+
+
+def broken(decision: S, why: Condition) -> S:
+    """Return the decision as the status shows it where ``why`` keeps the agent from carrying it out."""
+    shown = {each.type: each for each in decision.conditions}
+    others = (each for kind, each in shown.items() if kind not in OF_THE_PHASE)
+    told = (*while_broken(shown, why), *others, why)
+    return replace(decision, phase=Phase.DEGRADED, conditions=told)  # type: ignore[type-var]
+
+
+def while_broken(shown: Container[str], why: Condition) -> Iterator[Condition]:
+    """What takes the place of the conditions of the phase (`OF_THE_PHASE`) while ``why`` keeps the agent from doing
+    anything; ``shown``: the types that are there already.
+    """
+    if "Healthy" in shown:
+        yield replace(why, type="Healthy", status=False)
+    yield replace(why, type=READY, status=False)
+    yield replace(why, type=STALLED, status=True)
+
+
+FIELDS = ("phase", "message", "conditions", "gates", "waits", "pullRequest")
+"""The fields of a status that belong to this view."""
+
+ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[Wait, ...], PullRequest | None]
+
+
+def process_view_of(decision: Decision) -> ProcessView:
+    """The view that a decision contains."""
+    return (decision.phase, decision.conditions, decision.gates, decision.waits, decision.pull)

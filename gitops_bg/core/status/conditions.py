@@ -5,27 +5,23 @@ here decides anything.
 from collections.abc import Iterator
 from itertools import islice
 
-from gitops_bg.core.checks.adoption.onboarding import Exposure, exposures
-from gitops_bg.core.checks.adoption.release import at_rest
+from gitops_bg.core.checks.adoption import at_rest
+from gitops_bg.core.checks.auxiliary import requests_claimed_by_others
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.leaving import stays
+from gitops_bg.core.checks.onboarding import Exposure, exposures
 from gitops_bg.core.checks.phase import (
     failure,
     foreign_object,
     led_elsewhere,
     ledger_error,
     refusal,
+    stays,
     unavailable,
     unreached,
     version_name,
 )
-from gitops_bg.core.checks.pods.draining import without_traffic
-from gitops_bg.core.checks.pods.restart import refused_pods, restart_story
-from gitops_bg.core.checks.pods.scheduling import stuck
-from gitops_bg.core.checks.pods.sizes import is_scaled_to_zero, wanted_size
+from gitops_bg.core.checks.pods import stuck, without_traffic
 from gitops_bg.core.checks.ports import ports_of, unservable
-from gitops_bg.core.checks.refusals import RefusalCause, cause_of
-from gitops_bg.core.checks.routes import requests_claimed_by_others
 from gitops_bg.core.checks.situations import (
     AT_ZERO,
     diverged,
@@ -35,22 +31,23 @@ from gitops_bg.core.checks.situations import (
     on_hold,
     standing_of,
 )
+from gitops_bg.core.checks.sizes import is_scaled_to_zero, refused_pods, restart_story, wanted_size
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase
+from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase, Standing, kstatus_of
 from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType, has_accepted
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.record import FormerService
 from gitops_bg.core.model.version import SubjectKind, Version
 from gitops_bg.core.names import ALL_VERSIONS
-from gitops_bg.core.standing import Standing
 from gitops_bg.core.status import alike
-from gitops_bg.core.status.adoption import adopting, releasing
 from gitops_bg.core.status.alike import (
+    RefusalCause,
     analysis_passed,
+    cause_of,
     git_reachable,
     history_rewritten,
     invalid_spec,
@@ -58,8 +55,7 @@ from gitops_bg.core.status.alike import (
     source_verified,
     suspended,
 )
-from gitops_bg.core.status.kstatus import kstatus_of
-from gitops_bg.core.status.progress import STUCK_REASONS, progress_conditions
+from gitops_bg.core.status.progress import STUCK_REASONS, adopting, progress_conditions, releasing
 from gitops_bg.core.world import World
 
 

@@ -9,29 +9,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.adoption.moving import ends_at, leads_still
-from gitops_bg.core.checks.adoption.onboarding import exposures
-from gitops_bg.core.checks.adoption.release import is_releasing
-from gitops_bg.core.checks.adoption.taking_over import is_adopting, may_go_at, watched_deployment
-from gitops_bg.core.checks.contests import pauses
+from gitops_bg.core.checks.adoption import is_adopting, is_releasing, may_go_at, watched_deployment
+from gitops_bg.core.checks.auxiliary import has_http_route, waits_for_former, why_not_moved
 from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show, standing_gates
-from gitops_bg.core.checks.git.pulls import moments_of_merges
-from gitops_bg.core.checks.git.unverified import held_since
-from gitops_bg.core.checks.leaving import routes_first
-from gitops_bg.core.checks.phase import is_to_go
-from gitops_bg.core.checks.pods.availability import is_in_flight, progress_deadline
-from gitops_bg.core.checks.pods.draining import drained_at, former_moments, may_still_serve
-from gitops_bg.core.checks.pods.restart import recheck_at
-from gitops_bg.core.checks.pods.scheduling import late_at as pods_listed_at
-from gitops_bg.core.checks.pods.stabilization import stabilization_ends
-from gitops_bg.core.checks.routes import has_http_route, waits_for_former, why_not_moved
+from gitops_bg.core.checks.git import moments_of_merges
+from gitops_bg.core.checks.onboarding import ends_at, exposures, leads_still
+from gitops_bg.core.checks.phase import is_to_go, routes_first
+from gitops_bg.core.checks.pods import drained_at, former_moments, may_still_serve, stabilization_ends
+from gitops_bg.core.checks.pods import late_at as pods_listed_at
+from gitops_bg.core.checks.sizes import is_in_flight, progress_deadline, recheck_at
 from gitops_bg.core.checks.subject import listeners, round_of
-from gitops_bg.core.checks.versions import warm_until
-from gitops_bg.core.delivery import analyses, hooks, outbox, policies
+from gitops_bg.core.checks.versions import pauses, warm_until
+from gitops_bg.core.delivery import analyses, gates, hooks, messages
 from gitops_bg.core.delivery.gates import live_verdict
+from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.decision import GateKind, GateResult, Wait
+from gitops_bg.core.model.main import held_since
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.questions import answered_once
 from gitops_bg.core.world import World
 
 GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
@@ -166,7 +160,7 @@ def _unseen(world: World) -> Iterator[Deadline]:
     yield from _calls(world)
     yield from _measurements(world)
     coming = world.incoming or world.candidate
-    for moment in policies.moments(round_of(world), coming.digest) if coming is not None else ():
+    for moment in gates.moments(round_of(world), coming.digest) if coming is not None else ():
         yield _hidden(GateKind.POLICY, "a policy says something else", moment)
     for moment in moments_of_merges(world):
         yield _hidden(MERGE, "the forge is no longer asked who merged", moment)
@@ -215,7 +209,7 @@ def _calls(world: World) -> Iterator[Deadline]:
     if world.spec.strategy.hooks:
         for moment in hooks.moments(round_of(world)):
             yield _hidden(GateKind.HOOK, "a hook is asked, or given up", moment)
-        for moment in outbox.moments(world.record.outbox, listeners(world)):
+        for moment in messages.moments(world.record.outbox, listeners(world)):
             yield _hidden(MESSAGE, "a message is sent, or given up", moment)
 
 

@@ -9,20 +9,13 @@ from gitops_bg.core.model.conditions import (
     DIVERGED,
     FOLDER_MISSING,
     INVALID_SPEC,
+    OF_THE_PHASE,
     ON_HOLD,
     PROMOTION_REJECTED,
     SUSPENDED,
     Phase,
 )
-from gitops_bg.core.status.group_conditions import (
-    CANDIDATES_ANSWER,
-    MAIN_REFUSES,
-    RECORD_LOST,
-)
-from gitops_bg.core.status.group_situations import (
-    ROUTES_ACCEPTED,
-)
-from gitops_bg.core.status.kstatus import OF_THE_PHASE
+from gitops_bg.core.status.groups import CANDIDATES_ANSWER, MAIN_REFUSES, RECORD_LOST, ROUTES_ACCEPTED
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,

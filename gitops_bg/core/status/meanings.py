@@ -14,11 +14,11 @@ from gitops_bg.core.model.conditions import (
     HISTORY_REWRITTEN,
     INVALID_SPEC,
     LEDGER_TRUSTED,
+    OF_THE_PHASE,
     SOURCE_VERIFIED,
     Condition,
     Phase,
 )
-from gitops_bg.core.status.kstatus import OF_THE_PHASE
 
 ANY = ""
 """Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
@@ -126,7 +126,7 @@ _STUCK: Mapping[str, Meaning] = {
         STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
     ),
 }
-"""What keeps the pods of a version from coming up (``core.checks.pods.scheduling``)."""
+"""What keeps the pods of a version from coming up (``core.checks.pods``)."""
 
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
@@ -174,6 +174,18 @@ def of_both(explain: str, read_again: str, history: str) -> Meanings:
     )
     return {
         (INVALID_SPEC, "InvalidSpec"): BROKEN,
+        ("InternalError", "InternalError"): Meaning(
+            "stays as it is: the agent does nothing about it",
+            PLATFORM,
+            "report the bug; where it does not end, run the command in the message: the record is made anew",
+            read_again,
+        ),
+        ("InternalError", "RecordUnreadable"): Meaning(
+            "stays as it is: the agent does nothing about it",
+            PLATFORM,
+            "run the release that wrote the record, or the command in the message, which makes it anew",
+            read_again,
+        ),
         (ANALYSIS_PASSED, "Successful"): CALM,
         (ANALYSIS_PASSED, "Skipped"): CALM,
         (ANALYSIS_PASSED, "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", explain),
@@ -274,18 +286,6 @@ MEANINGS: Meanings = {
         STAYS, PLATFORM, "give the agent the right that the message names", "kubectl auth can-i --list"
     ),
     # --- what is to be done ---
-    ("InternalError", "InternalError"): Meaning(
-        "stays as it is: the agent does nothing about this app",
-        PLATFORM,
-        "report the bug; where it does not end, run the command in the message: the record is made anew",
-        "gitops-bg reconcile {app}",
-    ),
-    ("InternalError", "RecordUnreadable"): Meaning(
-        "stays as it is: the agent does nothing about this app",
-        PLATFORM,
-        "run the release that wrote the record, or the command in the message, which makes it anew",
-        "gitops-bg reconcile {app}",
-    ),
     ("ReplicaFailure", ANY): _STUCK["PodsRefused"],
     ("OnHold", "Hold"): _HELD,
     ("Suspended", "Suspended"): RESUME_IT,

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
-from gitops_bg.core.text.foreign_text import printable
+from gitops_bg.core.foreign_json import NotJson, read_json, read_objects
+from gitops_bg.core.foreign_text import printable
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.port import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
 from gitops_bg.outbound.http import HttpAnswer, NoAnswer

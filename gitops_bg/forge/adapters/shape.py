@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from gitops_bg.core.text.foreign_text import read_moment
+from gitops_bg.core.foreign_text import read_moment
 from gitops_bg.forge.port import Nonsense
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from gitops_bg.core.checks.git.unverified import describe
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
-from gitops_bg.core.model.git.main import SourceVerification
+from gitops_bg.core.model.main import SourceVerification, describe
 
 
 class RemoteUnreachable(Transient):

@@ -10,9 +10,9 @@ from types import TracebackType
 
 from cachetools import LRUCache
 
-from gitops_bg.core.model.git.main import VerificationFailure
+from gitops_bg.core.foreign_text import one_line
+from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.names import PROMOTION_PREFIXES
-from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory, Tidying
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gitops_bg.core.text.foreign_text import YEARS, lines_of
+from gitops_bg.core.foreign_text import YEARS, lines_of
 
 # --- the signature of a raw commit, if that has the form that git itself writes ---
 # A signature covers a commit without the header that holds it, wherever that stands; but git reads the parents up to

@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_text import MASK, hidden
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import PROMOTION_PREFIXES
-from gitops_bg.core.text.foreign_text import MASK, hidden
 from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
 

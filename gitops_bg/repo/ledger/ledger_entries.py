@@ -60,7 +60,7 @@ def merge_entries(
 ) -> MergedEntries:
     """Return what a file is with the entries of one epoch: each is taken once.
 
-    One that is there word for word under another number was renumbered (``core.transitions.record.restore``).
+    One that is there word for word under another number was renumbered (``core.transitions.record``).
     """
     offered = sorted(entries, key=lambda entry: entry.sequence)
     last = position.sequence if epoch == position.epoch else -1

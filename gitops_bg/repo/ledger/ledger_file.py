@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.repo.ledger.ledger_entries import MOST_SEQUENCE, NOWHERE, Position, PublishedEntry, merge_entries
 from gitops_bg.spec.codec import from_json
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.main import VerificationFailure
-from gitops_bg.core.text.foreign_text import one_line
+from gitops_bg.core.foreign_text import one_line
+from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.verification.answers import Answers

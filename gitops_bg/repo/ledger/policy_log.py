@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Any
 
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
+from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
-from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger.ledger_entries import POLICIES

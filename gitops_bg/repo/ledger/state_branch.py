@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.version import AppOrGroup, SubjectKind
-from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cachetools import LRUCache
 
+from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_text import lines_of
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import GitFailed

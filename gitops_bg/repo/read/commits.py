@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
-from gitops_bg.core.model.policies.facts import CommitFacts, Person
+from gitops_bg.core.foreign_text import is_in_range, lines_of, one_line
+from gitops_bg.core.model.policy_facts import CommitFacts, Person
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_text import is_in_range, lines_of, one_line
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text

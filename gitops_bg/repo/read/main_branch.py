@@ -1,6 +1,6 @@
 """The head of main as the base of the agent's commits, and what a refused push means for it."""
 
-from gitops_bg.core.model.git.main import VerificationFailure
+from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from gitops_bg.core.model.git.main import SourceVerification, VerificationFailure
+from gitops_bg.core.model.main import SourceVerification, VerificationFailure
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
 from gitops_bg.repo.git.lock import locked

@@ -5,10 +5,10 @@ they start from; cached as long as nothing moves.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import PROMOTION_PREFIX
-from gitops_bg.core.text.foreign_text import lines_of
 from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror

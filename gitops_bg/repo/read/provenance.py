@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
+from gitops_bg.core.foreign_text import is_in_range, one_line
 from gitops_bg.core.model.version import Source
-from gitops_bg.core.text.foreign_text import is_in_range, one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed

@@ -6,7 +6,7 @@ Commits and messages only; no blob is read here. The caller must find out which 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gitops_bg.core.text.foreign_text import lines_of
+from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.mainline import Mainline

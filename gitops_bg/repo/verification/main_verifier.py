@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
+from gitops_bg.core.model.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.verification.key_files import KeyFiles

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_bg.core.text.foreign_text import lines_of, one_line
+from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import MEBIBYTE, OWN_GROUP, CommandLimits, running
 

@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.main import VerificationFailure
-from gitops_bg.core.text.foreign_text import lines_of, one_line
+from gitops_bg.core.foreign_text import lines_of, one_line
+from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import signature_in, text

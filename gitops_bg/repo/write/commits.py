@@ -13,8 +13,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed

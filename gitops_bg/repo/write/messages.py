@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import Subject, SubjectKind
-from gitops_bg.core.text.foreign_text import one_line
 
 Of = TypeVar("Of", bound=Subject)
 About_co = TypeVar("About_co", bound=Subject, covariant=True)

@@ -120,8 +120,12 @@ BUILTIN = (
         "autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
         short_names=("hpa",), categories=_ALL, has_status=True,
     ),
-    ServedKind("networking.k8s.io", "v1", "Ingress", "ingresses", short_names=("ing",), has_status=True, has_generation=True),
-    ServedKind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", short_names=("netpol",), has_generation=True),
+    ServedKind(
+        "networking.k8s.io", "v1", "Ingress", "ingresses", short_names=("ing",), has_status=True, has_generation=True
+    ),
+    ServedKind(
+        "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", short_names=("netpol",), has_generation=True
+    ),
     ServedKind("rbac.authorization.k8s.io", "v1", "Role", "roles"),
     ServedKind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"),
     ServedKind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", False),

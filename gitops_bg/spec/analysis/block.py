@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gitops_bg.core.model.analysis.metrics import Metric
+from gitops_bg.core.model.analysis import Metric
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.expressions import BadExpression
 from gitops_bg.spec.app.fields import Model, Period, Positive, SecretKeyRef, Text, Word, whole_seconds
@@ -167,7 +167,7 @@ class FlaggerMetric(Model):
 
 
 MOST_RUNS = 50
-"""The most runs of each kind; ``core.model.analysis.history`` limits their size as well."""
+"""The most runs of each kind; ``core.model.analysis`` limits their size as well."""
 
 RunLimit = Annotated[int, Field(ge=0, le=MOST_RUNS)]
 

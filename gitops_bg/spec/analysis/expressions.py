@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from gitops_bg.core.text.foreign_text import lines_of
+from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.spec.analysis.expr_conditions import FUNCTIONS, TEXT, instead, without_texts
 
 LONGEST = 2_000

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gitops_bg.core.model.analysis.metrics import Metric as CoreMetric
+from gitops_bg.core.model.analysis import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis.block import Arg, ArgSource, DryRun, MeasurementRetention, TemplateArg, outside
 from gitops_bg.spec.analysis.templates import Library, Metric, Template

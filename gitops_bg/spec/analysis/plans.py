@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, MeasurementPlan
-from gitops_bg.core.model.analysis.metrics import Metric as CoreMetric
+from gitops_bg.core.model.analysis import LATEST, STABLE, MeasurementPlan
+from gitops_bg.core.model.analysis import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis, RunMetadata, as_it_says, variables

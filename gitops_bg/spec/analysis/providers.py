@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from gitops_bg.core.text.foreign_text import lines_of, seconds_of
+from gitops_bg.core.foreign_text import lines_of, seconds_of
 from gitops_bg.spec.app.fields import DnsLabel, Model, Positive, Text
 from gitops_bg.spec.app.validation import Conflict
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from gitops_bg.core.model.http_routes import ParentRef
+from gitops_bg.core.model.auxiliary import ParentRef
 from gitops_bg.spec.app.fields import DnsLabel, Model
 from gitops_bg.spec.app.validation import Conflict, Matching
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitops_bg.core.checks.policies.match import matches
+from gitops_bg.core.checks.policy_judge import matches
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.rules import After, Policy
+from gitops_bg.core.model.policy_rules import After, Policy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import APP, app_label
 from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, folder_of, is_manifest

@@ -5,7 +5,7 @@ Templates are those of apps. In place of the digests of one pod template, a grou
 
 from collections.abc import Mapping
 
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE
+from gitops_bg.core.model.analysis import LATEST, STABLE
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.analysis.plans import PlanReader, Plans, unknown_plan
 from gitops_bg.spec.analysis.templates import Library

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
+from gitops_bg.core.model.auxiliary import Backend, Deny, ExtensionRef, PathKind
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.http_routes import Backend, Deny, ExtensionRef, PathKind
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.spec.analysis.plans import Plans

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.foreign_text import printable
 from gitops_bg.spec.importing.tool_marks import without_marks
 from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET
 from gitops_bg.spec.rendering.templates import unrendered, unrendered_file

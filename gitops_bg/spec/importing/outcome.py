@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.foreign_text import lines_of
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.importing.draft import Piece

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.digest import Json, content_digest
 from gitops_bg.core.model.version import ConfigurationRef
 from gitops_bg.core.names import GROUP
-from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.spec.manifests.references import SECRET, Named
 
 TRACKING = (f"{GROUP}/config-tracking", "flagger.app/config-tracking")

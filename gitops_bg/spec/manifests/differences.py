@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
-from gitops_bg.core.text.foreign_text import lines_of, printable
+from gitops_bg.core.foreign_text import lines_of, printable
 
 _SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|API_KEY", re.IGNORECASE)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gitops_bg.core.checks.ports import derived_ports, service_ports, written
-from gitops_bg.core.model.auxiliary import CANDIDATE, AppRoute, AuxiliaryObject
-from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.http_routes import (
+from gitops_bg.core.model.auxiliary import (
+    CANDIDATE,
+    AppRoute,
+    AuxiliaryObject,
     Backend,
     Deny,
     HttpMatch,
@@ -22,6 +23,7 @@ from gitops_bg.core.model.http_routes import (
     PathKind,
     claim_of,
 )
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import fit
 from gitops_bg.spec.app import models

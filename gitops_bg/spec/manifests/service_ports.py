@@ -1,7 +1,7 @@
 """The Services of an app in Git: which field of app.yaml names which, their ports, and whether the pods of its target
 can serve them. Changes nothing.
 
-The core decides which ports live traffic gets, and when (``core.transitions.traffic.services``).
+The core decides which ports live traffic gets, and when (``core.transitions.switching``).
 """
 
 from collections.abc import Iterator, Mapping

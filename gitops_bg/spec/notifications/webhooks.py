@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.core.model.hooks import Hook, HookType
-from gitops_bg.core.text.foreign_text import seconds_of
 from gitops_bg.spec.analysis.providers import LONGEST_TIMEOUT, WebAddress
 from gitops_bg.spec.app.fields import (
     Count,

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitops_bg.core.checks.policies.judge import judge
-from gitops_bg.core.checks.policies.match import matching
+from gitops_bg.core.checks.policy_judge import judge, matching
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.facts import (
+from gitops_bg.core.model.policy_facts import (
     Approval,
     CommitFacts,
     Facts,
@@ -22,7 +21,7 @@ from gitops_bg.core.model.policies.facts import (
     SignedBy,
     VersionFacts,
 )
-from gitops_bg.core.model.policies.rules import Policy, Proof
+from gitops_bg.core.model.policy_rules import Policy, Proof
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import Model, Moment, Period, Text, whole_seconds
 from gitops_bg.spec.app.validation import Matching, validate

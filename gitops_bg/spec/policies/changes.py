@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.policies.load import PolicyFolder, is_policy_file, load_policies

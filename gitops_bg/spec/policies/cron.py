@@ -1,6 +1,6 @@
 """Parses the five fields of cron into the core's type: the syntax of crontab(5), nothing else. Pure."""
 
-from gitops_bg.core.model.policies.rules import Cron
+from gitops_bg.core.model.policy_rules import Cron
 
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.checks.policies.values import VARIABLES
-from gitops_bg.core.model.policies.rules import NoAnswer
+from gitops_bg.core.checks.policy_rules import VARIABLES
+from gitops_bg.core.model.policy_rules import NoAnswer
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.expr_conditions import without_texts
 from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, loops_in, value_of

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gitops_bg.core.model.policies.rules import Match, Policy, Span, Windows
+from gitops_bg.core.foreign_json import json_for_yaml
+from gitops_bg.core.model.policy_rules import Match, Policy, Span, Windows
 from gitops_bg.core.names import fit
-from gitops_bg.core.text.foreign_json import json_for_yaml
 from gitops_bg.spec.app.layout import POLICIES_FOLDER
 from gitops_bg.spec.policies.load import PeopleFile, load_policy_file
 

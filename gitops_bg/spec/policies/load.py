@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitops_bg.core.checks.policies.match import matches
-from gitops_bg.core.checks.policies.windows import next_open
+from gitops_bg.core.checks.policy_judge import matches
+from gitops_bg.core.checks.policy_rules import next_open
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.rules import After, Expression, Mode, Policy, Span, Windows
+from gitops_bg.core.model.policy_rules import After, Expression, Mode, Policy, Span, Windows
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, SIGNERS_FILE, is_manifest
 from gitops_bg.spec.app.load import AppConfig

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.facts import CommitFacts, Person
+from gitops_bg.core.model.policy_facts import CommitFacts, Person
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE
 from gitops_bg.spec.policies.load import PeopleFile, load_people
 from gitops_bg.spec.policies.models import FORGES, PersonEntry

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from gitops_bg.core.model.policies import rules as core
+from gitops_bg.core.model import policy_rules as core
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import whole_seconds
 from gitops_bg.spec.patterns import compile_pattern

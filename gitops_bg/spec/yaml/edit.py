@@ -12,9 +12,9 @@ from typing import Any
 from ruamel.yaml.events import AliasEvent, MappingStartEvent
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import json_for_yaml
+from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.text.foreign_json import json_for_yaml
-from gitops_bg.core.text.foreign_text import lines_of, one_line
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.emit import scalar, to_yaml

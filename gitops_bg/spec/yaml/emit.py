@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gitops_bg.core.foreign_json import UNPRINTABLE, json_for_yaml
 from gitops_bg.core.model.digest import Json
-from gitops_bg.core.text.foreign_json import UNPRINTABLE, json_for_yaml
 from gitops_bg.spec.yaml.scalars import resolve
 
 _INDENT = "  "

@@ -5,7 +5,7 @@ files.
 import re
 from collections.abc import Iterable
 
-from gitops_bg.core.text.foreign_text import HOLDERS
+from gitops_bg.core.foreign_text import HOLDERS
 
 Path = tuple[str | int, ...]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from ruamel.yaml.events import ScalarEvent
 
+from gitops_bg.core.foreign_text import MASK
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.foreign_text import MASK
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
 from gitops_bg.spec.yaml.scalars import quoted

@@ -8,12 +8,11 @@ from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, wit
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import Measurement
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, Measurement
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.pulls import PullRequest
+from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.statements import Statement
 from gitops_bg.core.model.version import Color, ConfigurationRef, Stage

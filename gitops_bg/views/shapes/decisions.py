@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from gitops_bg.core.checks.policies.replay import Outcome
+from gitops_bg.core.checks.policy_judge import Outcome
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import Event
 from gitops_bg.views.shapes.apps import CLOSED, ChangeJson, ProblemJson

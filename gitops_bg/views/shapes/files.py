@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from gitops_bg.core.model.change_set import Change
+from gitops_bg.core.model.drift import Change
 from gitops_bg.views.shapes.apps import CLOSED, ProblemJson
 
 

@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
+from gitops_bg.core.groups.forecast import Ahead, Changed, SampleRequest
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import Transition
-from gitops_bg.core.inspect.answers import SampleRequest
-from gitops_bg.core.inspect.forecast import Ahead, Changed
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.views.shapes.apps import CLOSED, Encoded, ExplainedJson, PlannedAppJson, PlannedJson, RowJson, TreeJson

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, LEAST_BETWEEN, Followed, Lineage
-from gitops_bg.core.model.git.main import Knowledge, Main
+from gitops_bg.core.model.main import Knowledge, Main
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository

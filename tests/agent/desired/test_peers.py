@@ -10,10 +10,10 @@ from threading import Barrier, Thread
 import pytest
 
 from gitops_bg.agent.desired.peers import FIRST_WOKEN, TRIES, RolloutRegistry
-from gitops_bg.core.checks.policies.judge import judge
+from gitops_bg.core.checks.policy_judge import judge
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.policies.facts import Facts, Others, Peer, VersionFacts
-from gitops_bg.core.model.policies.rules import After, Concurrency, Policy
+from gitops_bg.core.model.policy_facts import Facts, Others, Peer, VersionFacts
+from gitops_bg.core.model.policy_rules import After, Concurrency, Policy
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -12,9 +12,9 @@ from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
 from gitops_bg.agent.desired.promoted import AppVersion, AppVersions
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Primary, Target
-from gitops_bg.core.model.git.pulls import Merge
-from gitops_bg.core.model.policies.facts import CommitFacts, Person, PolicyInput
-from gitops_bg.core.model.policies.rules import Approvals, Policy, Proof, Role, Separation
+from gitops_bg.core.model.journal import Merge
+from gitops_bg.core.model.policy_facts import CommitFacts, Person, PolicyInput
+from gitops_bg.core.model.policy_rules import Approvals, Policy, Proof, Role, Separation
 from gitops_bg.core.model.record import PendingMergeLookup, Record, Routing
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage, Version
 from gitops_bg.forge.asking import ForgeAnswer, Merged

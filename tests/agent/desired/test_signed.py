@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.signed import SignedFacts
-from gitops_bg.core.model.policies.facts import CommitFacts, PolicyInput, SignedBy
-from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
+from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
+from gitops_bg.core.model.policy_rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.read.commits import Around
 from gitops_bg.repo.verification.signatures import Keys, NoSshKeygen, Signature
 from tests.core.worlds import NOW, primary

@@ -17,7 +17,7 @@ from gitops_bg.cli.commands.inspect import history
 from gitops_bg.cli.commands.inspect.policies import table_of as replay_table
 from gitops_bg.cli.views import rows
 from gitops_bg.cli.views.subject import gate_table, picture_of
-from gitops_bg.core.checks.policies.replay import Outcome, Replayed
+from gitops_bg.core.checks.policy_judge import Outcome, Replayed
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import Event, LedgerEntry

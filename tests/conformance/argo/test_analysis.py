@@ -4,7 +4,7 @@ An AnalysisRun there is a run in the record here, counted by the Jobs it has lef
 promotion of rollout 2. What is Paused there awaits its promotion here, what is Degraded after an abort is Held.
 """
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
 from tests.conformance.counting import wait_counts
 from tests.conformance.steps import come_up, promote_full, retry, set_ready, sizes, wait_pods, wait_sizes
 from tests.support.analysis import analysed, made, publish_templates, runs

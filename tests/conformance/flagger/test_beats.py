@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
 from tests.conformance.steps import come_up, go_down, rollouts, sizes, wait_pods
 from tests.support.agent.mortality import Mortals
 from tests.support.analysis import analysed, measured, template

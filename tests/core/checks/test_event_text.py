@@ -9,17 +9,16 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.event_text import links_of
 from gitops_bg.core.delivery.messages import sentence
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import severity_of
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Alert, Hook, HookType, OutboxMessage, Severity
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.transitions.notifications import links_of
 from tests.core.simulation import START, Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, digest, world
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from gitops_bg.core.checks.milestones import RolloutStage, passed
+from gitops_bg.core.checks.versions import RolloutStage, passed
 from gitops_bg.core.model.record import Record, Rollout
 from tests.core.simulation import Simulation, deployed, manual
 from tests.core.worlds import EARLIER, digest

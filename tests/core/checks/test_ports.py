@@ -26,7 +26,7 @@ from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.services import keep_preview, switch_traffic
 from gitops_bg.core.status.conditions import services_in_git
-from gitops_bg.core.transitions.traffic.services import record_ports
+from gitops_bg.core.transitions.switching import record_ports
 from tests.core.shown import ABSENT, shown_by
 from tests.core.simulation import APP, manual
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world

@@ -1,7 +1,7 @@
 """Whose HTTPRoutes count as those of owners that left main: the agent asks before it decides."""
 
-from gitops_bg.core.checks.routes import with_formers
-from gitops_bg.core.model.http_routes import RivalRoute, RouteClaim
+from gitops_bg.core.checks.auxiliary import with_formers
+from gitops_bg.core.model.auxiliary import RivalRoute, RouteClaim
 from gitops_bg.core.model.version import AppKey
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_bg.core.checks.pods.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.statements import Hold, Override
 from tests.core.simulation import manual

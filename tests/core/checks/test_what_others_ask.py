@@ -7,18 +7,18 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.checks.adoption.onboarding import may_be_exposed
 from gitops_bg.core.checks.gates import shut_after_commit
-from gitops_bg.core.checks.git.main import asks_for_reverts, why_not_back
-from gitops_bg.core.checks.pods.scheduling import wants_pods
-from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
+from gitops_bg.core.checks.git import asks_for_reverts, why_not_back
+from gitops_bg.core.checks.onboarding import may_be_exposed
+from gitops_bg.core.checks.pods import wants_pods
+from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.policies.facts import PolicyInput
-from gitops_bg.core.model.policies.rules import Message, Policy, Rule, Soak
+from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.policy_facts import PolicyInput
+from gitops_bg.core.model.policy_rules import Message, Policy, Rule, Soak
 from gitops_bg.core.model.record import Record, Restart
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.world import World

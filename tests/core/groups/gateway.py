@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, PathKind
+from gitops_bg.core.model.auxiliary import Backend, HttpMatch, HttpRoute, PathKind
 
 NOBODY = "404"
 DENIED = "denied"

@@ -18,7 +18,7 @@ from gitops_bg.core.groups.model import (
     RouteMatch,
     VersionStage,
 )
-from gitops_bg.core.groups.routes.taking import prohibitions
+from gitops_bg.core.groups.routing import prohibitions
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 _STAGES = {"A": VersionStage.ACTIVE, "C": VersionStage.CANDIDATE, "L": VersionStage.LEGACY, "R": VersionStage.ARCHIVED}

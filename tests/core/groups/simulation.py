@@ -13,7 +13,22 @@ from typing import Any
 
 from gitops_bg.core.delivery.ledger import news, publication
 from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
-from gitops_bg.core.groups.decision import (
+from gitops_bg.core.groups.inputs import (
+    DesiredGroup,
+    DesiredRoute,
+    DesiredService,
+    DesiredVersion,
+    FormerGroup,
+    GroupBranch,
+    GroupSpec,
+    LiveRoute,
+    Member,
+    MemberPolicing,
+    ObservedGroup,
+    StableService,
+)
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
+from gitops_bg.core.groups.record import (
     AdoptObject,
     ApplyGroup,
     ApplyRoute,
@@ -25,36 +40,25 @@ from gitops_bg.core.groups.decision import (
     GroupAction,
     GroupDecision,
     GroupGitAction,
+    GroupRecord,
+    MemberState,
+    member_state,
 )
-from gitops_bg.core.groups.desired import (
-    DesiredGroup,
-    DesiredRoute,
-    DesiredService,
-    DesiredVersion,
-    GroupSpec,
-    MemberPolicing,
-)
-from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionStage
-from gitops_bg.core.groups.observed import (
-    FormerGroup,
-    GroupBranch,
-    LiveRoute,
-    Member,
-    ObservedGroup,
-    StableService,
-)
-from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan
-from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis import (
+    AnalysisPhase,
+    AnalysisStage,
+    MeasurementPlan,
+    MeasurementRequest,
+    MeasurementResult,
+)
+from gitops_bg.core.model.auxiliary import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, Journal, Retried
-from gitops_bg.core.model.git.main import MainRead
-from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
+from gitops_bg.core.model.journal import NO_JOURNAL, Entry, Journal, PullRequest, Retried
+from gitops_bg.core.model.main import MainRead
 from gitops_bg.core.model.observed import GitView, OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType, Severity
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version

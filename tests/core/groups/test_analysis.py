@@ -10,8 +10,15 @@ import pytest
 from gitops_bg.core.delivery.gates import live_verdict
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.subject import round_of, version_of
-from gitops_bg.core.model.analysis.history import MOST_RUNS
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import (
+    LATEST,
+    MOST_RUNS,
+    STABLE,
+    AnalysisPhase,
+    AnalysisStage,
+    MeasurementPlan,
+    Metric,
+)
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem

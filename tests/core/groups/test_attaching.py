@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.groups.attaching import GRACE
 from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routes.attaching import GRACE
+from gitops_bg.core.model.auxiliary import Deny, ExtensionRef, ParentRef
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.http_routes import Deny, ExtensionRef, ParentRef
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.gateway import Request, answer
 from tests.core.groups.simulation import GATEWAY, World, store

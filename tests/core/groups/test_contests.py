@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.decision import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
 from gitops_bg.core.groups.plan import actions_of, due_now, object_of
+from gitops_bg.core.groups.record import ApplyGroup, ApplyRoute, DeleteRoute, DeleteService, FollowMember, GroupAction
 from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.core.model.drift import AT_ONCE, FIRST_PAUSE, LIVE_PAUSE, DriftLoop
-from gitops_bg.core.model.http_routes import HttpRoute
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, store
 

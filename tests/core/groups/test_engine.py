@@ -9,14 +9,14 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.group_engine import decide_group
-from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
+from gitops_bg.core.groups.inputs import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.groups.transition import GATEWAY_STATUS_GRACE_SECONDS
+from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.record import Event
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW

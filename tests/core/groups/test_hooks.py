@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.hooks import Hook, HookType

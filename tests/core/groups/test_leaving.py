@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.group_engine import LeftGroup, decide_left
-from gitops_bg.core.groups.decision import DeleteGroup, DeleteRoute, DeleteService, GroupAction
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import DeleteGroup, DeleteRoute, DeleteService, GroupAction, GroupRecord
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.git.main import Main, MainRead
+from gitops_bg.core.model.main import Main, MainRead
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import DeletionPolicy
 from tests.core.groups.notation import NOW

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.delivery.ledger import acknowledge_ledger
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, OperatorCommand

@@ -12,10 +12,20 @@ from functools import reduce
 
 import pytest
 
-from gitops_bg.core.groups.lifecycle import add_service, delete, promote, remove_service, rollback
-from gitops_bg.core.groups.model import GroupState, PromotionRejected, Rejection, RouteMatch, VersionStage
-from gitops_bg.core.groups.routes.taking import Prohibition, prohibitions
-from gitops_bg.core.model.http_routes import PathKind
+from gitops_bg.core.groups.model import (
+    GroupState,
+    PromotionRejected,
+    Rejection,
+    RouteMatch,
+    VersionStage,
+    add_service,
+    delete,
+    promote,
+    remove_service,
+    rollback,
+)
+from gitops_bg.core.groups.routing import Prohibition, prohibitions
+from gitops_bg.core.model.auxiliary import PathKind
 from tests.core.groups.notation import NOW, group, parts_of, registry_of, versions_of
 
 LATER = NOW + timedelta(hours=1)

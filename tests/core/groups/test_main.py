@@ -9,13 +9,12 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.groups.record import GroupDecision, TransitionKind
+from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.model.git.main import NO_MAIN, Knowledge, Main, MainRead
+from gitops_bg.core.model.main import NO_MAIN, Knowledge, Main, MainRead
 from tests.core.groups.simulation import STORE, World, store
 from tests.core.shown import ABSENT, Shown, shown
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.groups.desired import MemberPolicing
+from gitops_bg.core.groups.inputs import MemberPolicing
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Person, PolicyInput, VersionFacts
-from gitops_bg.core.model.policies.rules import (
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Person, PolicyInput, VersionFacts
+from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
     Expression,

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.groups.attaching import GRACE
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routes.attaching import GRACE
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.auxiliary import HttpMatch, ParentRef, RivalRoute, RouteClaim
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.model.git.main import Knowledge, Main, MainRead
-from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, RivalRoute, RouteClaim
+from gitops_bg.core.model.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension

@@ -9,12 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.peer import peer_of, peer_on_record
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.policies.facts import Others, Peer, PolicyInput
-from gitops_bg.core.model.policies.rules import Concurrency, PoliciesThen, Scope, Soak
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.policy_facts import Others, Peer, PolicyInput
+from gitops_bg.core.model.policy_rules import Concurrency, PoliciesThen, Scope, Soak
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
+from gitops_bg.core.status.peers import group_peer_of, peer_on_record
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, World, store
 from tests.core.groups.test_analysis import ONCE
@@ -48,7 +48,7 @@ def seen(world: World) -> Peer:
     desired = world.desired()
     assert desired.spec is not None
     decided = GroupWorld(world.key, desired.spec, desired, world.observed(), world.decide().record, world.now)
-    return peer_of(decided, lambda app: (("name", app.name),))
+    return group_peer_of(decided, lambda app: (("name", app.name),))
 
 
 QUEUE = {

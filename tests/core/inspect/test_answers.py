@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND, Answers, SampleRequest, sample_requests
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpMatch, HttpRoute, HttpRule, PathKind
+from gitops_bg.core.groups.forecast import DENIED, NOT_FOUND, Answers, SampleRequest, sample_requests
+from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, PathKind
 from tests.core.groups import gateway
 from tests.core.groups.simulation import GATEWAY, store
 

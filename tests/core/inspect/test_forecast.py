@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.forecast import Ahead, Forecast, SampleRequest, forecast
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.inspect.answers import SampleRequest
-from gitops_bg.core.inspect.forecast import Ahead, Forecast, forecast
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.http_routes import as_stored
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.auxiliary import as_stored
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.support.group_plans import explain_text, planned
 

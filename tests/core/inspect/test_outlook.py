@@ -8,11 +8,11 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.inspect.outlook import NextStep, next_step
-from gitops_bg.core.model.analysis.metrics import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.status.group_outlook import NextStep, next_step
 from tests.core.groups.simulation import STORE, World, store
 from tests.core.records import overriding
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
-from gitops_bg.core.inspect.proposal import Proposal, proposal_of
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.groups.forecast import Proposal, proposal_of
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupBranch, ObservedGroup
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.spec import Retry, Suspension
 from tests.core.groups.simulation import STORE, World, store, version

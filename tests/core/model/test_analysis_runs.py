@@ -5,10 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import (
+from gitops_bg.core.model.analysis import (
+    LATEST,
+    STABLE,
+    AnalysisPhase,
     AnalysisRun,
+    AnalysisStage,
+    MeasurementPlan,
     MeasurementResult,
+    Metric,
     begin,
     due,
     due_at,

@@ -1,10 +1,10 @@
 """A change set has the result of each action: the Event, the log line and the command line read the same value."""
 
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.change_set import NOTHING, ActionResult, Change, ChangeSet, ChangeSetEntry
+from gitops_bg.core.model.drift import NOTHING, ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Color
-from gitops_bg.core.status.rollout_events import event_of
+from gitops_bg.core.status.rollout import event_of
 from tests.core.simulation import template
 from tests.core.worlds import digest
 

@@ -4,12 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.core.model.drift import (
-    Drift,
-    DriftLoop,
-    FieldChange,
-    after_repair,
-)
+from gitops_bg.core.model.drift import Drift, DriftLoop, FieldChange, after_repair
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.events import (
     EVENTS,
     MOVES,
@@ -18,7 +18,7 @@ from gitops_bg.core.model.events import (
 )
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.transitions.traffic.switching import EVENT_OF
+from gitops_bg.core.transitions.switching import EVENT_OF
 from tests.core.worlds import NOW
 
 

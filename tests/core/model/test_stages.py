@@ -2,8 +2,7 @@
 
 import pytest
 
-from gitops_bg.core.model.stages import NEXT, UNKNOWN, ImpossibleStage, StageEvent, can, stage_after
-from gitops_bg.core.model.version import Stage
+from gitops_bg.core.model.version import NEXT, UNKNOWN, ImpossibleStage, Stage, StageEvent, can, stage_after
 
 IMPOSSIBLE = [(stage, event) for stage in (UNKNOWN, *Stage) for event in StageEvent if (stage, event) not in NEXT]
 

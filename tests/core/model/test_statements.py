@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gitops_bg.core.model.git.journal import AwaitsPoll, PollCount
+from gitops_bg.core.model.journal import AwaitsPoll, PollCount
 from gitops_bg.core.model.statements import (
     MOST_ANSWERED_REFUSALS,
     Cause,

@@ -7,10 +7,10 @@ import pytest
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.change_set import ActionResult
+from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.version import Color, PodMetadata
-from gitops_bg.core.status.rollout_events import event_of, notice_of
+from gitops_bg.core.status.rollout import event_of, notice_of
 from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, digest
 

@@ -1,12 +1,11 @@
 """The condition of an app after a bug: it says what to do."""
 
 from gitops_bg.core.errors import Exhausted, InternalError
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase, kstatus_of
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.internal_error import RecordUnreadable, broken, internal_error
-from gitops_bg.core.status.kstatus import kstatus_of
+from gitops_bg.core.status.alike import RecordUnreadable, broken, internal_error
 
 APP = AppKey("shop", "web")
 

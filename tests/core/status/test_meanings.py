@@ -12,12 +12,11 @@ import pytest
 
 import gitops_bg
 from gitops_bg.cli.registry import commands
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.git.main import UnreadReason
+from gitops_bg.core.model.analysis import AnalysisPhase
+from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase
+from gitops_bg.core.model.main import UnreadReason
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
-from gitops_bg.core.status.kstatus import HEALTH, Health
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,
@@ -43,7 +42,7 @@ WIDEST = 70
 """Columns of a sentence: with its indent and its title it stays on one line of 80."""
 
 
-OF_BOTH = {"alike.py", "kstatus.py"}
+OF_BOTH = {"gitops_bg/core/status/alike.py", "gitops_bg/core/model/conditions.py"}
 """They make conditions of apps and of groups."""
 
 
@@ -58,9 +57,9 @@ class Made:
     @property
     def tables(self) -> list[Meanings]:
         """The tables of what the condition is about."""
-        if Path(self.place.partition(":")[0]).name in OF_BOTH:
+        if self.place.partition(":")[0] in OF_BOTH:
             return [MEANINGS, GROUP_MEANINGS]
-        return [GROUP_MEANINGS if "/group_" in self.place else MEANINGS]
+        return [GROUP_MEANINGS if "/group" in self.place else MEANINGS]
 
 
 READERS = {*(ROOT / "cli").rglob("*.py"), ROOT / "spec" / "glance.py"}

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, Measurement, Metric, MetricRun
 from gitops_bg.core.model.record import Event, LedgerEntry, Rollout, RolloutOutcome, Switch, SwitchKind
-from gitops_bg.core.status.rollout_events import ended, entry_message, rollout_events, waited
+from gitops_bg.core.status.rollout import ended, entry_message, rollout_events, waited
 from tests.core.records import record_of
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, digest

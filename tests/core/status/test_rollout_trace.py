@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, Metric, MetricRun
 from gitops_bg.core.model.hooks import HookAnswer, HookRun, HookType
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
 from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import AppKey, Stabilization, Stage
-from gitops_bg.core.status.rollout_trace import Span, spans
+from gitops_bg.core.status.rollout import Span, spans
 from tests.core.records import record_of
 from tests.core.simulation import Simulation, automatic, manual
 from tests.core.worlds import EARLIER, digest, source, version

@@ -1,1 +1,1 @@
-"""Tests of `gitops_bg.core.text`."""
+"""Tests of `gitops_bg.core.foreign_json` and `foreign_text`."""

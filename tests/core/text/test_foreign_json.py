@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitops_bg
-from gitops_bg.core.text.foreign_json import DEEPEST, UNIQUE, DocumentLimits, NotJson, read_json, read_objects
+from gitops_bg.core.foreign_json import DEEPEST, UNIQUE, DocumentLimits, NotJson, read_json, read_objects
 
 PACKAGE = Path(gitops_bg.__file__).parent
-OF_ITS_OWN = {"core/text/foreign_json.py"}
+OF_ITS_OWN = {"core/foreign_json.py"}
 """Where the standard library may be asked. The sandbox imports nothing of the rest, and stands for a server in Go."""
 
 REFUSED = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gitops_bg.core.text.images import images_in, parts_of, tags_between
+from gitops_bg.core.foreign_json import images_in, parts_of, tags_between
 
 ONE, TWO = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 

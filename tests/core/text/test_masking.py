@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from gitops_bg.core.text.foreign_text import held_in, hidden
+from gitops_bg.core.foreign_text import held_in, hidden
 
 SECRET = 'p"ss wörd/+\\'
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 
-from gitops_bg.core.text.foreign_text import YEARS, is_in_range, read_moment
+from gitops_bg.core.foreign_text import YEARS, is_in_range, read_moment
 
 TIMES = {
     "2026-03-01T12:00:00Z": datetime(2026, 3, 1, 12, tzinfo=UTC),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.text.foreign_json import PackedJson
+from gitops_bg.core.foreign_json import PackedJson
 
 VALUES: dict[str, Any] = {
     "nothing": {},

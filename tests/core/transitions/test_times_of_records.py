@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.transitions.record.clocks import AS_RECORDED, by_now
+from gitops_bg.core.transitions.record import AS_RECORDED, by_now
 from tests.core.worlds import NOW, SECOND, active, legacy, world
 
 AHEAD = NOW + timedelta(hours=3)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.git.main import Asked, asks_for_names, asks_main
+from gitops_bg.core.checks.git import Asked, asks_for_names, asks_main
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.record import OperatorState, Record, SeenInGit
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Stabilization
-from gitops_bg.core.transitions.git.operator_requests import aborting
+from gitops_bg.core.transitions.journal import aborting
 from tests.core.engine.git.test_naming import LATER, looked_again
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, world

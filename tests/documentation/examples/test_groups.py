@@ -13,8 +13,8 @@ import yaml
 
 from gitops_bg.cluster.manifests.http_routes import http_route
 from gitops_bg.core.groups.model import GroupGateway
-from gitops_bg.core.groups.routes.routing import render
-from gitops_bg.core.model.http_routes import Backend, Deny, ParentRef
+from gitops_bg.core.groups.routing import render
+from gitops_bg.core.model.auxiliary import Backend, Deny, ParentRef
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.gateway import DENIED, NOBODY

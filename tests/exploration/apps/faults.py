@@ -5,7 +5,7 @@ from tests.exploration.fault import Fault
 ADOPTION_FAULTS = (
     Fault(
         "the Service goes back before the Deployment has its pods",
-        "checks.adoption.release",
+        "checks.adoption",
         "missing = missing if view.available < needed else []",
         "missing = []",
         "adopted: on its way back",
@@ -13,7 +13,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "pods of a first version have no stand-ins",
-        "checks.adoption.taking_over",
+        "checks.adoption",
         "return tuple(sorted(held.items()))",
         "return ()",
         "adopted: its first version comes up",
@@ -21,7 +21,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "traffic of a released app is sent back to a version",
-        "transitions.git.decisions",
+        "transitions.decisions",
         "    if moves_no_more(world):\n        return world\n",
         "",
         "adopted: released",
@@ -37,7 +37,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "a release has no ledger entry",
-        "transitions.traffic.adoption",
+        "transitions.adoption",
         "    return world.with_ledger_entry(Event.RELEASED, origin=active, commit=world.desired.commit, reason=reason)",
         "    return world",
         "adopted: on its way back",
@@ -45,7 +45,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "what was released keeps its pods",
-        "checks.pods.sizes",
+        "checks.sizes",
         "wanted = 0 if is_released(world) or leak_to(world, version)",
         "wanted = 0 if leak_to(world, version)",
         "adopted: on its way back",
@@ -53,7 +53,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "what was released is never adopted again",
-        "transitions.traffic.adoption",
+        "transitions.adoption",
         "return begin_again(world) if _is_wanted_again(world) else world",
         "return world",
         "adopted: released",
@@ -69,7 +69,7 @@ ADOPTION_FAULTS = (
     ),
     Fault(
         "a release waits for a promotion that waits itself",
-        "checks.adoption.release",
+        "checks.adoption",
         "waits = world.suspended or bool(world.incoming.failure)",
         "waits = False",
         "adopted: its first version comes up",

@@ -11,12 +11,11 @@ from functools import cache
 from typing import NamedTuple
 
 from gitops_bg.core import engine, names
-from gitops_bg.core.checks.git.main import Asked, asks_main
+from gitops_bg.core.checks.git import Asked, asks_main
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.analyses import due
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementRequest, MeasurementResult
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import (
@@ -28,7 +27,7 @@ from gitops_bg.core.model.desired import (
     Target,
 )
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import (
+from gitops_bg.core.model.journal import (
     Entry,
     Journal,
     Named,
@@ -39,8 +38,8 @@ from gitops_bg.core.model.git.journal import (
     Targeted,
     in_order,
 )
-from gitops_bg.core.model.git.main import Knowledge
-from gitops_bg.core.model.git.main import Main as KnownMain
+from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.main import Main as KnownMain
 from gitops_bg.core.model.observed import (
     DeploymentView,
     GitView,
@@ -56,7 +55,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Release, Retry, ScaleDown, Suspension
 from gitops_bg.core.model.version import Snapshot, Source
 from gitops_bg.core.status.deadlines import wake_at
-from gitops_bg.core.transitions.record.rollouts import update_rollouts
+from gitops_bg.core.transitions.record import update_rollouts
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.apps.sameness import compared, named, nameless

@@ -6,8 +6,7 @@ The books are the explorer's own: where traffic went, what was rolled back, what
 from collections.abc import Callable
 
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, SwitchKind
 from gitops_bg.core.model.statements import Cause, Says, holds
 from gitops_bg.core.model.version import Stage

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.git.main import Main
+from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import Record
 
 COMMIT, TREE = "main", "folder"

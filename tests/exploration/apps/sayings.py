@@ -9,11 +9,19 @@ from typing import NamedTuple
 
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import standing_of
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import (
+    HEALTH,
+    OF_THE_PHASE,
+    READY,
+    RECONCILING,
+    STALLED,
+    Condition,
+    Health,
+    Phase,
+    Standing,
+)
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.standing import Standing
 from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.kstatus import HEALTH, OF_THE_PHASE, READY, RECONCILING, STALLED, Health
 from gitops_bg.core.status.meanings import NOBODY, meaning_of, troubles
 from gitops_bg.core.world import World
 from tests.exploration.world import Agent, Cluster, Commit

@@ -109,7 +109,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "a candidate answers what it must not",
-        "groups.routes.routing",
+        "groups.routing",
         "    for match in headed.denied:",
         "    for match in ():",
         "group: v3 inherits",
@@ -117,7 +117,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "requests that name a version reach the one that serves",
-        "groups.routes.routing",
+        "groups.routing",
         "headed = _headed(state, state.at(VersionStage.CANDIDATE, VersionStage.LEGACY))",
         "headed = _headed(state, state.at(VersionStage.LEGACY))",
         "group: v2 candidate ready",
@@ -133,7 +133,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "an agent with an older main moves a group",
-        "model.git.main",
+        "model.main",
         "        return self.knowledge is Knowledge.OLDER",
         "        return False",
         "group: two agents",
@@ -189,7 +189,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "an agent with an older main decides",
-        "model.git.main",
+        "model.main",
         "return self.knowledge is Knowledge.OLDER",
         "return False",
         "group: two agents, v2 live",
@@ -205,7 +205,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "the route of an app goes though nobody else answers its requests",
-        "groups.routes.rivals",
+        "groups.attaching",
         "not is_written(world) or not _is_answered(world, own):",
         "not is_written(world):",
         "group: it takes the requests of an app",
@@ -213,7 +213,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "a suspended group takes the requests of an app",
-        "groups.routes.rivals",
+        "groups.attaching",
         "world.record.left_at is not None or world.suspended:",
         "world.record.left_at is not None:",
         "group: it takes the requests of an app",
@@ -221,7 +221,7 @@ GROUP_FAULTS = (
     ),
     Fault(
         "the route of somebody nobody knows is deleted",
-        "checks.routes",
+        "checks.auxiliary",
         "    if not all(each.former for each in found.values()):",
         "    if False:",
         "group: others have routes",

@@ -10,13 +10,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gitops_bg.core.delivery.ledger import publication
-from gitops_bg.core.groups.decision import CommitActive, GroupAction, GroupGitAction
-from gitops_bg.core.groups.desired import GroupSpec
+from gitops_bg.core.groups.inputs import GroupBranch, GroupSpec
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.groups.observed import GroupBranch
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import CommitActive, GroupAction, GroupGitAction, GroupRecord
 from gitops_bg.core.groups.requests import aborting
-from gitops_bg.core.model.http_routes import HttpRoute
+from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of

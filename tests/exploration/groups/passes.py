@@ -10,26 +10,33 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from gitops_bg.core import group_engine as engine
-from gitops_bg.core.groups import decision as act
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredVersion, GroupSpec, MemberPolicing
-from gitops_bg.core.groups.observed import LiveRoute, Member, ObservedGroup, StableService
+from gitops_bg.core.groups import record as act
+from gitops_bg.core.groups.inputs import (
+    DesiredGroup,
+    DesiredVersion,
+    GroupSpec,
+    LiveRoute,
+    Member,
+    MemberPolicing,
+    ObservedGroup,
+    StableService,
+)
 from gitops_bg.core.groups.record import GroupRecord, MemberState, member_state
 from gitops_bg.core.groups.world import GroupWorld, member_name
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementResult
+from gitops_bg.core.model.auxiliary import Backend, HttpMatch, HttpRoute, HttpRule, RivalRoute, as_stored, claim_of
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.desired import LedgerMemory, Problem
-from gitops_bg.core.model.git.journal import Entry, Journal, Retried
-from gitops_bg.core.model.git.main import Knowledge, MainRead
-from gitops_bg.core.model.git.main import Main as MainAt
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookRun, HookType
-from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, RivalRoute, as_stored, claim_of
+from gitops_bg.core.model.journal import Entry, Journal, Retried
+from gitops_bg.core.model.main import Knowledge, MainRead
+from gitops_bg.core.model.main import Main as MainAt
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.policies.facts import PolicyInput, VersionFacts
-from gitops_bg.core.model.policies.rules import Policy, Span, Windows
+from gitops_bg.core.model.policy_facts import PolicyInput, VersionFacts
+from gitops_bg.core.model.policy_rules import Policy, Span, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
-from gitops_bg.core.status.group_conditions import conditions_of
+from gitops_bg.core.status.groups import conditions_of
 from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
 from tests.core.groups.simulation import GATEWAY, STORE, version
 from tests.exploration.groups.world import APP, OTHERS, Agent, Cluster, Commit, Main, Pools, Routes

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gitops_bg.core.groups.decision import DeleteRoute, GroupAction, GroupDecision
-from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupState, PromotionRejected, TransitionStep, VersionStage, version_in
-from gitops_bg.core.groups.record import GroupRecord, TransitionKind
+from gitops_bg.core.groups.model import (
+    GroupState,
+    PromotionRejected,
+    TransitionStep,
+    VersionStage,
+    promote,
+    rollback,
+    version_in,
+)
+from gitops_bg.core.groups.record import DeleteRoute, GroupAction, GroupDecision, GroupRecord, TransitionKind
 from gitops_bg.core.model import observed
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
+from gitops_bg.core.model.auxiliary import claim_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import HookAnswer, HookRun, HookType
-from gitops_bg.core.model.http_routes import claim_of
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.groups.desired import GroupSpec
-from gitops_bg.core.model.analysis.metrics import MeasurementPlan, Metric
+from gitops_bg.core.groups.inputs import GroupSpec
+from gitops_bg.core.model.analysis import MeasurementPlan, Metric
 from gitops_bg.core.model.hooks import Hook, HookType
 from tests.core.groups.simulation import GATEWAY
 from tests.exploration.groups.life import Life, Rules

@@ -5,13 +5,12 @@ As `tests.exploration.world` for apps: equal parts are one number, and `now` is 
 
 from typing import NamedTuple
 
-from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
-from gitops_bg.core.groups.observed import GroupBranch
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.analysis.runs import MeasurementRequest
+from gitops_bg.core.groups.inputs import GroupBranch
+from gitops_bg.core.groups.record import CommitActive, GroupGitAction, GroupRecord
+from gitops_bg.core.model.analysis import MeasurementRequest
+from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.hooks import HookCall
-from gitops_bg.core.model.http_routes import HttpRoute
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch

@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.agent.mortality import Killed, Life
 from tests.support.cluster.clusters import TestCluster

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan
+from gitops_bg.core.model.analysis import AnalysisStage, MeasurementPlan
 from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps

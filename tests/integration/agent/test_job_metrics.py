@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import abort, resume, suspend
 from tests.support.agent.mortality import Mortals

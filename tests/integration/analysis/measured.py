@@ -10,8 +10,7 @@ from typing import Any
 from gitops_bg.analysis.evaluator import MetricEvaluator
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.api.errors import NotFound
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementId, MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId, MeasurementRequest, MeasurementResult, Metric
 from gitops_bg.core.model.version import AppKey
 
 WEB = AppKey("shop", "web")

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementResult
 from tests.integration.analysis.measured import measured
 from tests.integration.analysis.speakers import KEY, SPEAKERS, Speaker
 from tests.support.cluster.pki import Authority

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis import AnalysisPhase
 from tests.integration.analysis.measured import NOW, measured
 from tests.integration.analysis.speakers import (
     CLOUD_WATCH,

@@ -15,7 +15,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
-from gitops_bg.core.groups.decision import (
+from gitops_bg.core.groups.record import (
     ApplyGroup,
     ApplyRoute,
     DeleteGroup,
@@ -23,8 +23,8 @@ from gitops_bg.core.groups.decision import (
     DeleteService,
     FollowMember,
     GroupDecision,
+    GroupRecord,
 )
-from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyAuxiliaryObject,
@@ -37,7 +37,7 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
     SyncPodMetadata,
 )
-from gitops_bg.core.model.analysis.runs import due
+from gitops_bg.core.model.analysis import due
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Target

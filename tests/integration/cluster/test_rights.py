@@ -23,7 +23,7 @@ from gitops_bg.core.model.actions import (
     EvictPod,
     SyncPodMetadata,
 )
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
+from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import PodMetadata

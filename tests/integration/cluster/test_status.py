@@ -16,11 +16,20 @@ from gitops_bg.cluster.manifests.operator_requests import MOST
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
 from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
-from gitops_bg.core.delivery.operators import TOO_OLD
+from gitops_bg.core.delivery.subject import TOO_OLD
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of, with_measurement
+from gitops_bg.core.model.analysis import (
+    AnalysisPhase,
+    AnalysisRun,
+    AnalysisStage,
+    MeasurementPlan,
+    MeasurementResult,
+    Metric,
+    begin,
+    id_of,
+    with_measurement,
+)
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
 from gitops_bg.core.model.observed import OperatorCommand, Request

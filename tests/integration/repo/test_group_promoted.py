@@ -10,10 +10,10 @@ import pytest
 
 from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
 from gitops_bg.agent.groups.promoted import GroupVersion, GroupVersions
-from gitops_bg.core.checks.policies.match import AskedOfPeople
-from gitops_bg.core.checks.policies.people import approvals, separation, standing
-from gitops_bg.core.model.policies.facts import Facts, PolicyInput, VersionFacts
-from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
+from gitops_bg.core.checks.policy_judge import AskedOfPeople
+from gitops_bg.core.checks.policy_people import approvals, separation, standing
+from gitops_bg.core.model.policy_facts import Facts, PolicyInput, VersionFacts
+from gitops_bg.core.model.policy_rules import Approvals, Proof, Role, Separation
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import ForgeAnswer, Merged

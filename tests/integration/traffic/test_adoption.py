@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.cli.demo.traffic import Traffic
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.taking_over import STAND_IN
+from gitops_bg.core.checks.adoption import STAND_IN
 from tests.integration.traffic.adopted import (
     DELAY,
     OLD,

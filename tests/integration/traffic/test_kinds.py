@@ -20,7 +20,7 @@ from typing import NamedTuple
 import urllib3
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.pods.scheduling import LATE
+from gitops_bg.core.checks.pods import LATE
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
 from tests.integration.traffic.kinds import (

@@ -10,7 +10,7 @@ import pytest
 import urllib3
 
 from gitops_bg.cluster.manifests.http_routes import http_route
-from gitops_bg.core.model.http_routes import (
+from gitops_bg.core.model.auxiliary import (
     NO_BACKEND,
     Backend,
     Deny,

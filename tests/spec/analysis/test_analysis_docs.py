@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import MeasurementPlan
+from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.yaml.reader import read_one

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import MeasurementPlan, Metric
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.spec.analysis.expressions import check, is_true
 from gitops_bg.spec.analysis.templates import load_templates

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.model.analysis.metrics import LATEST, STABLE, MeasurementPlan, Metric
+from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.model.analysis import LATEST, STABLE, MeasurementPlan, Metric
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository

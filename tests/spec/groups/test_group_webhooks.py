@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup
+from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.load import load_group

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredRoute, DesiredService
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredRoute, DesiredService
 from gitops_bg.core.groups.model import RouteMatch
+from gitops_bg.core.model.auxiliary import NO_BACKEND, Backend, Deny, ExtensionRef, ParentRef, PathKind
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.http_routes import NO_BACKEND, Backend, Deny, ExtensionRef, ParentRef, PathKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.load import load_group

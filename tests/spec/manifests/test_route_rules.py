@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.lifecycle import add_service
-from gitops_bg.core.groups.model import GroupState
-from gitops_bg.core.groups.routes.routing import render
+from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.groups.model import GroupState, add_service
+from gitops_bg.core.groups.routing import render
 from gitops_bg.core.groups.world import with_routes
-from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
+from gitops_bg.core.model.auxiliary import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.manifests.routes import http_route_spec

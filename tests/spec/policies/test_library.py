@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.spec.policies.cases import run_cases
 from gitops_bg.spec.policies.load import is_policy_file, load_policies
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_bg.core.model.policies.facts import CommitFacts, Person
+from gitops_bg.core.model.policy_facts import CommitFacts, Person
 from gitops_bg.spec.policies.load import load_people, load_policies
 from gitops_bg.spec.policies.people import Account, Directory, Somebody, agreed, may_be_one, names, written_by
 

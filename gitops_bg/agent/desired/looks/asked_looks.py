@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from gitops_bg.core.model.decision import HandledPoll
-from gitops_bg.core.model.git.journal import PollCount
+from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 
 LONGEST = 200

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TypedDict
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.git.main import Unread, UnreadReason
+from gitops_bg.core.model.main import Unread, UnreadReason
 from gitops_bg.repo.git.errors import MainNotVerified
 
 

@@ -1,9 +1,9 @@
-"""Counts the looks at main, and keeps which apps wait for the next (``core.model.git.journal``). Reads nothing."""
+"""Counts the looks at main, and keeps which apps wait for the next (``core.model.journal``). Reads nothing."""
 
 import threading
 import uuid
 
-from gitops_bg.core.model.git.journal import PollCount
+from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 
 

@@ -19,13 +19,13 @@ from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.model import VersionStage
-from gitops_bg.core.inspect.forecast import Forecast, forecast
 from gitops_bg.core.model import version as model
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.views.differences import (
     Side,

@@ -13,8 +13,8 @@ from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import OptionalGroup
 from gitops_bg.cli.options.options import AppOptions
 from gitops_bg.cli.options.values import an_app
-from gitops_bg.cli.output import Output, said
-from gitops_bg.cli.session.ledger import demanded, tell_doubts
+from gitops_bg.cli.output import Output, literal
+from gitops_bg.cli.session.ledger import demanded, report_unverified_entries
 from gitops_bg.cli.session.location import ALL, About, apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_meant
 from gitops_bg.cli.views.listing import Column, Line, Listing
@@ -85,7 +85,7 @@ def of_group(
 def _reading(at: AppOptions, about: About) -> Session:
     """A session that reads the ledger; one that is named is that of another cluster, or of none any more."""
     kube = None if at.git.cluster else at.kube
-    return Session(at.git, kube, at.place, about=about, with_ledger=True, note=Output(at.out).note)
+    return Session(at.git, kube, at.place, about=about, with_ledger=True, note=Output(at.out).notice)
 
 
 def _show(output: Output, repository: Repository, about: AppOrGroup, limit: int, *, overrides: bool) -> None:
@@ -93,7 +93,7 @@ def _show(output: Output, repository: Repository, about: AppOrGroup, limit: int,
     alone.
     """
     entries = demanded(repository, about, repository.history.of(about, limit), may_be_new=overrides)
-    tell_doubts(repository, output, about)
+    report_unverified_entries(repository, output, about)
     if overrides:
         _show_overridden(output, repository, [about], limit)
         return
@@ -112,7 +112,7 @@ def _show_overrides(
     """Show every promotion in spite of a policy, of all of a kind, or of both."""
     known = repository.ledger.positions()
     asked = (each for each in known if isinstance(each, kind) and namespace in ("", each.namespace))
-    tell_doubts(repository, output)
+    report_unverified_entries(repository, output)
     _show_overridden(output, repository, sorted(asked, key=str), limit)
 
 
@@ -148,5 +148,5 @@ def table_of(rows: list[HistoryRow], *, with_name: bool = False) -> Listing:
 
 
 def _cells(row: HistoryRow, with_name: bool) -> tuple[Text, ...]:
-    when, name = said(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [said(row.about)] if with_name else []
-    return (when, *name, said(row.event, row.style), *map(said, row.cells))
+    when, name = literal(f"{row.at:%Y-%m-%d %H:%M:%SZ}"), [literal(row.about)] if with_name else []
+    return (when, *name, literal(row.event, row.style), *map(literal, row.cells))

@@ -28,8 +28,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.subject import gate_table, indented
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
-from gitops_bg.core.inspect.answers import DENIED, NOT_FOUND
-from gitops_bg.core.inspect.forecast import Changed
+from gitops_bg.core.groups.forecast import DENIED, NOT_FOUND, Changed
 from gitops_bg.views.explanation import ShownGate
 from gitops_bg.views.plan import PlannedGroup, PlannedSubject, counted, json_plan, json_planned
 from gitops_bg.views.words import style_of

@@ -18,11 +18,11 @@ from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.cli.repository.user_git import answered, asked, git_answers_no
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import DocumentLimits, read_json
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_json import DocumentLimits, read_json
 from gitops_bg.repo.layout import TRACKING_PREFIX, is_app
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.codec import from_json, to_json

@@ -23,13 +23,11 @@ from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.inspect.forecast import Forecast, forecast
-from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.groups.forecast import Forecast, forecast
+from gitops_bg.core.groups.record import GroupDecision, GroupRecord
+from gitops_bg.core.model.conditions import READY, Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
-from gitops_bg.core.status.kstatus import READY
 from gitops_bg.views.plan import Planned, PlannedGroup, PlannedSubject
 
 _TO_BE_MADE = "planned"

@@ -15,12 +15,12 @@ from gitops_bg.cli.output import Output, literal, problem_line
 from gitops_bg.cli.session.ledger import past_promotions, report_unverified_entries
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
-from gitops_bg.core.checks.policies.replay import Outcome, Replayed
-from gitops_bg.core.checks.policies.replay import replay as replayed
+from gitops_bg.core.checks.policy_judge import Outcome, Replayed
+from gitops_bg.core.checks.policy_judge import replay as replayed
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.rules import Policy
-from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
 from gitops_bg.spec.policies.cases import CaseResult, run_cases
 from gitops_bg.spec.policies.load import load_people, load_policies

@@ -43,7 +43,7 @@ from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Version
-from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
+from gitops_bg.core.transitions.journal import Aborting, aborting
 
 if TYPE_CHECKING:
     from gitops_bg.views.shapes.decisions import AbortedAppJson, AbortedGroupJson

@@ -22,11 +22,11 @@ from gitops_bg.cli.session.session import Session, group_in_git
 from gitops_bg.cli.session.watch import wait_for_requests
 from gitops_bg.cluster.groups.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.core.groups.desired import DesiredGroup, GroupSpec
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey

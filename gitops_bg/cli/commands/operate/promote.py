@@ -19,16 +19,16 @@ from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.watch import wait_for_traffic
 from gitops_bg.core.checks.gates import shut_after_commit
-from gitops_bg.core.delivery.operators import answer_request
+from gitops_bg.core.delivery.subject import answer_request
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.policies.rules import Proof
+from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Version
-from gitops_bg.core.transitions.verdicts.analysis import paused_versions
-from gitops_bg.core.transitions.verdicts.subject import acting_app
+from gitops_bg.core.transitions.verdicts import acting_app
+from gitops_bg.core.transitions.versions import paused_versions
 from gitops_bg.core.world import World
 
 _ASKED = {

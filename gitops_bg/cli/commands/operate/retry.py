@@ -17,7 +17,7 @@ from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.edits import Edit

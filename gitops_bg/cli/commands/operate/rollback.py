@@ -37,7 +37,8 @@ from gitops_bg.cli.session.watch import wait_for_traffic
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, SERVICES
 from gitops_bg.cluster.manifests.adoption import before_in
-from gitops_bg.core.checks.operator_requests import destination
+from gitops_bg.core.checks.git import destination
+from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Problem
@@ -46,7 +47,6 @@ from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import AppKey, Version
-from gitops_bg.core.way_back import can_roll_back_to
 from gitops_bg.core.world import World
 from gitops_bg.repo.write.edits import Edit
 from gitops_bg.spec.yaml.edit import set_release

@@ -31,12 +31,12 @@ from gitops_bg.cli.repository.proposals import next_retry
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.core.checks.policies.match import may_cover
-from gitops_bg.core.checks.policies.windows import is_open, why_shut
+from gitops_bg.core.checks.policy_judge import may_cover
+from gitops_bg.core.checks.policy_rules import is_open, why_shut
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies.rules import Mode, Windows
+from gitops_bg.core.model.policy_rules import Mode, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.write.edits import Edit, EditOrNew

@@ -18,10 +18,10 @@ from gitops_bg.cli.repository.restore_version import Folder, edits_back, side_of
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
+from gitops_bg.core.foreign_json import tags_between
 from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
-from gitops_bg.core.text.images import tags_between
 from gitops_bg.core.world import World
 from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit

@@ -15,8 +15,8 @@ from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.states import ServiceState
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import derived_ports
+from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.text.foreign_json import read_json, reread_json
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.load import AppConfig
 

@@ -9,10 +9,10 @@ from gitops_bg.cluster.api.kinds import PODS, Object
 from gitops_bg.cluster.observation.states import Pairs
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+from gitops_bg.core.foreign_text import one_line
+from gitops_bg.core.model.drift import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.text.foreign_text import one_line
 
 _EVICTION = "pods/eviction"
 _ENDED = ("Succeeded", "Failed")

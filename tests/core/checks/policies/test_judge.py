@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.policies.judge import judge, name_of
-from gitops_bg.core.checks.policies.match import (
+from gitops_bg.core.checks.policy_judge import (
     AskedOfPeople,
     apps_asked_about,
     asked_of_people,
     asks_for_signed_override,
+    judge,
     matches,
+    name_of,
 )
-from gitops_bg.core.model.policies.facts import (
+from gitops_bg.core.model.policy_facts import (
     Approval,
     CommitFacts,
     Facts,
@@ -26,7 +27,7 @@ from gitops_bg.core.model.policies.facts import (
     SignedBy,
     VersionFacts,
 )
-from gitops_bg.core.model.policies.rules import (
+from gitops_bg.core.model.policy_rules import (
     After,
     Approvals,
     BreakGlass,

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.policies.peer import is_moving, peer_of
-from gitops_bg.core.delivery.policies import LAST
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
-from gitops_bg.core.model.policies.facts import Others, Peer, PolicyInput
-from gitops_bg.core.model.policies.rules import Concurrency, PoliciesThen, Policy, Span, Windows
+from gitops_bg.core.delivery.gates import LAST
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
+from gitops_bg.core.model.policy_facts import Others, Peer, PolicyInput
+from gitops_bg.core.model.policy_rules import Concurrency, PoliciesThen, Policy, Span, Windows
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.status.peers import is_moving, peer_of
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, automatic
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, rising, world

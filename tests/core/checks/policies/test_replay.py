@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.core.checks.policies.replay import Outcome, PastPromotion, replay
-from gitops_bg.core.model.policies.facts import Approval, CommitFacts, Facts, Person, VersionFacts
-from gitops_bg.core.model.policies.rules import (
+from gitops_bg.core.checks.policy_judge import Outcome, PastPromotion, replay
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Facts, Person, VersionFacts
+from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
     Images,

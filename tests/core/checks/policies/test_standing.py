@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.core.checks.policies.people import standing
-from gitops_bg.core.model.policies.facts import Approval
-from gitops_bg.core.model.policies.rules import Proof
+from gitops_bg.core.checks.policy_people import standing
+from gitops_bg.core.model.policy_facts import Approval
+from gitops_bg.core.model.policy_rules import Proof
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=1)

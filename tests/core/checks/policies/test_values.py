@@ -6,19 +6,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gitops_bg.core.checks.policies.facts import described_by
-from gitops_bg.core.checks.policies.values import VARIABLES, values_of
-from gitops_bg.core.model.policies.facts import (
-    Approval,
-    CommitFacts,
-    Facts,
-    Others,
-    PastMove,
-    Peer,
-    Person,
-    VersionFacts,
-)
-from gitops_bg.core.model.policies.rules import Proof
+from gitops_bg.core.checks.policy_facts import described_by
+from gitops_bg.core.checks.policy_rules import VARIABLES, values_of
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Facts, Others, PastMove, Peer, Person, VersionFacts
+from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.version import AppKey
 
 NOW = datetime(2026, 11, 20, 23, 30, tzinfo=UTC)  # a Friday there, and a Saturday in Berlin

@@ -9,16 +9,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gitops_bg.core.checks.policies.windows import (
-    HORIZON,
-    ends_at,
-    is_open,
-    next_open,
-    next_shut,
-    starts_at,
-    why_shut,
-)
-from gitops_bg.core.model.policies.rules import Repeating, Span, Weekly, Windows
+from gitops_bg.core.checks.policy_rules import HORIZON, ends_at, is_open, next_open, next_shut, starts_at, why_shut
+from gitops_bg.core.model.policy_rules import Repeating, Span, Weekly, Windows
 from gitops_bg.spec.policies.cron import read_cron
 
 MINUTE = timedelta(minutes=1)

@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.model.actions import DeleteApp, DeleteAuxiliaryObject, HandBack, ScaleDeployment, ScaleReplicaSet
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.record import Adopted, Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy, Release, Suspension

@@ -16,7 +16,7 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import AuxiliaryView, Successor
 from gitops_bg.core.model.record import Event, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, DeletionPolicy, Release, Suspension

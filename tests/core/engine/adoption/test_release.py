@@ -18,8 +18,8 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
-from gitops_bg.core.model.policies.facts import PolicyInput
-from gitops_bg.core.model.policies.rules import Policy, Span, Windows
+from gitops_bg.core.model.policy_facts import PolicyInput
+from gitops_bg.core.model.policy_rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Suspension
 from gitops_bg.core.model.statements import Override

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import Simulation, automatic, deployed

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, begin, id_of
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, MeasurementPlan, MeasurementResult, begin, id_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import RolloutOutcome

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementPlan, MeasurementResult
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing

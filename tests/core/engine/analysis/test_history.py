@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.analysis.history import MOST_CHARACTERS
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import MOST_CHARACTERS, AnalysisPhase, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.observed import OperatorCommand
 from tests.core.engine.analysis.notation import (
     BAD,

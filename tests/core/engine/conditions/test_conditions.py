@@ -6,14 +6,21 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.engine import decide
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun
+from gitops_bg.core.model.analysis import (
+    AnalysisPhase,
+    AnalysisRun,
+    AnalysisStage,
+    MeasurementPlan,
+    MeasurementResult,
+    Metric,
+    MetricRun,
+)
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.main import SourceVerification
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType
+from gitops_bg.core.model.journal import PullRequest, PullState
+from gitops_bg.core.model.main import SourceVerification
 from gitops_bg.core.model.observed import GitView, Observed, ServiceView
-from gitops_bg.core.model.policies.facts import PolicyInput
+from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.world import World

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import PullRequest, PullState
+from gitops_bg.core.model.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from tests.core.shown import ABSENT, Shown
 from tests.core.worlds import active, candidate, conditions, world

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MeasurementPlan, Metric, MetricRun
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType

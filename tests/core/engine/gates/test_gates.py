@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.pulls import PullRequest
 from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension
 from gitops_bg.core.model.statements import Hold, Override

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, SwitchTraffic
-from gitops_bg.core.model.git.main import NO_MAIN, Knowledge, Main
+from gitops_bg.core.model.main import NO_MAIN, Knowledge, Main
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Stabilization

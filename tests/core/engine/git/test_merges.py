@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.git.pulls import Merge
+from gitops_bg.core.model.journal import Merge
 from gitops_bg.core.model.record import Event
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.stories import promote, push, revert, wait

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.git.journal import NO_LOOKS, AwaitsPoll, PollCount
+from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Says

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import MeasurementResult
-from gitops_bg.core.model.git.journal import STAMPS, AwaitsPoll, PollCount
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementResult
+from gitops_bg.core.model.journal import STAMPS, AwaitsPoll, PollCount
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Override, Says

@@ -8,9 +8,8 @@ import pytest
 from gitops_bg.core.model.actions import GitAction, PublishLedger
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import AwaitsPoll
-from gitops_bg.core.model.git.main import Knowledge, SourceVerification
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
+from gitops_bg.core.model.journal import AwaitsPoll, PullRequest, PullState
+from gitops_bg.core.model.main import Knowledge, SourceVerification
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.git.journal import AwaitsPoll
-from gitops_bg.core.model.git.pulls import PullState, offer_of
+from gitops_bg.core.model.journal import AwaitsPoll, PullState, offer_of
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause

@@ -6,8 +6,8 @@ import pytest
 
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem
-from gitops_bg.core.model.git.journal import PollCount, Targeted
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.journal import PollCount, Targeted
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import ServicePorts

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import DeletionPolicy, Suspension

@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.analysis import (
+    AnalysisPhase,
+    AnalysisRun,
+    AnalysisStage,
+    MeasurementPlan,
+    MeasurementResult,
+    Metric,
+)
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Rollout, RolloutOutcome

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing

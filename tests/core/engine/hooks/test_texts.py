@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, OpenGate
 from gitops_bg.core.model.observed import OperatorCommand

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.desired import LedgerMemory, Missing, Primary, Problem
-from gitops_bg.core.model.git.journal import AwaitsPoll
+from gitops_bg.core.model.journal import AwaitsPoll
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.spec import Retry, Suspension

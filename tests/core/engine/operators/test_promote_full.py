@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.observed import OperatorCommand

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model import actions as act
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, OperatorCommand

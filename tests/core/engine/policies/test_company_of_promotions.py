@@ -7,10 +7,10 @@ import pytest
 
 from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.git.main import Knowledge
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.policies.facts import PolicyInput
-from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
+from gitops_bg.core.model.policy_facts import PolicyInput
+from gitops_bg.core.model.policy_rules import PoliciesThen, Policy
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic
 from tests.core.worlds import active, candidate, decided, digest, legacy, world

@@ -8,8 +8,8 @@ import pytest
 
 from gitops_bg.core.model.decision import Decision, GateKind
 from gitops_bg.core.model.observed import GitView, PromotionBranch
-from gitops_bg.core.model.policies.facts import CommitFacts, Others, Peer, Person, PolicyInput, SignedBy
-from gitops_bg.core.model.policies.rules import (
+from gitops_bg.core.model.policy_facts import CommitFacts, Others, Peer, Person, PolicyInput, SignedBy
+from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
     Concurrency,

@@ -10,10 +10,17 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.actions import CommitPrimary, DeleteAuxiliaryObject
-from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
+from gitops_bg.core.model.auxiliary import (
+    AppRoute,
+    AuxiliaryObject,
+    HttpMatch,
+    ParentRef,
+    PathKind,
+    RivalRoute,
+    RouteClaim,
+)
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.model.http_routes import HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.world import World

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
-from gitops_bg.core.model.analysis.runs import AnalysisRun
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stabilization, Stage

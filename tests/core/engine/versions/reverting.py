@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from gitops_bg.core.model.git.journal import Targeted
+from gitops_bg.core.model.journal import Targeted
 from gitops_bg.core.model.statements import Hold, Override
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World

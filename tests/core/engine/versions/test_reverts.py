@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.git.journal import NO_LOOKS, AwaitsPoll, PollCount, Targeted
+from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, Targeted
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.statements import Cause, Hold, Says
 from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted

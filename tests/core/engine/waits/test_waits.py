@@ -7,8 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage, MeasurementPlan, Metric, MetricRun
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Restart

@@ -6,8 +6,7 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.model.actions import CommitPrimary
-from gitops_bg.core.model.analysis.metrics import AnalysisStage, MeasurementPlan, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, begin
+from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage, MeasurementPlan, Metric, begin
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType
 from gitops_bg.core.model.record import Restart
 from gitops_bg.core.model.spec import Suspension

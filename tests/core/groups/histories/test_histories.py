@@ -9,9 +9,16 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.groups.lifecycle import add_service, promote, rollback
-from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatch, VersionStage
-from gitops_bg.core.groups.routes.taking import Prohibition, prohibitions
+from gitops_bg.core.groups.model import (
+    GroupState,
+    PromotionRejected,
+    RouteMatch,
+    VersionStage,
+    add_service,
+    promote,
+    rollback,
+)
+from gitops_bg.core.groups.routing import Prohibition, prohibitions
 from tests.core.groups.notation import NOW
 
 MANY = int(os.environ.get("HISTORIES", "50")) * 2

@@ -10,11 +10,10 @@ from random import Random
 
 import pytest
 
-from gitops_bg.core.groups.decision import GroupDecision
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.groups.record import GroupDecision
+from gitops_bg.core.model.analysis import AnalysisPhase
+from gitops_bg.core.model.conditions import HEALTH, OF_THE_PHASE, Condition, Health, Phase
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
-from gitops_bg.core.status.kstatus import HEALTH, OF_THE_PHASE, Health
 from gitops_bg.core.status.meanings import NOBODY, STAYS, meaning_of, troubles
 from tests.core.groups.histories.test_verdict_histories import ASKED, FEW, NO, ONCE, POST, PRE, YES, change, rest
 from tests.core.groups.simulation import World, store

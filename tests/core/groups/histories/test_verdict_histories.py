@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep, VersionStage
 from gitops_bg.core.groups.record import TransitionKind
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookType
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import Died, World, store, version

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.requests import Aborting, aborting
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.hooks import Hook, HookResponse, HookType

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.group_engine import decide_group
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.journal import NO_JOURNAL, Entry, GroupNamed, Journal, SuspensionChanged
+from gitops_bg.core.model.journal import NO_JOURNAL, Entry, GroupNamed, Journal, SuspensionChanged
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Source

@@ -9,13 +9,12 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.group_engine import decide_group
-from gitops_bg.core.groups.decision import CommitActive, GroupGitAction
-from gitops_bg.core.groups.desired import DesiredGroup
-from gitops_bg.core.groups.observed import GroupBranch, ObservedGroup
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupBranch, ObservedGroup
+from gitops_bg.core.groups.record import CommitActive, GroupGitAction
 from gitops_bg.core.model.actions import WithdrawPromotion
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.git.main import Knowledge, MainRead, SourceVerification, UnverifiedCommit, VerificationFailure
+from gitops_bg.core.model.main import Knowledge, MainRead, SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Suspension

@@ -8,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
+from gitops_bg.core.groups.inputs import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.model import RouteMatch
 from gitops_bg.core.groups.record import MemberState
-from gitops_bg.core.groups.routes.taking import matches_claim
+from gitops_bg.core.groups.routing import matches_claim
+from gitops_bg.core.model.auxiliary import NO_BACKEND, Deny, PathKind
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
-from gitops_bg.core.model.http_routes import NO_BACKEND, Deny, PathKind
 from tests.core.groups.gateway import DENIED, NOBODY
 from tests.core.groups.simulation import GATEWAY, World, store, version
 from tests.core.shown import shown

@@ -8,13 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.groups.decision import ApplyRoute
-from gitops_bg.core.groups.desired import DesiredRoute, DesiredService, DesiredVersion
+from gitops_bg.core.groups.inputs import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, TransitionStep
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routes.taking import led_by_default
+from gitops_bg.core.groups.record import ApplyRoute, GroupRecord
+from gitops_bg.core.groups.routing import led_by_default
+from gitops_bg.core.model.auxiliary import Backend
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.http_routes import Backend
 from gitops_bg.core.model.spec import Suspension
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 from tests.core.shown import shown

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.groups.desired import DesiredGroup, DesiredService, GroupSpec
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredService, GroupSpec
 from gitops_bg.core.groups.world import late_routes, with_routes
-from gitops_bg.core.model.http_routes import Backend, HttpRule
+from gitops_bg.core.model.auxiliary import Backend, HttpRule
 from tests.core.groups.notation import group
 from tests.core.groups.simulation import store, version
 

@@ -11,11 +11,9 @@ from functools import reduce
 
 import pytest
 
-from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep
-from gitops_bg.core.groups.routes.routing import during, render
-from gitops_bg.core.groups.routes.sharding import MOST_MATCHES, MOST_MATCHES_OF_A_RULE, MOST_RULES
-from gitops_bg.core.model.http_routes import Backend, Deny, HttpRoute, ParentRef
+from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, promote, rollback
+from gitops_bg.core.groups.routing import MOST_MATCHES, MOST_MATCHES_OF_A_RULE, MOST_RULES, during, render
+from gitops_bg.core.model.auxiliary import Backend, Deny, HttpRoute, ParentRef
 from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW, group

@@ -8,11 +8,18 @@ from unittest.mock import patch
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.groups.lifecycle import promote, rollback
-from gitops_bg.core.groups.model import GroupState, PromotionRejected, RouteMatch, TransitionStep, VersionStage
-from gitops_bg.core.groups.routes import sharding
-from gitops_bg.core.groups.routes.routing import during, render
-from gitops_bg.core.model.http_routes import HttpRoute, PathKind
+from gitops_bg.core.groups import routing
+from gitops_bg.core.groups.model import (
+    GroupState,
+    PromotionRejected,
+    RouteMatch,
+    TransitionStep,
+    VersionStage,
+    promote,
+    rollback,
+)
+from gitops_bg.core.groups.routing import during, render
+from gitops_bg.core.model.auxiliary import HttpRoute, PathKind
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.core.groups.notation import NOW, group
 from tests.core.groups.routes.test_routing import GATEWAY, STORE, asked
@@ -111,7 +118,7 @@ def is_a_path_cut(routes: tuple[HttpRoute, ...]) -> bool:
 @given(groups())
 @settings(max_examples=60, deadline=None)
 def test_the_age_of_objects_does_not_change_who_answers(state: GroupState) -> None:
-    with patch.object(sharding, "MOST_RULES", 4):
+    with patch.object(routing, "MOST_RULES", 4):
         routes = render(state, STORE, GATEWAY)
     assume(not is_a_path_cut(routes))
     event(f"{min(len(routes), 3)} HTTPRoutes")

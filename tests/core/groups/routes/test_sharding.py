@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitops_bg.core.groups.model import GroupGateway
-from gitops_bg.core.groups.routes.sharding import MOST_MATCHES_OF_A_RULE, HostRule, sharded
-from gitops_bg.core.model.http_routes import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
+from gitops_bg.core.groups.routing import MOST_MATCHES_OF_A_RULE, HostRule, sharded
+from gitops_bg.core.model.auxiliary import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
 from gitops_bg.core.model.version import GroupKey
 
 STORE = GroupKey("shop", "store")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.checks.adoption.taking_over import STAND_IN
+from gitops_bg.core.checks.adoption import STAND_IN
 from tests.support import manifests
 from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.cluster.paths import collection, pods, services

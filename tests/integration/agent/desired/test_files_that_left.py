@@ -6,8 +6,8 @@ import pytest
 
 from gitops_bg.agent.desired.promoted import AppVersions
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model.git.main import Main, MainRead
-from gitops_bg.core.model.policies.facts import CommitFacts
+from gitops_bg.core.model.main import Main, MainRead
+from gitops_bg.core.model.policy_facts import CommitFacts
 from gitops_bg.repo.repository import Repository
 from tests.support.cluster.paths import services
 from tests.support.scenario import App, Scenario

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.desired.journal import Journals
-from gitops_bg.core.checks.git.main import Asked
-from gitops_bg.core.groups.desired import GroupSpec
-from gitops_bg.core.model.git.journal import Entry, Named, Retried, Targeted
+from gitops_bg.core.checks.git import Asked
+from gitops_bg.core.groups.inputs import GroupSpec
+from gitops_bg.core.model.journal import Entry, Named, Retried, Targeted
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.repository import Repository

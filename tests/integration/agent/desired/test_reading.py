@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.git.main import Main, MainRead
+from gitops_bg.core.model.main import Main, MainRead
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.ledger.ledger import Ledger

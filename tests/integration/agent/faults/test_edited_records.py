@@ -14,9 +14,9 @@ import pytest
 from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.cluster.reporting.status import record_in
 from gitops_bg.core import names
+from gitops_bg.core.foreign_json import sorted_json
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.text.foreign_json import sorted_json
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import MOVES, Simulation, automatic, deployed, manual
 from tests.support.cluster.clusters import SandboxCluster

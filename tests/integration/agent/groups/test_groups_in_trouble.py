@@ -13,7 +13,7 @@ from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups import facts
 from gitops_bg.agent.runtime import hanging_looks
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.decision import GroupDecision
+from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from tests.support.cluster.clusters import SandboxCluster

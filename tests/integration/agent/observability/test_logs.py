@@ -24,9 +24,9 @@ from gitops_bg.agent.observability.logs import (
 )
 from gitops_bg.agent.observability.secrets import forget_secrets, mask, masked
 from gitops_bg.core.model.actions import SwitchTraffic
-from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.drift import ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.record import Record, Routing, Switch, SwitchKind
 from gitops_bg.core.model.version import AppKey
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase
-from gitops_bg.core.model.analysis.runs import with_measurement
+from gitops_bg.core.model.analysis import AnalysisPhase, with_measurement
 from gitops_bg.core.model.record import Record
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.http.calls import Call

@@ -13,9 +13,17 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.model.actions import ApplyApp
-from gitops_bg.core.model.analysis.history import Analyses
-from gitops_bg.core.model.analysis.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.analysis.runs import AnalysisRun, MeasurementResult, MetricRun, due, with_measurement
+from gitops_bg.core.model.analysis import (
+    Analyses,
+    AnalysisPhase,
+    AnalysisRun,
+    AnalysisStage,
+    MeasurementResult,
+    Metric,
+    MetricRun,
+    due,
+    with_measurement,
+)
 from gitops_bg.core.model.record import Record
 from tests.integration.cluster.scene import Scene, watching
 from tests.support.cluster.clusters import TestCluster

@@ -21,22 +21,23 @@ from gitops_bg.cluster.observation.gateways import acceptance, acceptance_of_rul
 from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
-from gitops_bg.core.groups.decision import (
+from gitops_bg.core.groups.inputs import ObservedGroup
+from gitops_bg.core.groups.model import GroupGateway, TransitionStep
+from gitops_bg.core.groups.record import (
     ApplyGroup,
     ApplyRoute,
+    DeletedVersion,
     DeleteRoute,
     DeleteService,
     FollowMember,
     GroupDecision,
+    GroupRecord,
     Move,
+    Transition,
+    TransitionKind,
 )
-from gitops_bg.core.groups.model import GroupGateway, TransitionStep
-from gitops_bg.core.groups.observed import ObservedGroup
-from gitops_bg.core.groups.record import DeletedVersion, GroupRecord, Transition, TransitionKind
-from gitops_bg.core.groups.routes.routing import render
-from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.git.pulls import PullRequest, PullState
-from gitops_bg.core.model.http_routes import (
+from gitops_bg.core.groups.routing import render
+from gitops_bg.core.model.auxiliary import (
     Backend,
     Deny,
     ExtensionRef,
@@ -47,6 +48,8 @@ from gitops_bg.core.model.http_routes import (
     PathKind,
     as_stored,
 )
+from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.version import GroupKey
 from tests.core.groups.notation import NOW, group
 from tests.support.cluster.clusters import TestCluster

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.git.main import SourceVerification, UnverifiedCommit, VerificationFailure
+from gitops_bg.core.model.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.repo.git.errors import MainNotVerified, OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.polling import Poll

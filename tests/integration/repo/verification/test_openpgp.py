@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.git.main import SourceVerification, VerificationFailure
+from gitops_bg.core.model.main import SourceVerification, VerificationFailure
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification import openpgp, signatures

@@ -15,8 +15,8 @@ import pytest
 
 from gitops_bg.agent.desired.signed import SignedFacts
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.policies.facts import PolicyInput
-from gitops_bg.core.model.policies.rules import BreakGlass, Policy, Proof
+from gitops_bg.core.model.policy_facts import PolicyInput
+from gitops_bg.core.model.policy_rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification.answers import FIRST_SECONDS

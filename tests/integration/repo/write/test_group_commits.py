@@ -8,8 +8,7 @@ import pytest
 
 from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult, write
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.groups.decision import CommitActive
-from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.groups.record import CommitActive, GroupRecord
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
-from gitops_bg.core.text.foreign_text import one_line
 from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.repo.repository import Repository

@@ -1,1 +1,0 @@
-"""How an app and what serves beside it share a cluster: before the hand-over, on it, and on the way back."""

@@ -1,1 +1,0 @@
-"""Pods of versions: how many there are to be, which are available, what keeps them from it."""

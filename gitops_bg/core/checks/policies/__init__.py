@@ -1,1 +1,0 @@
-"""Judges promotion policies: pure functions from rules and facts to verdicts."""

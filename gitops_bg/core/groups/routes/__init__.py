@@ -1,1 +1,0 @@
-"""The HTTPRoutes of a group: which rules its state needs, and how they fit into objects."""

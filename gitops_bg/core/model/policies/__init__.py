@@ -1,1 +1,0 @@
-"""Promotion policies: their `rules`, the `facts` that they are judged by, and the verdicts."""

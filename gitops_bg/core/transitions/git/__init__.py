@@ -1,1 +1,0 @@
-"""Steps that follow what people decide in Git and as operators, in the order of the decisions."""

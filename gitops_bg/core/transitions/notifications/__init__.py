@@ -1,1 +1,0 @@
-"""Steps that notify hooks and people of what happened, or that the app waits for them."""

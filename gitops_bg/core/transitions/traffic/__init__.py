@@ -1,1 +1,0 @@
-"""Steps that move live traffic, and what goes with it: preview, ports, draining, stabilization, holds, aborts."""

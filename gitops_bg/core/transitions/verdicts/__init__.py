@@ -1,1 +1,0 @@
-"""Steps that run analyses and hooks, read their answers, and act on them."""
