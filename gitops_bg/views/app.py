@@ -7,7 +7,7 @@ Two views are equal if nothing changed but the time.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.versions import warm_until
@@ -19,9 +19,6 @@ from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
 from gitops_bg.views.rows import Row
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     return conditions_of(body.get("status"))
 
 
-def json_of(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
+def json_of_condition(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
     """Return a condition with its meaning, if that is known and says something about traffic."""
     from gitops_bg.spec.codec import to_json
 

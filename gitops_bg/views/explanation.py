@@ -18,7 +18,7 @@ from gitops_bg.core.model.statements import Says, Statement, Statements
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
 from gitops_bg.core.status.group_outlook import NextStep, has_served, next_step, serving_in
 from gitops_bg.spec.codec import to_json
-from gitops_bg.views.conditions import json_of
+from gitops_bg.views.conditions import json_of_condition
 
 if TYPE_CHECKING:
     from gitops_bg.views.shapes.apps import ExplainedJson
@@ -47,7 +47,7 @@ _WHAT = {
 }
 
 
-def telling(statements: Statements, digests: Collection[str]) -> tuple[Statement, ...]:
+def statements_about(statements: Statements, digests: Collection[str]) -> tuple[Statement, ...]:
     """Return those about these versions, and the one that says where traffic is to go; in the order in which they
     count.
     """
@@ -104,7 +104,7 @@ def json_explained(found: Explained) -> "ExplainedJson":
         "next": found.coming or None,
         "pullRequest": to_json(found.pull) | {"state": found.pull.state} if found.pull else None,
         "gates": [_json_gate(each, found.now) for each in found.gates],
-        "conditions": [json_of(each, found.subject) for each in found.conditions],
+        "conditions": [json_of_condition(each, found.subject) for each in found.conditions],
         "statements": json_of_statements(found.told, found.name),
         "actions": [str(action) for action in found.actions],
         "wakeAt": found.wake_at.isoformat() if found.wake_at else None,
@@ -162,7 +162,7 @@ class Explanation:
         """What was said of the versions that serve, or that main names, and of what serves instead."""
         folders = self.desired.versions
         about = {f"{each}-{folders[each].content}" for each in (self.active, self.wanted) if each in folders}
-        return telling(self.decision.record.statements, about)
+        return statements_about(self.decision.record.statements, about)
 
     @property
     def outlook(self) -> NextStep:

@@ -16,7 +16,7 @@ from gitops_bg.core.status.group_outlook import serving_in
 from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.views.app import AppView
 from gitops_bg.views.rows import group_row_of
-from gitops_bg.views.tree import Branch, gate_branch, json_of, root_of
+from gitops_bg.views.tree import Branch, gate_branch, json_tree_of_app, root_of
 from gitops_bg.views.words import age, spoken, style_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class GroupView:
         return GroupStatus.read(self.body.get("status"))
 
 
-def json_tree(view: GroupView) -> dict[str, Any]:
+def json_tree_of_group(view: GroupView) -> dict[str, Any]:
     """Return the row of the group, and each app as `tree` shows it, for programs."""
     return {
         **group_row_of(view.body).json(),
@@ -67,7 +67,7 @@ def json_tree(view: GroupView) -> dict[str, Any]:
 def _json_service(view: GroupView, place: Endpoint) -> "GroupServiceTreeJson":
     name = member_name(place.service, place.initial_version)
     app = view.apps[name]
-    return {"service": place.service, "app": name, "tree": json_of(app) if app is not None else None}
+    return {"service": place.service, "app": name, "tree": json_tree_of_app(app) if app is not None else None}
 
 
 def group_root(view: GroupView, now: datetime) -> Branch:

@@ -16,7 +16,7 @@ from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.glance import GateGlance, GroupGlance, StatusSummary
-from gitops_bg.views.conditions import demanded, json_of
+from gitops_bg.views.conditions import demanded, json_of_condition
 from gitops_bg.views.words import age
 
 
@@ -83,7 +83,7 @@ class Row:
         """Return the row for programs."""
         from gitops_bg.spec.codec import to_json
 
-        demands = [json_of(each, self.key) for each in self.demands]
+        demands = [json_of_condition(each, self.key) for each in self.demands]
         return {"kind": "app", **to_json(self), "demands": demands}
 
 

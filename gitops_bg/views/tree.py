@@ -65,7 +65,7 @@ def _version(app_view: AppView, version: Version, now: datetime) -> Branch:
     return Branch(
         f"# v{version.number} ({short(version.digest)}) {version.color}",
         "Version",
-        standing_of(version),
+        stage_in_a_word(version),
         spoken((now - version.rollout_started_at).total_seconds()),
         ", ".join(_about(app_view, version)),
         "bold green" if traffic else _STAGES[version.stage],
@@ -76,7 +76,7 @@ def _version(app_view: AppView, version: Version, now: datetime) -> Branch:
     )
 
 
-def standing_of(version: Version) -> str:
+def stage_in_a_word(version: Version) -> str:
     """Return the stage of a version, in a word; a candidate that is no longer wanted is aborted or withdrawn."""
     if version.stage is Stage.CANDIDATE and version.retiring:
         return "aborted" if version.aborted else "withdrawn"
@@ -275,7 +275,7 @@ def _replicas(app_view: AppView) -> str:
     return listed + by
 
 
-def json_of(app_view: AppView) -> dict[str, Any]:
+def json_tree_of_app(app_view: AppView) -> dict[str, Any]:
     """Return the app, its versions with their ReplicaSets, pods and analysis runs, its Services and its gates."""
     return {
         **app_view.row.json(),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.commands.files.adopt import notes_of, plan_of
+from gitops_bg.cli.commands.files.adopt import notes_of, steps_after_push
 from gitops_bg.cli.commands.files.adopted_folder import folder_of, origins_of
 from gitops_bg.cli.commands.files.adopted_objects import Wanted, choose, problems_of
 from gitops_bg.cluster.observation.on_demand.live_workload import LivePod, LiveWorkload
@@ -313,7 +313,7 @@ def test_what_check_would_find_is_said_of_the_live_object_and_once(name: str) ->
 def test_the_plan_says_what_happens_in_order_and_which_label_is_held_back() -> None:
     chosen, _ = choose(live(services=(service(tier="front", app="web"),)), Wanted(WEB))
     chosen = replace(chosen, services=(service(tier="front", app="web"),))
-    plan = plan_of(chosen, ScaleDown.ON_SUCCESS)
+    plan = steps_after_push(chosen, ScaleDown.ON_SUCCESS)
     assert "with tier=not-live-yet, so that no live Service selects them" in plan[0]
     assert plan[2].startswith("it takes over web, ")
     assert plan[-1].endswith("it scales Deployment web to 0")

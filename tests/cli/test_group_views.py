@@ -24,7 +24,7 @@ from gitops_bg.core.model.auxiliary import (
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.statements import Cause, Says, Statement
 from gitops_bg.views.differences import route_differences, service_differences
-from gitops_bg.views.explanation import Explanation, json_explanation, json_of_statements, telling
+from gitops_bg.views.explanation import Explanation, json_explanation, json_of_statements, statements_about
 from gitops_bg.views.plan import json_plan
 from tests.core.groups.simulation import STORE, store
 from tests.core.inspect.test_outlook import promoted
@@ -220,7 +220,7 @@ NAMES = {"v1:1": "v1", "v1:2": "v2"}
 def test_a_statement_says_what_was_said_when_by_whom_and_by_which_commit() -> None:
     console = Console(width=200, color_system=None, force_terminal=False)
     with console.capture() as shown:
-        console.print(Group(*statement_lines(telling(SAID, {"v1:2"}), NAMES.__getitem__, 2)))
+        console.print(Group(*statement_lines(statements_about(SAID, {"v1:2"}), NAMES.__getitem__, 2)))
     assert [line.rstrip() for line in shown.get().splitlines()] == [
         '  v2 was refused at 2026-01-01 12:00:00Z by Ada, commit 9be1ab12cd: Revert "web 2"',
         "  v2 was cleared at 2026-01-01 12:00:00Z by Bob: retried",
@@ -230,7 +230,7 @@ def test_a_statement_says_what_was_said_when_by_whom_and_by_which_commit() -> No
 
 
 def test_programs_get_the_same_with_the_name_of_the_version() -> None:
-    refused, *others = json_of_statements(telling(SAID, {"v1:2"}), NAMES.__getitem__)
+    refused, *others = json_of_statements(statements_about(SAID, {"v1:2"}), NAMES.__getitem__)
     assert (refused["version"], refused["says"], refused["by"], refused["cause"]) == (
         "v2",
         "refused",
@@ -241,4 +241,4 @@ def test_programs_get_the_same_with_the_name_of_the_version() -> None:
 
 
 def test_nobody_is_told_of_a_version_that_is_of_no_concern_but_always_where_traffic_goes() -> None:
-    assert [each.says for each in telling(SAID, ())] == [Says.WANTED]
+    assert [each.says for each in statements_about(SAID, ())] == [Says.WANTED]

@@ -29,7 +29,7 @@ from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 from gitops_bg.views.app import AppView, Pod, ReplicaSet
 from gitops_bg.views.rows import Row
-from gitops_bg.views.tree import Branch, json_of, root_of, standing_of
+from gitops_bg.views.tree import Branch, json_tree_of_app, root_of, stage_in_a_word
 from tests.core.records import statements_of
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -172,7 +172,7 @@ def of_version(changed: Version, strategy: Strategy | None = SIGHT.strategy, **r
     ],
 )
 def test_a_candidate_that_is_not_wanted_any_more_is_none(changed: Version, said: str) -> None:
-    assert standing_of(changed) == said
+    assert stage_in_a_word(changed) == said
 
 
 def test_a_version_says_that_it_failed_and_why_it_is_on_hold() -> None:
@@ -224,7 +224,7 @@ def test_what_others_wrote_cannot_drive_the_terminal() -> None:
 
 
 def test_programs_get_moments_and_counts_in_camel_case() -> None:
-    data = json.loads(json.dumps(json_of(SIGHT)))
+    data = json.loads(json.dumps(json_tree_of_app(SIGHT)))
     assert data["candidateImage"] == "shop/web:8"
     oldest, _, newest = data["versions"]
     assert (oldest["scaleDownAt"], oldest["retiring"]) == ("2026-05-04T12:00:21+00:00", True)

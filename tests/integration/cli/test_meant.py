@@ -10,7 +10,7 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
 from gitops_bg.core.status.meanings import MEANINGS, Meanings
-from gitops_bg.views.conditions import json_of
+from gitops_bg.views.conditions import json_of_condition
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App
 
@@ -64,10 +64,10 @@ def test_what_was_just_said_is_not_said_again() -> None:
 
 
 def test_programs_get_the_meaning_beside_the_condition() -> None:
-    said = json_of(AWAY, WEB)
+    said = json_of_condition(AWAY, WEB)
     assert (said["type"], said["reason"], said["who"]) == ("GitReachable", "Unreachable", "who runs the Git remote")
     assert said["command"] == "gitops-bg rollback shop/web --offline"
-    assert "traffic" not in json_of(Condition("Available", True, "Serving", ""), WEB)
+    assert "traffic" not in json_of_condition(Condition("Available", True, "Serving", ""), WEB)
 
 
 def test_explain_get_and_status_say_it(cli: Cli, web: App) -> None:

@@ -109,7 +109,7 @@ def _read(at: LiveOptions, app: AppKey, reasons: Sequence[Problem]) -> LiveWorkl
 
 
 def _print_adoption(output: Output, chosen: Chosen, scale_down: ScaleDown, files: Files, *, written: bool) -> None:
-    plan, notes = plan_of(chosen, scale_down), tuple(notes_of(chosen))
+    plan, notes = steps_after_push(chosen, scale_down), tuple(notes_of(chosen))
     if output.json:
         output.data(
             {"app": str(chosen.app), "written": written, "files": dict(files), "plan": list(plan), "notes": list(notes)}
@@ -141,10 +141,13 @@ _LEFT = {
 }
 
 
-def plan_of(chosen: Chosen, scale_down: ScaleDown) -> tuple[str, ...]:
+def steps_after_push(chosen: Chosen, scale_down: ScaleDown) -> tuple[str, ...]:
     """What the agent does after the push, one sentence a step."""
     services = ", ".join(each["metadata"]["name"] for each in chosen.services)
-    name, held = chosen.deployment["metadata"]["name"], ", ".join(f"{key}={STAND_IN}" for key in held_back(chosen))
+    name, held = (
+        chosen.deployment["metadata"]["name"],
+        ", ".join(f"{key}={STAND_IN}" for key in labels_held_back(chosen)),
+    )
     last = _LEFT[scale_down].format(name=name)
     return (
         f"the agent brings up {chosen.deployment['spec'].get('replicas', 1)} pods or more beside those that serve, "
@@ -169,7 +172,7 @@ def notes_of(chosen: Chosen) -> Iterator[str]:
             f"{tool} applies {', '.join(found)}: take them out there first, without deleting them, or both change them"
         )
     if chosen.concerned:
-        keys = ", ".join(held_back(chosen))
+        keys = ", ".join(labels_held_back(chosen))
         yield (
             f"NetworkPolicy {', '.join(chosen.concerned)} selects these pods: if it does by {keys}, the new pods are "
             "outside of it until the hand-over"
@@ -183,7 +186,7 @@ def notes_of(chosen: Chosen) -> Iterator[str]:
     )
 
 
-def held_back(chosen: Chosen) -> tuple[str, ...]:
+def labels_held_back(chosen: Chosen) -> tuple[str, ...]:
     """The labels that get a stand-in until the hand-over, by the agent's own rule."""
     held: list[str] = []
     for each in chosen.services:

@@ -38,7 +38,14 @@ from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
-from gitops_bg.views.explanation import Explained, Explanation, ShownGate, json_explained, json_explanation, telling
+from gitops_bg.views.explanation import (
+    Explained,
+    Explanation,
+    ShownGate,
+    json_explained,
+    json_explanation,
+    statements_about,
+)
 from gitops_bg.views.obstacles import NotLive, Trouble, held_back, went_back
 
 if TYPE_CHECKING:
@@ -152,7 +159,7 @@ def _findings(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
 def _statements(world: World) -> Statements:
     record = world.record
     about = {world.target_digest, world.primary_digest, world.desired_digest, record.routing.traffic}
-    return telling(record.statements, about)
+    return statements_about(record.statements, about)
 
 
 def _changes(

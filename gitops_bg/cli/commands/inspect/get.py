@@ -182,11 +182,11 @@ def _watch_list(
 def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
     from gitops_bg.cli.session.live_views import read_app_view
     from gitops_bg.cli.views.subject import picture_of
-    from gitops_bg.views.tree import json_of
+    from gitops_bg.views.tree import json_tree_of_app
 
     app_view = read_app_view(session, app)
     if output.json:
-        output.data({"items": [json_of(app_view)]})
+        output.data({"items": [json_tree_of_app(app_view)]})
     output.show(picture_of(app_view, session.now))
 
 
@@ -194,36 +194,36 @@ def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKe
     from gitops_bg.cli.session.live_views import pod_labels, read_app_view
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.cli.views.watch_view import follow, picture_screen
-    from gitops_bg.views.tree import json_of
+    from gitops_bg.views.tree import json_tree_of_app
 
     with (
         _changes(at, app.namespace, pod_labels(app)) as wait,
-        picture_screen(output, picture_of, json_of) as screen,
+        picture_screen(output, picture_of, json_tree_of_app) as screen,
     ):
         follow(lambda: read_app_view(session, app), screen, wait, timeout)
 
 
 def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:
     from gitops_bg.cli.views.subject import drawn_group
-    from gitops_bg.views.group_tree import json_tree
+    from gitops_bg.views.group_tree import json_tree_of_group
 
     view = _group_view(session, namespace, group)
     if output.json:
-        output.data({"items": [json_tree(view)]})
+        output.data({"items": [json_tree_of_group(view)]})
     output.show(drawn_group(view, session.now))
 
 
 def _watch_group(session: LiveSession, at: LiveOptions, output: Output, group: str, timeout: float) -> None:
     from gitops_bg.cli.views.subject import drawn_group
     from gitops_bg.cli.views.watch_view import follow, picture_screen
-    from gitops_bg.views.group_tree import json_tree
+    from gitops_bg.views.group_tree import json_tree_of_group
 
     def read() -> "GroupView":
         return _group_view(session, at.place.namespace, group)
 
     with (
         _changes(at, read().group.namespace, names.APP) as wait,
-        picture_screen(output, drawn_group, json_tree) as screen,
+        picture_screen(output, drawn_group, json_tree_of_group) as screen,
     ):
         follow(read, screen, wait, timeout)
 

@@ -35,7 +35,7 @@ from gitops_bg.views.words import style_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveOptions:
+class ObservedOptions:
     """Where what is live is read, and kept."""
 
     observed: Annotated[
@@ -78,7 +78,7 @@ class ProposalOptions:
 
 def plan(
     at: PlanOptions,
-    by: LiveOptions,
+    by: ObservedOptions,
     proposal: ProposalOptions,
     apps: Annotated[
         list[str] | None,
@@ -104,7 +104,7 @@ def plan(
 
 def of_group(
     at: PlanOptions,
-    by: LiveOptions,
+    by: ObservedOptions,
     proposal: ProposalOptions,
     group: Group,
     version: Annotated[
@@ -159,7 +159,7 @@ def _plans(request: "_Request", question: Question | None) -> tuple[Plan | None,
 @dataclass(frozen=True, slots=True)
 class _Request:
     at: PlanOptions
-    by: LiveOptions
+    by: ObservedOptions
     scope: PlanScope
     about: About
 

@@ -28,7 +28,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.conditions import FOLDER_IN_MAIN, LEAVING
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.status import Status
-from gitops_bg.views.conditions import json_of, live_conditions
+from gitops_bg.views.conditions import json_of_condition, live_conditions
 from gitops_bg.views.words import spoken
 
 _LOOK_EVERY = 0.5
@@ -250,7 +250,7 @@ class _StatePrinter:
             at = self._session.now.isoformat(timespec="seconds")
             said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
             said |= {"pullRequest": found.pull_request} if found.pull_request else {}
-            self._output.data_line(said | {"demands": [json_of(each, self._app) for each in found.demands]})
+            self._output.data_line(said | {"demands": [json_of_condition(each, self._app) for each in found.demands]})
         else:
             self._output.line(f"{found.phase}: {found.message}" if found.message else found.phase)
             if found.pull_request:

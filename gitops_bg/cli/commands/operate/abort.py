@@ -157,7 +157,7 @@ def _one_app(asked: _Asked, key: AppKey, shown: Aborting | None) -> "tuple[Abort
         if not planned:
             live = facts.record.version(planned.live)
             raise CommandFailed(_nothing(key, live))
-        said = f"{key}: stops {_names(planned.stops)}; live traffic {_goes(planned)}"
+        said = f"{key}: stops {_names(planned.stops)}; live traffic {_traffic_goes(planned)}"
         if asked.output.dry_run:
             return _unstopped(key, planned), f"{said} (--dry-run: nothing was done)"
         if planned.goes_to:
@@ -225,7 +225,7 @@ def _shown(version: Version) -> str:
     return label(version.number, version.digest)
 
 
-def _goes(found: Aborting) -> str:
+def _traffic_goes(found: Aborting) -> str:
     return f"goes back to {_shown(found.goes_to)}" if found.goes_to else "stays where it is"
 
 
@@ -338,7 +338,7 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
         cluster, groups = session.cluster, GroupCluster(session.client)
         namespaces = (asked.at.place.namespace,) if asked.at.place.namespace else ()
 
-        def look(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:
+        def planned_for(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:
             if isinstance(key, GroupKey):
                 return key, planned_of_group(groups.seen(key))
             facts = facts_without_git(cluster, key)
@@ -349,7 +349,7 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
             lambda: sorted(groups.live(namespaces)),
         )
         listed, unlisted = each_of(lists, lambda list_: list_(), for_programs=asked.output.json)
-        looked, unseen = each_of(chain.from_iterable(listed), look, for_programs=asked.output.json)
+        looked, unseen = each_of(chain.from_iterable(listed), planned_for, for_programs=asked.output.json)
     return {key: found for key, found in looked if found}, unlisted or unseen
 
 
@@ -357,7 +357,7 @@ def _says(key: AppOrGroup, found: _Planned) -> str:
     """What would be stopped, and where live traffic goes."""
     if isinstance(found, AbortingGroup):
         return f"{key}: stops {', '.join(found.stops)}; live traffic {requests_go(found)}"
-    return f"{key}: stops {_names(found.stops)}; live traffic {_goes(found)}"
+    return f"{key}: stops {_names(found.stops)}; live traffic {_traffic_goes(found)}"
 
 
 def _ask(planned: dict[AppOrGroup, _Planned]) -> None:
