@@ -67,7 +67,7 @@ from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.detect import commit_url
-from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.hooks import HookCaller
 from gitops_bg.repo.git.address import repository_name
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.verification.main_verifier import VerifiedBefore

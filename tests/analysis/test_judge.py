@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.analysis.evaluator import evaluate
+from gitops_bg.analysis.measurements import evaluate
 from gitops_bg.analysis.provider import NoData, Value
 from gitops_bg.core.model.analysis import AnalysisPhase, Metric
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.analysis.pool import LONGEST, MeasurementPool
+from gitops_bg.analysis.measurements import LONGEST, MeasurementPool
 from gitops_bg.core.model.analysis import (
     AnalysisPhase,
     AnalysisStage,

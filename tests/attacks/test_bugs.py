@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
+from gitops_bg import hooks
 from gitops_bg.agent.desired import git_writes, reader
 from gitops_bg.agent.reconcile import apps, facts
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.agent.runtime import cpu_limit, hanging_looks
-from gitops_bg.analysis.evaluator import MetricEvaluator
+from gitops_bg.analysis.measurements import MetricEvaluator
 from gitops_bg.cluster import cluster as cluster_module
 from gitops_bg.cluster.execution.jobs import Jobs
-from gitops_bg.hooks import caller
-from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.hooks import HookCaller
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.ledger.ledger import Ledger
@@ -279,7 +279,7 @@ def test_bug_in_a_hook_is_its_answer_and_it_is_asked_again(
     with hook_server(private=True) as backend:
         siege.web.strategy["webhooks"] = [{"name": "ask", "type": "pre-rollout", "url": backend.url("/ask")}]
         with _gone_afterwards(siege, "webhooks"):
-            failed = _failing_once(monkeypatch, caller, name)
+            failed = _failing_once(monkeypatch, hooks, name)
             siege.web.push_image(f"by-hook{name}")
             assert failed.wait(20)
             siege.bystander_goes_on()

@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.hooks import Alert, HookCall
 from gitops_bg.core.model.version import Subject
-from gitops_bg.hooks.request import Compose, HookRequest
-from gitops_bg.notify.apprise_sender import Destination, linkable, sender
+from gitops_bg.hooks import Compose, HookRequest
+from gitops_bg.notify import Destination, linkable, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets

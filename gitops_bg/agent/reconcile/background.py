@@ -13,7 +13,7 @@ from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.hooks import HookCaller
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.secret_reading import secret_reader
 from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.analysis.bounded import BoundedConditions
-from gitops_bg.analysis.evaluator import MetricEvaluator
-from gitops_bg.analysis.pool import MeasurementPool
+from gitops_bg.analysis.measurements import MeasurementPool, MetricEvaluator
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.jobs import PROVIDER as JOB

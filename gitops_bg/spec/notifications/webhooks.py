@@ -169,7 +169,7 @@ def _deadline(webhook: Webhook, kind: HookType) -> int | None:
 
 
 def _request(webhook: Webhook) -> dict[str, Any]:
-    """The request for `gitops_bg.hooks.request`; missing fields are left out."""
+    """The request for `gitops_bg.hooks`; missing fields are left out."""
     whole = {
         "url": webhook.url,
         "timeout": seconds_of(str(webhook.timeout)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_bg.analysis.evaluator import MetricEvaluator
+from gitops_bg.analysis.measurements import MetricEvaluator
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId, MeasurementRequest, MeasurementResult, Metric

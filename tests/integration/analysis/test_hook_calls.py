@@ -16,7 +16,7 @@ import pytest
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.hooks.caller import MOST_AT_ONCE, HookCaller
+from gitops_bg.hooks import MOST_AT_ONCE, HookCaller
 from tests.support.cluster.pki import Authority
 from tests.support.servers.banner import speaking
 from tests.support.servers.hook_server import HookServer, hook_server

@@ -20,13 +20,13 @@ import pytest
 import requests
 from apprise import Apprise
 
+from gitops_bg import notify
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookResponse, HookType, Severity
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.hooks.caller import HookCaller
-from gitops_bg.notify import apprise_sender
-from gitops_bg.notify.apprise_sender import SERVICES, Destination, sender
+from gitops_bg.hooks import HookCaller
+from gitops_bg.notify import SERVICES, Destination, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, ORDINARY, AddressRules
 from gitops_bg.outbound.secrets import Secrets
 from tests.support.cluster.pki import Authority
@@ -212,7 +212,7 @@ def test_what_an_author_wrote_calls_nobody(case: str, monkeypatch: pytest.Monkey
 def test_commands_addresses_and_links_stay_as_they_are() -> None:
     link = "https://git.example.com/shop/all-config/commit/1"
     whole = Alert(Severity.INFO, "gitops-bg retry shop/channel-api", NOW, (("Author", "Ada <all@example.com>"),))
-    assert "\N{ZERO WIDTH SPACE}" not in apprise_sender.text_of(replace(whole, links=(("Commit 1", link),)))
+    assert "\N{ZERO WIDTH SPACE}" not in notify.text_of(replace(whole, links=(("Commit 1", link),)))
 
 
 CHANNELS = {
@@ -227,7 +227,7 @@ CHANNELS = {
 
 @pytest.mark.parametrize("case", CHANNELS, ids=lambda case: f"{case[0]} {case[2]}")
 def test_a_channel_an_id_and_a_person_are_named_as_apprise_reads_them(case: tuple[str, str, str]) -> None:
-    assert apprise_sender.url_of(Destination(*case)).endswith(CHANNELS[case])
+    assert notify.url_of(Destination(*case)).endswith(CHANNELS[case])
 
 
 @pytest.mark.parametrize(("type_", "address", "token"), [("slack", "", "xoxb-1-2-a"), ("rocket", ROCKET, "")])
@@ -392,4 +392,4 @@ def test_nothing_of_it_is_imported_before_it_is_used() -> None:
 
 
 def test_examples_are_true() -> None:
-    assert doctest.testmod(apprise_sender).failed == 0
+    assert doctest.testmod(notify).failed == 0

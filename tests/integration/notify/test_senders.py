@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.hooks.senders import MOST_OF_A_SUBJECT, Senders
+from gitops_bg.hooks import MOST_OF_A_SUBJECT, Senders
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 OK = (200, "")

@@ -11,7 +11,7 @@ import yaml
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event
-from gitops_bg.notify.apprise_sender import SERVICES
+from gitops_bg.notify import SERVICES
 from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.notifications.alert_providers import load_providers

@@ -1,32 +1,128 @@
 """Calls hooks over HTTP, in the background: those that are due at once, so that a slow one delays no other.
 
-An app or a release group has its share of the calls under way, so that its hooks delay those of no other.
+An app or a release group has its share of the calls under way, so that its hooks delay those of no other. What blocks
+runs in a thread of its own that nobody waits for at the end: a library that hangs cannot be ended, only left, so a
+subject may have only a few such threads.
 
-It judges nothing: the result is a status and a text, and the core decides what they mean. A failed call is not repeated
-here: the core lists it again after its backoff.
+A request is Flagger's: payload, headers, secrets filled in (https://docs.flagger.app/usage/webhooks; flagger.md §3.4).
+The result is a status and a text, and the core decides what they mean. A failed call is not repeated here: the core
+lists it again after its backoff.
 """
 
 import asyncio
+import json
 import logging
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, Transient
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import Subject
-from gitops_bg.hooks.request import Compose, HookRequest, request_for
-from gitops_bg.hooks.senders import Senders
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
-from gitops_bg.outbound.http import Poster, PostFailed
+from gitops_bg.outbound.http import Poster, PostFailed, Trust
 from gitops_bg.outbound.quoting import media_type, quoted, words_in_text
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.outbound.turns import Places
 
 LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """One POST, or a function that sends by itself; ``timeout`` is in seconds, for the whole of it."""
+
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    timeout: float
+    trust: Trust
+    send: Callable[[], tuple[int, str]] | None = field(default=None, repr=False)
+    """Sends instead of the POST, in a thread of its own; returns a status and a text."""
+
+
+Compose = Callable[[Subject, HookCall, Secrets], HookRequest]
+"""Composes the request of a call. Reads the Secrets that the call names, and raises the errors of that."""
+
+
+def request_for(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
+    """Compose the request of a call. Reads the Secrets that the call names, and raises the errors of that.
+
+    ``Idempotency-Key`` is the same for every try of one call: a backend is asked at least once, maybe twice.
+    """
+    asked = secrets.fill(reread_json(call.hook.request))
+    headers = {"Content-Type": "application/json", "User-Agent": "gitops-bg"} | asked.get("headers", {})
+    return HookRequest(
+        url=asked["url"],
+        body=json.dumps(_payload(subject, call, asked.get("metadata", {}))).encode(),
+        headers=(*headers.items(), ("Idempotency-Key", call.key), ("Accept-Encoding", "identity")),
+        timeout=asked.get("timeout", 10.0),
+        trust=Trust(asked.get("caCert", ""), asked.get("disableTLS", False)),
+    )
+
+
+def _payload(subject: Subject, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
+    """The payload: exactly Flagger's fields."""
+    return {
+        "name": subject.name,
+        "namespace": subject.namespace,
+        "phase": call.phase,
+        "checksum": call.checksum,
+        "metadata": {**metadata, **dict(call.metadata)},
+    }
+
+
+MOST_OF_A_SUBJECT = 4
+"""The most functions that run for an app or a group at once, those that nobody waits for any more included."""
+
+Result = tuple[int, str]
+
+
+class Senders:
+    """The functions under way. Used in one event loop."""
+
+    def __init__(self) -> None:
+        self._running: Counter[Subject] = Counter()
+
+    async def run(self, subject: Subject, send: Callable[[], Result]) -> Result:
+        """Return what a function returns. Raises what it raises, and `Transient` where those before it hang."""
+        if self._running[subject] >= MOST_OF_A_SUBJECT:
+            raise Transient(f"{MOST_OF_A_SUBJECT} messages before it are still being sent")
+        self._running[subject] += 1
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Result] = loop.create_future()
+
+        def finish(result: Result | None, error: Exception | None) -> None:
+            self._running[subject] -= 1
+            if not self._running[subject]:
+                del self._running[subject]
+            if done.done():
+                return  # The call was ended meanwhile.
+            if error is not None:
+                done.set_exception(error)
+            elif result is not None:
+                done.set_result(result)
+
+        def work() -> None:
+            result, failure = None, None
+            try:
+                result = send()
+            except Exception as error:  # its caller says what becomes of it
+                failure = error
+            with suppress(RuntimeError):  # The loop has ended meanwhile.
+                loop.call_soon_threadsafe(finish, result, failure)
+
+        threading.Thread(target=work, name="sender", daemon=True).start()
+        return await done
+
 
 _MOST_READ = 16 * 1024
 """Bytes of a response that are read; `quoting` decides what of them is shown."""

@@ -24,6 +24,7 @@ from gitops_bg.outbound.connections import permitted_connections
 if TYPE_CHECKING:
     from apprise import Apprise, AppriseAsset, NotifyBase
 
+
 _CHATS = (
     "dingtalk discord feishu gchat lark matrix matrixs mmost mmosts nctalk nctalks rocket rockets signal signals slack "
     "tgram webex wecombot workflow workflows wxteams zulip"

@@ -1,1 +1,0 @@
-"""Calls hooks and alert receivers over HTTP."""
