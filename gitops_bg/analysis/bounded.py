@@ -1,11 +1,13 @@
 """Evaluates conditions that may cost without bound in a child process, which is killed when it takes too long.
 
 An evaluation in this process could not be ended: it would keep the interpreter's lock, and so hold up every app. One
-child for all conditions, started when the first of them asks for it; most never do (`expressions.is_cheap`).
+child for all conditions, started when the first of them asks for it; most never do (`expressions.is_cheap`). The child
+gets a line of JSON for each condition, gives a line for each answer, and ends with its parent.
 """
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ from typing import Any
 
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.version import Subject
-from gitops_bg.spec.analysis.expressions import NoAnswer, NoValue, is_cheap, is_true
+from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_cheap, is_true
 
 LONGEST = timedelta(seconds=2)
 """How long one evaluation may take."""
@@ -112,7 +114,7 @@ class BoundedConditions:
 def _started(memory: int) -> "subprocess.Popen[str]":
     """The child, once it is ready: its start is not part of an evaluation's time."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "gitops_bg.analysis.child", str(memory)],
+        [sys.executable, "-m", "gitops_bg.analysis.bounded", str(memory)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
@@ -122,3 +124,33 @@ def _started(memory: int) -> "subprocess.Popen[str]":
     assert child.stdout is not None
     child.stdout.readline()
     return child
+
+
+def main() -> None:
+    """Be the child: answer until nobody asks any more."""
+    is_true("true", {})  # the library is loaded before its memory is limited
+    memory = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _print_line("ready")
+    for line in sys.stdin:
+        _print_line(json.dumps(_answer(line)))
+
+
+def _print_line(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _answer(line: str) -> dict[str, object]:
+    asked = reread_json(line)
+    try:
+        return {"is": is_true(asked["text"], asked["values"])}
+    except NoValue as missing:
+        return {"missing": str(missing)}
+    except (NoAnswer, BadExpression) as error:
+        return {"error": str(error)}
+
+
+if __name__ == "__main__":
+    main()

@@ -44,7 +44,7 @@ def table_of(of: "AppKey | GroupKey") -> "Meanings":
     """What the conditions of an app, or of a group, mean."""
     if isinstance(of, AppKey):
         return MEANINGS
-    from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
+    from gitops_bg.core.status.group_advice import GROUP_MEANINGS
 
     return GROUP_MEANINGS
 

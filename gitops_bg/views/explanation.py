@@ -16,7 +16,7 @@ from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.statements import Says, Statement, Statements
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
-from gitops_bg.core.status.group_outlook import NextStep, has_served, next_step, serving_in
+from gitops_bg.core.status.group_advice import NextStep, has_served, next_step, serving_in
 from gitops_bg.spec.codec import to_json
 from gitops_bg.views.conditions import json_of_condition
 

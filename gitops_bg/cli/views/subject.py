@@ -16,7 +16,7 @@ from gitops_bg.core.groups.inputs import Member
 from gitops_bg.core.groups.model import GroupVersion, VersionStage
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.statements import Statements
-from gitops_bg.core.status.group_outlook import NextStep, serving_in
+from gitops_bg.core.status.group_advice import NextStep, serving_in
 from gitops_bg.core.status.meanings import troubles
 from gitops_bg.views.app import AppView
 from gitops_bg.views.conditions import table_of

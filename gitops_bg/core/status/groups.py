@@ -1,7 +1,7 @@
 """What is the matter with a release group, and the conditions that say so to people and tools.
 
 The situations are one table, as of an app (`core.checks.situations`), and the first row that holds counts: it gives the
-phase, the sentence, and the condition that says who must act (``core.status.group_meanings``).
+phase, the sentence, and the condition that says who must act (``core.status.group_advice``).
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """What each condition means for traffic now, who must do what, and the command: one table for every screen.
 
-Every condition of an app needs a row here, and every one of a release group a row in `core.status.group_meanings`,
+Every condition of an app needs a row here, and every one of a release group a row in `core.status.group_advice`,
 else `tests/core/status/test_meanings.py` fails and names it. Nothing here decides anything; `{app}` in a command is
 NAMESPACE/NAME.
 """

@@ -16,7 +16,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.main import SourceVerification, UnreadReason, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
+from gitops_bg.core.status.group_advice import GROUP_MEANINGS
 from gitops_bg.core.status.groups import SITUATIONS, conditions_of, standing_of
 from gitops_bg.core.status.meanings import meaning_of
 from tests.core.groups.notation import NOW

@@ -12,7 +12,7 @@ from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.status.group_outlook import NextStep, next_step
+from gitops_bg.core.status.group_advice import NextStep, next_step
 from tests.core.groups.simulation import STORE, World, store
 from tests.core.records import overriding
 

@@ -16,7 +16,7 @@ from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase
 from gitops_bg.core.model.main import UnreadReason
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
+from gitops_bg.core.status.group_advice import GROUP_MEANINGS
 from gitops_bg.core.status.meanings import (
     ANY,
     AUTHOR,
@@ -143,7 +143,7 @@ def test_every_condition_that_can_be_made_has_a_row() -> None:
     without = [each for made in MADE for each in missing(made)]
     assert not without, (
         "a condition without a row: add it to the table of gitops_bg/core/status/meanings.py, "
-        "or for groups of gitops_bg/core/status/group_meanings.py "
+        "or for groups of gitops_bg/core/status/group_advice.py "
         "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
         "and the condition to docs/reference/status.md"
     )

@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.conditions import HEALTH, OF_THE_PHASE, Condition, Health, Phase
-from gitops_bg.core.status.group_meanings import GROUP_MEANINGS
+from gitops_bg.core.status.group_advice import GROUP_MEANINGS
 from gitops_bg.core.status.meanings import NOBODY, STAYS, meaning_of, troubles
 from tests.core.groups.histories.test_verdict_histories import ASKED, FEW, NO, ONCE, POST, PRE, YES, change, rest
 from tests.core.groups.simulation import World, store
