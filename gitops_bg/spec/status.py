@@ -203,57 +203,56 @@ class Status(TopStatus):
     """The status of the app."""
 
     observed_generation: Number | None = Field(
-        default=None, description="The generation of the live spec that all of this is about."
+        default=None, description="The generation of the live spec that this status is about."
     )
-    phase: str | None = Field(default=None, description="One word for where the app is.")
+    phase: str | None = Field(default=None, description="The state of the app, in one word.")
     message: str | None = Field(default=None, description="The sentence that explains the phase.")
-    commit: str | None = Field(default=None, description="The commit that brought the candidate, or else what is live.")
-    target: Named | None = Field(default=None, description="What the target names, and the commit that brought it.")
+    commit: str | None = Field(default=None, description="The commit of the candidate, or else of the active version.")
+    target: Named | None = Field(default=None, description="The version of the target, and its commit.")
     primary: Named | None = Field(
-        default=None, description="What primary.yaml names, and the commit that made it do so."
+        default=None, description="The version in primary.yaml, and the commit that wrote it."
     )
     active: Version | None = Field(default=None, description="The version behind the active Service.")
     preview: Version | None = Field(default=None, description="The version behind the preview Service.")
-    candidate: Version | None = Field(default=None, description="The version on the way.")
+    candidate: Version | None = Field(default=None, description="The version that is next.")
     desired_replicas: Count | None = Field(default=None, description="Pods that the target asks for.")
     replicas: Count | None = Field(default=None, description="Pods of all versions.")
     updated_replicas: Count | None = Field(default=None, description="Pods of the version that the target names.")
     ready_replicas: Count | None = Field(default=None, description="Ready pods of the active version.")
     available_replicas: Count | None = Field(
-        default=None, description="Available pods of the active version: what live traffic can reach."
+        default=None, description="Available pods of the active version, which live traffic can reach."
     )
     rollouts: tuple[Rollout, ...] | None = Field(
         default=None,
-        description="The rollout under way, and the last that ended; newest first: when each started, was "
+        description="The rollout in progress, and the last that ended; newest first: when each started, was "
         "available, promoted, switched and settled, how long it waited for people, how it ended.",
     )
     analysis_runs: tuple[AnalysisRun, ...] | None = Field(
-        default=None, description="The last run of each stage, and those before that are remembered; newest first."
+        default=None, description="The last run of each stage, and earlier ones that are kept; newest first."
     )
     pull_request: PullRequest | None = Field(
-        default=None, description="The pull request of the promotion branch, where a forge is known."
+        default=None, description="The pull request of the promotion branch, if a forge is configured."
     )
     handled_look: HandledPoll | None = Field(
-        default=None, description="The last request for a look at main that was answered, and what that look read."
+        default=None, description="The last request for a poll of main that was answered, and the result of that poll."
     )
     conditions: tuple[Condition, ...] | None = Field(
         default=None,
-        description="What is so, and what is not; listed below.",
+        description="The conditions, listed below.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
     gates: tuple[Gate, ...] | None = Field(
         default=None,
-        description="Every gate of the version that is next, open or shut, with its reason and, where known, "
-        "until when.",
+        description="Every gate of the version that is next, open or shut, with its reason and, if known, until when.",
     )
     waits: tuple[Wait, ...] | None = Field(
         default=None,
-        description="All that is waited for, and until when (no end where a suspension stops its clock): shut gates; "
-        "git, while the remote is away; restart; and probation, draining, scaleDown of the versions behind.",
+        description="What the app waits for, and until when (no end while a suspension stops the clock): shut gates; "
+        "git, while the remote is down; restart; and probation, draining, scaleDown of earlier versions.",
     )
     record: str | None = Field(
         default=None,
-        description="The agent's memory of the app, packed: of no use to anybody else, and another in each release.",
+        description="The agent's record of the app, packed: internal, and different in each release.",
     )
 
 

@@ -48,9 +48,9 @@ class GroupStatus(TopStatus):
     """The status of the group."""
 
     observed_generation: Number | None = Field(
-        default=None, description="The generation of the live spec that all of this is about."
+        default=None, description="The generation of the live spec that this status is about."
     )
-    phase: str | None = Field(default=None, description="One word for where the group is.")
+    phase: str | None = Field(default=None, description="The state of the group, in one word.")
     message: str | None = Field(default=None, description="The sentence that explains the phase.")
     commit: str | None = Field(default=None, description="The commit of main that was read.")
     active: str | None = Field(default=None, description="The version that serves.")
@@ -74,10 +74,10 @@ class GroupStatus(TopStatus):
     )
     conditions: tuple[Condition, ...] | None = Field(
         default=None,
-        description="What is so, and what is not.",
+        description="The conditions of the group.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
     record: str | None = Field(
         default=None,
-        description="The agent's memory of the group, packed: of no use to anybody else, and another in each release.",
+        description="The agent's record of the group, packed: internal, and different in each release.",
     )

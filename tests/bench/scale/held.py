@@ -32,12 +32,12 @@ PARTS = (
     Part(
         "status",
         3,
-        "the record and the conditions, packed: each look begins with them, and each save is compared",
+        "the record and the conditions, packed: each pass begins with them, and compares before a save",
     ),
     Part("live objects", 10, "the informers: a few fields of the app's object, ReplicaSets, Services, EndpointSlices"),
-    Part("files", 5, "`app.yaml`, `target.yaml` and `primary.yaml` as types of the core: every look decides with them"),
-    Part("ledger", 1, "how far it got, to append and never to write twice"),
-    Part("Git", 3, "folders, files and commits by their ids: what is known is not asked of git again"),
+    Part("files", 5, "`app.yaml`, `target.yaml` and `primary.yaml` as types of the core: every pass decides with them"),
+    Part("ledger", 1, "its position, to append and never to write twice"),
+    Part("Git", 3, "folders, files and commits by their ids: the agent asks git only once"),
     Part("metrics", 2, "the app's series on `/metrics`"),
     Part("rest", 1, "queue, timers, what was applied last, which namespace owns what"),
 )

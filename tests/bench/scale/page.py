@@ -63,7 +63,7 @@ def _of_one_app(rows: Sequence[Row]) -> list[str]:
     if parts:
         whole, *rest = parts
         other = whole.value - sum(row.value for row in rest)
-        why = "what no object has: the allocator's holes, and what lists left behind"
+        why = "memory without objects: gaps of the allocator, and remains of lists"
         lines.append(("… no object", f"{number(other)} KiB", "", why))
     return markdown_table((ONE_APP.capitalize(), "Measured", "Budget", "Why"), lines)
 
