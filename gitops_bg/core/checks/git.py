@@ -2,8 +2,8 @@
 
 Main may be one that cannot be asked, believed or followed (decisions 17 and 18). Asking for its history costs a few
 reads of Git; an ordinary push asks for nothing, as the poll knows the last change of ``primary.yaml``. Clusters that
-follow one folder share a branch (DESIGN §3, decision 31). A forge is asked for a while who merged a version, since
-forges learn of merges late.
+follow one folder share a branch (DESIGN §3, decision 31). A forge is asked for a while who merged a
+promotion, after traffic moved; nothing waits for the answer.
 """
 
 from collections.abc import Callable

@@ -139,7 +139,7 @@ def may_tidy(world: DeliveryWorld) -> bool:
     return not (world.suspended or world.desired.problems)
 
 
-class Asked(Protocol):
+class KeepsAnswers(Protocol):
     """What never changes, and keeps what was answered about it."""
 
     @property
@@ -149,7 +149,7 @@ class Asked(Protocol):
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Q = TypeVar("Q", bound=Asked)
+Q = TypeVar("Q", bound=KeepsAnswers)
 
 
 def answered_once(question: Callable[Concatenate[Q, P], T], /) -> Callable[Concatenate[Q, P], T]:

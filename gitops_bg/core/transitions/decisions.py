@@ -1,8 +1,8 @@
 """The steps that follow a change of ``primary.yaml`` or of the promotion branch, and the overrides and aborts that come
 before main has followed (DESIGN §4, decision 31).
 
-A hold is put on a version that is aborted, and live traffic never touched. A retry lifts a hold only where main had it
-later (`core.delivery.holds`).
+An abort puts a hold on the version, whoever asks for it, and never touches live traffic. Of a retry and a change that
+speaks against its digest, the one counts that came into main later (`core.delivery.holds`).
 """
 
 from dataclasses import replace
