@@ -50,7 +50,7 @@ lint: .venv/.installed
 docs: .venv/.installed
 	$(BIN)/python -m gitops_bg.spec.crd > deploy/crd.yaml.new && mv deploy/crd.yaml.new deploy/crd.yaml
 	$(BIN)/python -m gitops_bg.spec.crd releasegroups > deploy/crd.new && mv deploy/crd.new deploy/crd-releasegroups.yaml
-	$(BIN)/python -m gitops_bg.cluster.installation.chart deploy
+	$(BIN)/python -m gitops_bg.cluster.chart deploy
 	$(BIN)/python -m tests.spec.stored_forms --write
 	$(BIN)/python -m tests.conformance --write-docs
 	$(BIN)/python -m tests.documentation --write-docs

@@ -18,44 +18,29 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from gitops_bg.agent.desired.batching import ClosedRefs
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.closed_refs import ClosedRefs
 from gitops_bg.agent.desired.git_loop import GitLoop, Listener
 from gitops_bg.agent.desired.lineage import main_of_live
-from gitops_bg.agent.forge.connection import connect_with
-from gitops_bg.agent.forge.thread import ForgeThread, Wiring
+from gitops_bg.agent.forge_thread import ForgeThread, Wiring, connect_with
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.groups.kind import GroupKind
 from gitops_bg.agent.groups.members import Members
-from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.agent.observability.secrets import mask
-from gitops_bg.agent.observability.tracing import tracer_from
-from gitops_bg.agent.reconcile.alert_composer import alert_composer
+from gitops_bg.agent.logs import mask
+from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconcile.apps import AppKind
-from gitops_bg.agent.reconcile.background import Background
+from gitops_bg.agent.reconcile.background import Background, MeasurementRunner, alert_composer, secret_reader
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
-from gitops_bg.agent.reconcile.measurements import MeasurementRunner
+from gitops_bg.agent.reconcile.kind import Urgency, is_to_move_traffic, moves_requests, urgency_of, urgency_of_group
 from gitops_bg.agent.reconcile.reconciler import Reconciler, ReconcileResult
-from gitops_bg.agent.reconcile.secret_reading import secret_reader
-from gitops_bg.agent.reconcile.urgency import (
-    Urgency,
-    is_to_move_traffic,
-    moves_requests,
-    urgency_of,
-    urgency_of_group,
-)
-from gitops_bg.agent.runtime.awaited_namespaces import LOOK_SECONDS, AwaitedNamespaces, log_missing
-from gitops_bg.agent.runtime.boundaries import quietly
-from gitops_bg.agent.runtime.failures import Failures
-from gitops_bg.agent.runtime.gc_tuning import collect_less_often
-from gitops_bg.agent.runtime.hanging_looks import HangingPasses
-from gitops_bg.agent.runtime.leadership import Leadership
+from gitops_bg.agent.runtime.cpu import collect_less_often
+from gitops_bg.agent.runtime.failures import LOOK_SECONDS, AwaitedNamespaces, Failures, log_missing, quietly
+from gitops_bg.agent.runtime.leadership import Leadership, Lease, identity
 from gitops_bg.agent.runtime.schedule import COMPARE_SECONDS, ClockWatch, Recurring, SteadyClock, Timers, utc_now
-from gitops_bg.agent.runtime.workers import Workers
-from gitops_bg.agent.runtime.workqueue import WorkQueue
+from gitops_bg.agent.runtime.workers import HangingPasses, Workers, WorkQueue
 from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.agent.tracing import tracer_from
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core.backoff import Backoff

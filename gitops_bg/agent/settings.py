@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitops_bg.agent.runtime.leadership import LeaseSettings
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.outbound.addresses import ORDINARY, AddressRules
 from gitops_bg.repo.settings import RepositorySettings
 

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from gitops_bg.agent.observability.secrets import masked
+from gitops_bg.agent.logs import masked
 from gitops_bg.cli.errors import BUG, code_of
 from gitops_bg.cli.options.options import Format, OutputOptions
 from gitops_bg.cli.views.listing import ENDLESS, paragraph

@@ -7,40 +7,33 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.connection import Count
-from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
+from gitops_bg.cluster.api.connection import Count, Skew
 from gitops_bg.cluster.api.errors import Forbidden, NamespaceClosed, NotFound
 from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, SECRETS, Object
-from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
+from gitops_bg.cluster.events import EventSink, KubernetesEvent
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
-from gitops_bg.cluster.execution.deployments import scale_deployment
-from gitops_bg.cluster.execution.executor import Executor, Parts
-from gitops_bg.cluster.execution.guards import Guards
+from gitops_bg.cluster.execution.executor import Executor, Parts, scale_deployment
 from gitops_bg.cluster.execution.jobs import Jobs
-from gitops_bg.cluster.execution.operator_requests import OperatorRequests
+from gitops_bg.cluster.execution.operator_requests import OperatorRequests, requests_of
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
-from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.cluster.manifests.operator_requests import requests_of
+from gitops_bg.cluster.execution.writer import Guards, Writer
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.cluster.manifests.services import service_names
-from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.additions import AppliedStates
 from gitops_bg.cluster.observation.informers import Informers
-from gitops_bg.cluster.observation.last_status import LastStatus
 from gitops_bg.cluster.observation.observe import ObservationSources, gather, observe
-from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
-from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
-from gitops_bg.cluster.observation.on_demand.left_manifests import left_manifests
-from gitops_bg.cluster.observation.on_demand.pods import Pods
+from gitops_bg.cluster.observation.on_demand import Pods, deployment_view, left_manifests
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
+from gitops_bg.cluster.observation.routes import ForeignServices
 from gitops_bg.cluster.observation.states import AppState
-from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
-from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
-from gitops_bg.cluster.reporting.status import (
+from gitops_bg.cluster.status import (
+    LastStatus,
+    PrunedStatus,
     differs_in_process_view_only,
     load,
     patience,
@@ -370,7 +363,7 @@ class Cluster:
         in a foreign one. ``decided_on`` is the version that the decision's record was read from (None: the one known
         now). ``may_report`` is asked whether to write where only this process's own view is new
         (``core.status.alike``); ``may_wait``, whether to leave for later what may wait, and for how long at
-        most (``reporting.status.patience``). Raises `WorldChanged` where somebody wrote to the object since: its record
+        most (``status.patience``). Raises `WorldChanged` where somebody wrote to the object since: its record
         may have changed.
         """
         state = self._reader.app(app)

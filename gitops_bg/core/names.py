@@ -99,7 +99,7 @@ def fit(name: str) -> str:
 def replica_set_name(app: AppKey, number: int, digest: str) -> str:
     """The name that the ReplicaSet of a version is created with.
 
-    One that exists keeps its name, whatever that is (`checks.versions.live_name`, `cluster.observation.live_names`).
+    One that exists keeps its name, whatever that is (`checks.versions.live_name`, `cluster.observation.views`).
 
     >>> replica_set_name(AppKey("shop", "web"), 5, "v1:3f9c0123456789")
     'web-v5-3f9c012345'

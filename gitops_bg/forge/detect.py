@@ -114,9 +114,9 @@ def place_from_settings(kind: str, url: str, remote: Remote) -> Place:
 
     ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
 
-    >>> told("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
+    >>> place_from_settings("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
     Place(kind=<Kind.GITEA: 'gitea'>, api='https://git.example.com/code/api/v1', owner='shop', name='config')
-    >>> told("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
+    >>> place_from_settings("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
     'https://git.example.com/api/v1'
     """
     names = {**{str(each): each for each in ForgeKind}, "forgejo": ForgeKind.GITEA}

@@ -1,6 +1,6 @@
 """The status of a BlueGreenDeployment, as the agent writes it and everybody reads it: one model.
 
-The CustomResourceDefinition (`crd`), the saved status (``cluster.reporting.status``), the row of `get` and the table in
+The CustomResourceDefinition (`crd`), the saved status (``cluster.status``), the row of `get` and the table in
 docs/reference/status.md derive from it. Descriptions are for users. Decides nothing.
 """
 

@@ -7,7 +7,7 @@ from typing import NotRequired, Protocol
 from typing_extensions import TypedDict
 
 from gitops_bg.agent.groups.commands import GroupCommands
-from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.metrics import Metrics
 
 
 class AgentView(Protocol):

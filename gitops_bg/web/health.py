@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from gitops_bg.agent.observability.secrets import masked
+from gitops_bg.agent.logs import masked
 from gitops_bg.web.agent_port import AgentView, HealthAnswer, ReadyAnswer
 
 

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from gitops_bg.agent.observability.logs import fields
+from gitops_bg.agent.logs import fields
 from gitops_bg.web.agent_port import AgentView, MessageAnswer
 
 # --- signatures: who may wake the agent ---

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gitops_bg.agent.observability.logs import fields
+from gitops_bg.agent.logs import fields
 from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model.desired import Problem
 

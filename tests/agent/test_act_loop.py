@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.agent.reconcile.act import Acted, act
+from gitops_bg.agent.reconcile.kind import Acted, act
 from gitops_bg.core.errors import GitopsBgError, LostLeadership, Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import (
     ApplyApp,

@@ -4,7 +4,7 @@ effect on people.
 
 import itertools
 
-from gitops_bg.agent.reconcile.rewrite_reports import FIRST_POLLS, MOST_POLLS, RewriteReports
+from gitops_bg.agent.reconcile.contests import FIRST_POLLS, MOST_POLLS, RewriteReports
 from gitops_bg.core.model.version import AppKey
 
 APP = AppKey("shop", "web")

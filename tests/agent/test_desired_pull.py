@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.forge.desired_pull import awaits_poll, desired_pull_of
+from gitops_bg.agent.desired_pull import awaits_poll, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.journal import AwaitsPoll, PollCount, PullRequest, PullState, offer_of, offer_of_branch

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.forge.thread import Connection, ForgeThread, Wiring
+from gitops_bg.agent.forge_thread import Connection, ForgeThread, Wiring
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey

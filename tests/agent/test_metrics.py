@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg import __version__
-from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.metrics import Metrics
 from gitops_bg.core.checks.versions import RolloutStage
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.conditions import Phase

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitops_bg.agent.reconcile.unsaved import Unsaved
+from gitops_bg.agent.reconcile.apps import Unsaved
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 

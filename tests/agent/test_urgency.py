@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.reading import Entry
-from gitops_bg.agent.reconcile.urgency import Urgency, moves_requests, urgency_of, urgency_of_group
-from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.agent.reconcile.kind import Urgency, moves_requests, urgency_of, urgency_of_group
+from gitops_bg.cluster.execution.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.stored_record import packed
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState

@@ -14,8 +14,8 @@ import pytest
 from gitops_bg import hooks
 from gitops_bg.agent.desired import git_writes, reader
 from gitops_bg.agent.reconcile import apps, facts
-from gitops_bg.agent.reconcile.measurements import MeasurementRunner
-from gitops_bg.agent.runtime import cpu_limit, hanging_looks
+from gitops_bg.agent.reconcile.background import MeasurementRunner
+from gitops_bg.agent.runtime import cpu, workers
 from gitops_bg.analysis.measurements import MetricEvaluator
 from gitops_bg.cluster import cluster as cluster_module
 from gitops_bg.cluster.execution.jobs import Jobs
@@ -120,7 +120,7 @@ def test_computation_that_never_ends_is_ended_and_its_apps_condition(
     kind: str, siege: Siege, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In Python, so that the others have a part of the time meanwhile: a limit of CPU, 0.5 s here, ends it."""
-    monkeypatch.setattr(cpu_limit, "LONGEST", 0.5)
+    monkeypatch.setattr(cpu, "LONGEST", 0.5)
     boundary, condition, said = ENDLESS[kind]
     web, tag = siege.web, f"endless{list(ENDLESS).index(kind)}"
     with boundary.broken(_endless) as begun:
@@ -141,7 +141,7 @@ def test_look_that_hangs_is_its_apps_condition_and_takes_no_worker_away(
 ) -> None:
     agent, web, may_end = siege.world.agent, siege.web, threading.Event()
     assert agent is not None
-    monkeypatch.setattr(hanging_looks, "LONGEST", 1.0)
+    monkeypatch.setattr(workers, "LONGEST", 1.0)
     with Boundary(apps, "gather").broken(lambda *_, **__: may_end.wait(60)) as begun:
         web.push_image("hangs")
         try:
@@ -230,7 +230,7 @@ def test_bug_in_a_watch_makes_it_list_anew(siege: Siege, monkeypatch: pytest.Mon
 def test_bug_in_an_event_or_a_timer_is_logged_and_that_is_all(
     siege: Siege, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from gitops_bg.cluster.reporting.events import EventSink
+    from gitops_bg.cluster.events import EventSink
 
     agent = siege.world.agent
     assert agent is not None

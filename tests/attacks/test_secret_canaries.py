@@ -20,8 +20,7 @@ from urllib.parse import quote, unquote
 import pytest
 import yaml
 
-from gitops_bg.agent.observability.logs import ROOT, JsonFormatter, TextFormatter
-from gitops_bg.agent.observability.secrets import forget_secrets
+from gitops_bg.agent.logs import ROOT, JsonFormatter, TextFormatter, forget_secrets
 from gitops_bg.cli.session.connect import credential_file
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.repo.settings import RepositorySettings

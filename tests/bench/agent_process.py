@@ -17,7 +17,7 @@ from gitops_bg.agent.desired import reader
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection
-from gitops_bg.cluster.execution import intents
+from gitops_bg.cluster.execution import writer
 from gitops_bg.core.model import digest
 from gitops_bg.repo.git import commit_objects, mirror, remote
 from gitops_bg.repo.read import beside, changes
@@ -37,7 +37,7 @@ _LONG_REMEMBERED = (
     (beside, "_REMEMBERED"),
     (changes, "_MOST_STEPS"),
     (commit_objects, "_REMEMBERED_BYTES"),
-    (intents, "_MOST"),
+    (writer, "_MOST"),
     (reader, "_OFFERS"),
     (digest, "_MOST_REMEMBERED"),
 )

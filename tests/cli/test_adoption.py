@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.cli.commands.files.adopt import notes_of, steps_after_push
 from gitops_bg.cli.commands.files.adopted_folder import folder_of, origins_of
 from gitops_bg.cli.commands.files.adopted_objects import Wanted, choose, problems_of
-from gitops_bg.cluster.observation.on_demand.live_workload import LivePod, LiveWorkload
+from gitops_bg.cluster.observation.on_demand import LivePod, LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.model.version import AppKey

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.cluster.api.errors import Forbidden
-from gitops_bg.cluster.execution.anchors import Anchors
+from gitops_bg.cluster.execution.writer import Anchors
 from gitops_bg.core.model.version import AppKey
 
 WEB, API, PAY = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("pay", "web")

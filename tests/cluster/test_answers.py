@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.api.answers import items_of, next_of, read_event
+from gitops_bg.cluster.api.client import items_of, next_of, read_event
 from gitops_bg.cluster.api.errors import is_failed_test, refusal
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.core.errors import GitopsBgError, Transient

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from gitops_bg.cluster.installation.chart import templates
-from gitops_bg.cluster.installation.manifests import Installation, objects_of
+from gitops_bg.cluster.chart import Installation, objects_of, templates
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

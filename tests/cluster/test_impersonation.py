@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.cluster.api.impersonation import impersonation
+from gitops_bg.cluster.api.connection import impersonation
 
 SHOP = "/namespaces/shop"
 OURS = f"/apis/gitops-bg.dev/v1alpha1{SHOP}"

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.installation.installer import removable, roles_for_people, superseded
-from gitops_bg.cluster.installation.manifests import (
+from gitops_bg.cluster.chart import (
     Installation,
     Watched,
     bindings_of,
@@ -17,7 +16,16 @@ from gitops_bg.cluster.installation.manifests import (
     settings_digest,
     settings_watching,
 )
-from gitops_bg.cluster.installation.readiness import _is_newest, _is_ready, _of_deployment, _of_pod, last_complaint
+from gitops_bg.cluster.installation import (
+    _is_newest,
+    _is_ready,
+    _of_deployment,
+    _of_pod,
+    last_complaint,
+    removable,
+    roles_for_people,
+    superseded,
+)
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.api.kinds import APPS, SECRETS, SERVICES
-from gitops_bg.cluster.execution.intents import Intents
-from gitops_bg.cluster.observation.field_paths import ChangedField
+from gitops_bg.cluster.execution.writer import Intents
+from gitops_bg.cluster.observation.drift import ChangedField
 from gitops_bg.core.model.drift import ADMISSION
 
 Json = dict[str, Any]

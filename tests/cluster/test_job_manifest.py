@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests.job_manifest import LONGEST, job_manifest
-from gitops_bg.cluster.observation.job_state import job_state, phase_of_job
+from gitops_bg.cluster.manifests.jobs import LONGEST, job_manifest, job_state, phase_of_job
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementId, MeasurementRequest, Metric

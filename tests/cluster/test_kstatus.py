@@ -12,7 +12,7 @@ from lupa.lua54 import LuaRuntime
 
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
-from gitops_bg.cluster.reporting.status import status_of, with_condition
+from gitops_bg.cluster.status import status_of, with_condition
 from gitops_bg.core.model.conditions import HEALTH, Condition, Phase, kstatus_of
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests import own_pods
+from gitops_bg.cluster.manifests import pod_templates
 from gitops_bg.core import names
 from gitops_bg.core.model.version import AppKey
 
@@ -75,7 +75,7 @@ PLACES: dict[str, Any] = {
 
 def narrowed(spec: Any, own: Any = OWN) -> Any:
     template = {"metadata": {"labels": LABELS}, "spec": copy.deepcopy(spec)}
-    return own_pods.narrow(template, APP, DIGEST, own)["spec"]
+    return pod_templates.narrow(template, APP, DIGEST, own)["spec"]
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -106,9 +106,9 @@ def test_a_target_that_selects_by_no_label_has_no_own_terms() -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "[]", "null"])
 def test_an_annotation_that_says_nothing_names_no_pods(text: str) -> None:
-    assert own_pods.read(text) == {}
+    assert pod_templates.read_labels(text) == {}
 
 
 def test_an_annotation_comes_back_as_it_was_written() -> None:
-    assert own_pods.read(own_pods.written(OWN)) == OWN
-    assert own_pods.written({}) == ""
+    assert pod_templates.read_labels(pod_templates.written_labels(OWN)) == OWN
+    assert pod_templates.written_labels({}) == ""

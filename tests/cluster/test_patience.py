@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_bg.cluster.reporting.status import WHILE_COUNTED, WHILE_NOTED, patience
+from gitops_bg.cluster.status import WHILE_COUNTED, WHILE_NOTED, patience
 
 DRAINING, WARM = {"gate": "draining", "version": 1}, {"gate": "scaleDown", "version": 1}
 ROLLOUT = {"number": 2, "outcome": "Promoted"}

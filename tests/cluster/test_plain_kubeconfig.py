@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.plain_transport import Plain, plain_of, plain_transport
+from gitops_bg.cluster.api.transport import Plain, plain_of, plain_transport
 
 CLUSTER = {"server": "https://example.com:6443/", "certificate-authority-data": base64.b64encode(b"CA").decode()}
 

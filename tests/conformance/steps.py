@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from datetime import UTC, datetime
 
-from gitops_bg.cluster.reporting.status import record_in, rollout_of
+from gitops_bg.cluster.status import record_in, rollout_of
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prometheus_client import Metric
 
-from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.metrics import Metrics
 from tests.agent.test_metrics import WEB, everything
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.cluster.api.lease import LeaseSettings
+from gitops_bg.agent.runtime.leadership import LeaseSettings
 from tests.support.cluster import rights
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.scenario import App, Scenario, scenario

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from gitops_bg.analysis.provider import Context, Value
 from gitops_bg.analysis.registry import Registry
-from gitops_bg.cluster.api.answers import items_of, next_of
-from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.client import Client, items_of, next_of
 from gitops_bg.cluster.api.errors import is_absent, is_failed_test, refusal
 from gitops_bg.cluster.api.kinds import SERVICES, Object, name_of
 from gitops_bg.cluster.api.watch import Pace, Watch, WentBack

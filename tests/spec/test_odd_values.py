@@ -13,7 +13,7 @@ from gitops_bg.cluster.api.kinds import Kind
 from gitops_bg.cluster.manifests.auxiliary import auxiliary_manifest
 from gitops_bg.cluster.manifests.render import configuration_manifest, service_manifest
 from gitops_bg.cluster.observation.project import service_state
-from gitops_bg.cluster.observation.service_routes import service_drifted
+from gitops_bg.cluster.observation.routes import service_drifted
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.app.load import load_app

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from gitops_bg.cluster.groups.routes import read_route
+from gitops_bg.cluster.group_objects import read_route
 from gitops_bg.cluster.manifests.stored_record import packed, unpacked
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import GroupKey

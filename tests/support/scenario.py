@@ -19,9 +19,9 @@ import yaml
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.cluster.manifests.operator_requests import annotation_of, requests_of
+from gitops_bg.cluster.execution.operator_requests import annotation_of, requests_of
 from gitops_bg.cluster.manifests.stored_record import unpacked
-from gitops_bg.cluster.reporting.status import WHILE_NOTED
+from gitops_bg.cluster.status import WHILE_NOTED
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request

@@ -10,19 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gitops_bg.agent.desired.journal import Journals
-from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
-from gitops_bg.agent.desired.looks.asked_looks import RequestedPolls
-from gitops_bg.agent.desired.looks.last_look import LastPoll
-from gitops_bg.agent.desired.looks.lookout import PollCounter
+from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, LastPoll, Lineage, PollCounter, RequestedPolls
 from gitops_bg.agent.desired.peers import RolloutRegistry
 from gitops_bg.agent.desired.people import ForgeLookup
 from gitops_bg.agent.desired.policing import PolicyInputs
-from gitops_bg.agent.desired.provenance import makers_of
+from gitops_bg.agent.desired.promoted import Revisions
+from gitops_bg.agent.desired.provenance import Journals, makers_of
 from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
-from gitops_bg.agent.desired.revisions import Revisions
-from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
+from gitops_bg.agent.reconcile.contests import RewriteReports
 from gitops_bg.core.checks.git import asks_main, asks_of_file
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.inputs import GroupSpec
@@ -96,7 +92,7 @@ class Catalog:
         """What became of main's signatures at the last look; None where nobody asks for them."""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
-        """Why the remote refuses a branch, or empty; set by the writer (`closed_refs`)."""
+        """Why the remote refuses a branch, or empty; set by the writer (`batching`)."""
         self.waits_to_tell: Callable[[AppOrGroup], bool] = lambda _: False
         """Whether this agent has still to write something of it into the ledger; set by the writer."""
         self.member_state_of: Callable[[AppKey], MemberState | None] = lambda _: None

@@ -8,14 +8,13 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from gitops_bg.agent.desired.batching import ClosedRefs, Gathering
 from gitops_bg.agent.desired.catalog import Catalog, Refresh
-from gitops_bg.agent.desired.closed_refs import ClosedRefs
 from gitops_bg.agent.desired.git_writes import AnyGitAction, GitChange, GitWriteResult, branch_of, only_ledger, write
-from gitops_bg.agent.observability.logs import fields
-from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.agent.runtime.background_thread import BackgroundThread
-from gitops_bg.agent.runtime.boundaries import log_bug, quietly
-from gitops_bg.agent.runtime.gathering import Gathering
+from gitops_bg.agent.logs import fields
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.runtime.failures import log_bug, quietly
+from gitops_bg.agent.runtime.workers import BackgroundThread
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, WorldChanged, guarded
 from gitops_bg.core.model.actions import PublishLedger

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import assert_never
 
-from gitops_bg.agent.reconcile.configuration_content import completed
+from gitops_bg.agent.reconcile.facts import completed
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.groups.record import CommitActive, GroupRecord

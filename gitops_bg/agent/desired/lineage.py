@@ -1,21 +1,29 @@
-"""Whether main goes forward: what this process, its mirror and the records saw of it, and what it contains now.
+"""What is known of main: whether it goes forward, by what this process, its mirror and the records saw of it, and the
+looks at it: their count and who waits for the next one, what became of the last, and who asked for one by a command.
 
-The Git thread asks Git for ancestry; workers read the result. Nothing here decides: `relation` is the `Knowledge` that
-the engine gets.
+The Git thread asks Git; workers read the result. Nothing here decides: `relation` is the `Knowledge` that the engine
+gets.
 
 A main that lacks a commit seen before is not followed. Where this process had read main before, it goes on with that
 content (`keeps`); where it had not, main counts for nothing. Both end when main contains the lost commit again, or is
 of a later generation (`gitops-bg accept-history`).
 """
 
+import threading
+import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import TypedDict
 
 from gitops_bg.cluster.observation.states import AppState
-from gitops_bg.cluster.reporting.status import load
-from gitops_bg.core.model.main import Knowledge, Main
+from gitops_bg.cluster.status import load
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.decision import HandledPoll
+from gitops_bg.core.model.journal import PollCount
+from gitops_bg.core.model.main import Knowledge, Main, Unread, UnreadReason
 from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 
@@ -212,3 +220,132 @@ class Lineage:
         mains = [*self._remembered(), *(waiting.main for waiting in list(self._waiting.values()))]
         lost = self._repository.lost({main.commit for main in mains if main.commit})
         return max([self.followed.generation, *(main.generation for main in mains if main.commit in lost)])
+
+
+LONGEST = 200
+"""The most characters of a request that is answered: the answer repeats it, and an annotation may be enormous."""
+
+
+class RequestedPolls:
+    """The last request for each app, by the look that had begun when it was noticed. Thread-safe."""
+
+    def __init__(self, looks: Callable[[], PollCount], contains: Callable[[str, str], bool]) -> None:
+        self._looks = looks
+        self._contains = contains
+        self._lock = threading.Lock()
+        self._asked: dict[AppKey, tuple[str, int]] = {}
+
+    def add(self, app: AppKey, request: str) -> bool:
+        """Note a request, if it is one; return whether it is new."""
+        with self._lock:
+            if not request or self._asked.get(app, ("", 0))[0] == request:
+                return False
+            self._asked[app] = (request, self._looks().begun)
+            return True
+
+    def waits(self, app: AppKey, looks: PollCount) -> bool:
+        """Whether a request for an app waits for a look that begins after it."""
+        with self._lock:
+            request, begun = self._asked.get(app, ("", 0))
+        return bool(request) and looks.seen <= begun
+
+    def handled(self, app: AppKey, commit: str, looks: PollCount) -> HandledPoll | None:
+        """The answer to the request for an app, decided from the main at ``commit`` that ``looks`` has read; None where
+        there is no request, or no look yet that began after it.
+        """
+        with self._lock:
+            request, begun = self._asked.get(app, ("", 0))
+        if not request or not commit or looks.seen <= begun or len(request) > LONGEST:
+            return None
+        wanted = commit_in(request)
+        return HandledPoll(request, commit, self._contains(wanted, commit) if wanted else None)
+
+
+def commit_in(request: str) -> str:
+    """Return the commit that a request is about; empty where it names none.
+
+    >>> commit_in("2026-03-01T12:00:00+00:00 0123"), commit_in("2026-03-01T12:00:00+00:00")
+    ('0123', '')
+    """
+    return "".join(request.split(" ")[1:2])
+
+
+class UnreadMain(TypedDict):
+    """What the status of apps and groups says of it."""
+
+    unreachable: str
+    unread_reason: UnreadReason
+
+
+class LastPoll:
+    """Written by the Git thread, read by all others; ``clock`` gives UTC."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._read_at: datetime | None = None
+        self._is_told_apart = False
+        self.unread: Unread | None = None
+        """Why main cannot be read; None where the last look was answered."""
+
+    @property
+    def age(self) -> timedelta:
+        """How old what is known of main is; none where nothing is known yet."""
+        return self._clock() - self._read_at if self._read_at else timedelta()
+
+    @property
+    def for_status(self) -> UnreadMain:
+        """Why main cannot be read; that its commits are not verified has a condition of its own."""
+        unread = None if self._is_told_apart else self.unread
+        reason = unread.reason if unread else UnreadReason.UNREACHABLE
+        return {"unreachable": str(unread) if unread else "", "unread_reason": reason}
+
+    def was_read(self) -> None:
+        """Note that main was read just now."""
+        self._read_at = self._clock()
+
+    def was_in_vain(self, error: GitopsBgError, commit: str) -> bool:
+        """Note why the last look was in vain, and at which commit main was read last; return whether that is new."""
+        is_new = self.unread is None or self.unread.words != str(error)
+        reason = next((each for each in UnreadReason if each.value == error.reason), UnreadReason.UNREACHABLE)
+        self.unread, self._is_told_apart = (
+            Unread(str(error), reason, commit, self._read_at),
+            isinstance(error, MainNotVerified),
+        )
+        return is_new
+
+    def was_answered(self) -> bool:
+        """Note that a look was answered; return whether that is new."""
+        before, self.unread = self.unread, None
+        return before is not None
+
+
+class PollCounter:
+    """Used by the Git thread, which looks, and by workers, which wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process = uuid.uuid4().hex[:8]
+        self._begun = 0
+        self._waiting: set[AppKey] = set()
+
+    def count(self, seen: int) -> PollCount:
+        """The present count, for a decision from look number ``seen``."""
+        return PollCount(self._process, seen, self._begun)
+
+    def begin(self) -> int:
+        """Begin a look; return its number."""
+        self._begun += 1
+        return self._begun
+
+    def end(self) -> frozenset[AppKey]:
+        """End a look; return the apps that waited for it."""
+        with self._lock:
+            waiting, self._waiting = frozenset(self._waiting), set()
+            return waiting
+
+    def wait(self, app: AppKey) -> bool:
+        """Let an app wait for the next look; return whether it did not wait already."""
+        with self._lock:
+            is_new = app not in self._waiting
+            self._waiting.add(app)
+            return is_new

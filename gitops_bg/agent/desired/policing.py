@@ -1,9 +1,12 @@
-"""What each app gets of policies: those that match it, those before its promotion, and the facts that they ask for.
+"""What each app gets of policies: those that match it, those before its promotion, and the facts that they ask for,
+such as who signed what overrides them (policies.md §4).
 
-Called by workers; computed only if the core asks for it, and cached by commit. Decides nothing.
+Called by workers; computed only if the core asks for it, and cached by commit. A signature counts by the signers and
+people of the newest main and, for a waiting promotion, also by those before its commit: a key that comes with it does
+not count, and a removed one no longer does. Decides nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
@@ -11,23 +14,96 @@ from cachetools import LRUCache
 from gitops_bg.agent.desired.people import Circumstances, ForgeLookup, PeopleFacts
 from gitops_bg.agent.desired.promoted import AppVersions, Promoted
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.desired.signed import SignedFacts
-from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about
-from gitops_bg.core.checks.policy_judge import AskedOfPeople, matching
+from gitops_bg.core.checks.policy_judge import OVERRIDE, AskedOfPeople, asks_for_signed_override, matching
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.journal import Merge, PullView
-from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput
+from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policy_rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE
+from gitops_bg.repo.verification.signatures import Keys
+from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.policies.load import load_policies
-from gitops_bg.spec.policies.people import Directory
+from gitops_bg.spec.policies.models import PersonEntry
+from gitops_bg.spec.policies.people import Directory, Trusted, nobody, trusted
+
+_SIGNED_REMEMBERED = 64
+_NO_FILE = f"main has no {SIGNERS_FILE}"
+
+
+class SignedFacts:
+    """Answers for one repository, whose lock makes it thread-safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._trusted: LRUCache[str, Trusted] = LRUCache(_SIGNED_REMEMBERED)
+
+    def with_overrides(self, policing: PolicyInput, main: str, promotion: str) -> PolicyInput:
+        """Add who signed the promotion, where it overrides a policy that asks for that."""
+        if not asks_for_signed_override(policing.all_policies):
+            return policing
+        try:
+            files = tuple(self._files(main, promotion))
+            commits = tuple(self._signed(each, promotion, files) for each in policing.commits)
+        except GitopsBgError as error:
+            return replace(policing, unheard="; ".join(filter(None, (policing.unheard, str(error)))))
+        return replace(policing, commits=commits)
+
+    def signed_before(self, promotion: CommitFacts) -> CommitFacts:
+        """Add the signer to a past promotion that overrode a policy, by the signers before it."""
+        if not promotion.trailer(OVERRIDE):
+            return promotion
+        parent = self._repository.around(promotion.commit, ()).parent
+        files = (self._at(parent) if parent else Trusted(),)
+        return replace(promotion, signed=self._signer(promotion.commit, files))
+
+    def _files(self, head: str, promotion: str) -> Iterator[Trusted]:
+        """Yield the files of the newest main, and of main before the promotion."""
+        yield self._at(head)
+        if promotion:
+            parent = self._repository.around(promotion, ()).parent
+            yield self._at(parent) if parent else Trusted()
+
+    def _at(self, commit: str) -> Trusted:
+        if commit not in self._trusted:
+            files = (self._repository.text_file(path, commit) for path in (SIGNERS_FILE, PEOPLE_FILE))
+            self._trusted[commit] = trusted(*files)
+        return self._trusted[commit]
+
+    def _signed(self, commit: CommitFacts, promotion: str, files: tuple[Trusted, ...]) -> CommitFacts:
+        """Add the signer to a promotion that overrides a policy; return any other unchanged."""
+        if commit.commit != promotion or not commit.trailer(OVERRIDE):
+            return commit
+        return replace(commit, signed=self._signer(commit.commit, files))
+
+    def _signer(self, commit: str, files: tuple[Trusted, ...]) -> SignedBy:
+        """Return who signed a commit by all of these files."""
+        people: list[PersonEntry] = []
+        expiries = []
+        for file in files:
+            if file.signers is None:
+                return SignedBy(why_not=_NO_FILE)
+            signature = self._repository.signatures.of([commit], Keys(file.signers))[commit]
+            if signature.why_not:
+                return SignedBy(why_not=signature.why_not)
+            person = file.signer(signature.principal)
+            if person is None:
+                return SignedBy(why_not=nobody(signature.principal))
+            if person.bot:
+                return SignedBy(why_not=f"{person.name} is a bot, and overrides are people's")
+            people.append(person)
+            expiries.append(signature.expires)
+        if len({person.name for person in people}) != 1:
+            return SignedBy(why_not=f"its key was that of another person before ({people[-1].name})")
+        expires = min((each for each in expiries if each), default=None)
+        return SignedBy(people[0].name, expires=expires)
+
 
 Labels = tuple[tuple[str, str], ...]
 _PATHS = (POLICIES_FOLDER, SETTINGS_FILE)

@@ -1,19 +1,33 @@
-"""How targets came to name their versions: main's history, and what folders held then (decision 18).
+"""Where the state of main comes from: how targets came to name their versions, and what main said of apps and groups
+since their records know it, as far as the core asks (decisions 17 and 18).
 
-Asked only where the core wants to know it. Decides nothing. Raises the errors of a repository that cannot be read at
-present.
+It reads contents, and who brought them; it decides nothing. An answer is kept until main changes the app, or the core
+asks for something else. One that cannot be read now (the remote is unreachable, and the mirror is incomplete) is asked
+for again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gitops_bg.agent.desired.reading import Entry as AppEntry
-from gitops_bg.core.model.journal import Entry, Targeted
-from gitops_bg.core.model.version import AppKey, Snapshot, Source
+from gitops_bg.core.checks.git import Asked
+from gitops_bg.core.delivery.world import Describes
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Snapshot, Source, SubjectKind
 from gitops_bg.repo.read.files import Entry as FileEntry
+from gitops_bg.repo.read.journal import FileChange, differs, unchanged_since
 from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.to_core import retry_in
+from gitops_bg.spec.groups.layout import GROUP_FILE
+from gitops_bg.spec.groups.models import GroupRetry
+from gitops_bg.spec.yaml.reader import read_one
 
 _MOST_LINKS = 50
 """How many reverts in a row are examined."""
@@ -123,3 +137,130 @@ class TargetHistory:
         folder = self._repository.places.folder(self._app)
         target = load_app(self._app, contents, lambda *_: Source(""), folder=folder).target
         return target.snapshot if target else None
+
+
+_Answer = TypeVar("_Answer")
+
+
+_MOST_NAMES = 100
+"""How many changes of ``primary.yaml`` are read; older ones are of no use."""
+
+
+_UNKNOWN = Source("")
+"""Nobody can tell now who said it."""
+
+
+_FILES = {SubjectKind.APP: (APP_FILE, models.Retry), SubjectKind.GROUP: (GROUP_FILE, GroupRetry)}
+"""The file that describes a subject, and the form of a retry in it."""
+
+
+class Journals:
+    """Answers for one repository. Called by workers; the repository's lock makes it safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._known: dict[tuple[AppOrGroup, type], tuple[object, Any]] = {}
+
+    def of(self, app: AppKey, spec: Describes | None, asked: Asked, commit: str, makers: Sequence[str]) -> Journal:
+        """What main said of an app up to a commit; ``makers`` are the files that its target comes from."""
+        names = self._names(app, asked.names_since, commit) if asked.names_since else ()
+        targets = self._targets(app, commit, makers) if asked.reverts else ()
+        return Journal(
+            in_order(names or (), *self.of_file(app, spec, asked, commit), targets),
+            since=asked.names_since if names is not None else "",
+        )
+
+    def of_file(
+        self, subject: AppOrGroup, spec: Describes | None, asked: Asked, commit: str
+    ) -> tuple[tuple[Entry, ...], ...]:
+        """What the file that describes an app or a group asked for up to a commit: retries, suspensions."""
+        retry = spec.retry if spec is not None and asked.retries_after is not None else None
+        return (
+            self._retries(subject, asked.retries_after or 0, retry, commit) if retry is not None else (),
+            self._suspension(subject, commit) if asked.suspension else (),
+        )
+
+    def source(self, app: AppKey, commit: str, makers: Sequence[str]) -> Source | None:
+        """The commit that made the target name its version; None for one that never was. Raises as `TargetHistory`."""
+        return self._kept(app, Source, commit, lambda: TargetHistory(self._repository, app, makers).source(commit))
+
+    def _suspension(self, subject: AppOrGroup, commit: str) -> tuple[Entry, ...]:
+        """Who suspended it, or ended that."""
+        path = self._repository.path_of(subject, _FILES[subject.kind][0])
+        try:
+            return self._kept(subject, SuspensionChanged, commit, lambda: self._suspended(path, commit))
+        except GitopsBgError:
+            return (Entry(_UNKNOWN, SuspensionChanged()),)
+
+    def _suspended(self, path: str, commit: str) -> tuple[Entry, ...]:
+        asked: list[Any] = []
+        """The value at ``commit``: the first that can be read, because the newest is read first."""
+
+        def says(data: bytes) -> bool | None:
+            document, _ = read_one(path.rpartition("/")[2], data)
+            if document is None or not isinstance(document.value.get("spec"), dict):
+                return None  # Unknown: the value known before holds.
+            value = document.value["spec"].get("suspend")
+            asked[:] = asked or [value]
+            return bool(value == asked[0])
+
+        since = unchanged_since(self._repository.changes_of_file(path, commit, enough=differs(says)), says)
+        return () if since is None else (Entry(self._repository.maker_of(path, since), SuspensionChanged()),)
+
+    def _targets(self, app: AppKey, commit: str, makers: Sequence[str]) -> tuple[Entry, ...]:
+        try:
+            history = TargetHistory(self._repository, app, makers)
+            return self._kept(app, Targeted, commit, lambda: history.entries(commit))
+        except GitopsBgError as error:
+            return (Entry(_UNKNOWN, Targeted(unread=str(error))),)
+
+    def _retries(self, subject: AppOrGroup, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
+        """The retries after number ``since`` up to the one of now."""
+        try:
+            return self._kept(subject, Retried, (commit, since), lambda: self._retried(subject, since, now, commit))
+        except GitopsBgError:
+            return (Entry(_UNKNOWN, Retried(now)),)
+
+    def _retried(self, subject: AppOrGroup, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
+        file, model = _FILES[subject.kind]
+        path, asked = self._repository.path_of(subject, file), list[Retry | None]()
+
+        def enough(content: bytes | None) -> bool:
+            retry = retry_in(content, file, model) if content is not None else Retry("", 0)
+            asked.append(retry)
+            return retry is not None and retry.number <= since
+
+        found, newer = dict[int, tuple[Retry, FileChange]](), None
+        for each, retry in zip(self._repository.changes_of_file(path, commit, enough=enough), asked, strict=True):
+            if retry is None or retry.number <= since:
+                continue  # Nobody can read it, or it was answered.
+            if retry.number not in found or retry == newer == found[retry.number][0]:
+                found[retry.number] = (retry, each)  # The oldest is read last: it says so since then.
+            newer = retry
+        makers = {number: self._repository.maker_of(path, each) for number, (_, each) in found.items()}
+        passed = [Entry(makers[number], Retried(found[number][0])) for number in sorted(found) if number < now.number]
+        return (*passed, Entry(makers.get(now.number, _UNKNOWN), Retried(now)))
+
+    def _names(self, app: AppKey, since: str, commit: str) -> tuple[Entry, ...] | None:
+        """What ``primary.yaml`` named after a commit of main, oldest first; broken files name nothing. None where it
+        cannot be read now.
+        """
+        try:
+            return self._kept(app, Named, (commit, since), lambda: tuple(self._named(app, since, commit)))
+        except GitopsBgError:
+            return None
+
+    def _named(self, app: AppKey, since: str, commit: str) -> Iterator[Entry]:
+        path = self._repository.path_of(app, PRIMARY_FILE)
+        for each in reversed(self._repository.changes_of_file(path, commit, since=since, most=_MOST_NAMES)):
+            document = read_one(PRIMARY_FILE, each.content)[0] if each.content is not None else None
+            primary = read_primary(document, app)[0] if document else None
+            if primary is not None:
+                yield Entry(each.landing, Named(primary.snapshot))
+
+    def _kept(self, subject: AppOrGroup, kind: type, asked: object, ask: Callable[[], _Answer]) -> _Answer:
+        """The answer of before, where the same was asked."""
+        known = self._known.get((subject, kind))
+        if known is None or known[0] != asked:
+            known = self._known[subject, kind] = (asked, ask())
+        return known[1]

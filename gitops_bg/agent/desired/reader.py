@@ -10,12 +10,10 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.group_shelf import GroupCache
-from gitops_bg.agent.desired.policy_shelf import PolicyCache
-from gitops_bg.agent.desired.reading import Entry, Reading, struck, unreadable
-from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
-from gitops_bg.agent.runtime.boundaries import log_bug, quietly
-from gitops_bg.agent.runtime.cpu_limit import cpu_limited, outside_cpu_limit
+from gitops_bg.agent.desired.reading import Entry, Reading, unreadable
+from gitops_bg.agent.desired.shelves import GroupCache, PolicyCache, SharedDocumentUsers, struck
+from gitops_bg.agent.runtime.cpu import cpu_limited, outside_cpu_limit
+from gitops_bg.agent.runtime.failures import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch

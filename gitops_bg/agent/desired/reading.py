@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.agent.desired.lineage import Followed
-from gitops_bg.agent.desired.policy_shelf import PolicyView
-from gitops_bg.core.errors import InternalError, TookTooLong
+from gitops_bg.agent.desired.shelves import PolicyView
+from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policy_facts import Labels
@@ -126,9 +126,3 @@ def unreadable(app: AppKey, problem: Problem, folder: str = "") -> Entry:
         app, None, {}, None, None, problems=(problem,), whole=False, folder=folder, auxiliary_objects=UNKNOWN
     )
     return Entry(config, has_primary=True, has_target=True)
-
-
-def struck(path: str, error: InternalError) -> Problem:
-    """The problem of a file or folder whose reading was ended because it took too long, or hit a bug."""
-    smaller = "make it smaller: it is read again when it changes" if isinstance(error, TookTooLong) else ""
-    return Problem(path, str(error), remedy=smaller or "report it, with the traceback in the agent's log")

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import (

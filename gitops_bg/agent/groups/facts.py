@@ -1,4 +1,7 @@
-"""Gathers all that is known of one group into the arguments of `decide_group`. Only reads; decides nothing."""
+"""Gathers all that is known of one group into the arguments of `decide_group`. Only reads; decides nothing.
+
+Of services that two folders claim as apps, the one that has an app keeps it.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -7,22 +10,28 @@ from typing import Any
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.groups.claims import without_claimed
-from gitops_bg.agent.groups.folders import UNREAD, GroupFolders
-from gitops_bg.agent.groups.leaving import LeftFacts, LeftGroups, SeenFacts
+from gitops_bg.agent.groups.leaving import (
+    UNREAD,
+    GroupFolders,
+    LeftFacts,
+    LeftGroups,
+    OfferedGroup,
+    OfferedGroups,
+    SeenFacts,
+)
 from gitops_bg.agent.groups.members import observed_members
-from gitops_bg.agent.groups.offered import OfferedGroup, OfferedGroups
 from gitops_bg.agent.groups.policing import GroupPolicing
-from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import SeenGroup
+from gitops_bg.cluster.group_cluster import SeenGroup
 from gitops_bg.core.checks.auxiliary import with_formers
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.group_engine import decide_group
-from gitops_bg.core.groups.inputs import DesiredGroup, FormerGroup, GroupBranch, ObservedGroup
+from gitops_bg.core.groups.inputs import DesiredGroup, DesiredVersion, FormerGroup, GroupBranch, ObservedGroup
 from gitops_bg.core.groups.model import GroupState, VersionStage
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord
-from gitops_bg.core.groups.world import GroupWorld
+from gitops_bg.core.groups.world import GroupWorld, member_name
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, PollCount, in_order
 from gitops_bg.core.model.main import MainRead
@@ -31,8 +40,30 @@ from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.peers import group_peer_of, peer_on_record
 from gitops_bg.forge.asking import NO_ASKS, Asks
+from gitops_bg.spec.groups.layout import group_folder
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.notifications.alert_providers import alerts_of
+
+
+def without_claimed(desired: DesiredGroup, reading: Reading, group: GroupKey) -> DesiredGroup:
+    """Return the group without the services whose app lies in another folder, with a problem for each: they are not its
+    own, and no route of it may lead there; also where its files cannot be read. An app that two folders claim is
+    nobody else's.
+    """
+    problems: list[Problem] = []
+    versions: dict[str, DesiredVersion] = {}
+    for name, version in desired.versions.items():
+        own = {}
+        for service, one in version.services.items():
+            folder, app = f"{group_folder(group)}/{name}/{service}", AppKey(group.namespace, member_name(service, name))
+            entry = reading.entries.get(app) if one.pods else None
+            if entry is None or entry.config.folder in ("", folder):
+                own[service] = one
+                continue
+            message = f"is the app {app}, which {entry.config.folder} has already"
+            problems.append(Problem(folder, message, remedy="give the service, or its version, another name"))
+        versions[name] = replace(version, services=own)
+    return replace(desired, versions=versions, problems=(*desired.problems, *problems)) if problems else desired
 
 
 @dataclass(frozen=True, slots=True)

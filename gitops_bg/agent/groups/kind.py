@@ -10,11 +10,10 @@ from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.agent.groups.members import Members
-from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.agent.reconcile.act import Acted, act
-from gitops_bg.agent.reconcile.kind import Results
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.reconcile.kind import Acted, Results, act
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import NoPodAnswers
+from gitops_bg.cluster.group_cluster import NoPodAnswers
 from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupDecision

@@ -1,33 +1,161 @@
-"""Looks at live groups whose folder left main, to end them or to leave them as they are. Only reads."""
+"""Release groups elsewhere than in main as it is: their folders at other commits, what their branches ask people to
+merge, and live groups whose folder left main, to end them or to leave them as they are. Only reads.
+"""
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
+
+from cachetools import LRUCache
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.groups.heirs import why_awaited
-from gitops_bg.agent.groups.members import members_in
-from gitops_bg.agent.groups.offered import OfferedGroups
+from gitops_bg.agent.desired.shelves import group_in
+from gitops_bg.agent.groups.members import members_in, why_awaited
 from gitops_bg.agent.reconcile.facts import why_accident
-from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import SeenGroup
+from gitops_bg.cluster.group_cluster import SeenGroup
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, guarded
 from gitops_bg.core.group_engine import LeftGroup, decide_left
-from gitops_bg.core.groups.inputs import ObservedGroup
+from gitops_bg.core.groups.inputs import DesiredGroup, GroupBranch, ObservedGroup
 from gitops_bg.core.groups.plan import members_of as serving_members
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.auxiliary import RivalRoute, claim_of
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.main import MainRead
-from gitops_bg.core.model.policy_facts import Others
+from gitops_bg.core.model.policy_facts import CommitFacts, Others
 from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.names import promotion_branch
+from gitops_bg.forge.asking import NO_ASKS, Asks
+from gitops_bg.repo.read.promotion_branches import cluster_in
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.analysis.templates import load_templates
+from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
+from gitops_bg.spec.groups.content import as_merged
+from gitops_bg.spec.groups.layout import group_folder
 from gitops_bg.spec.groups.live import last_spec
+from gitops_bg.spec.groups.load import GroupConfig
+
+LOGGER = logging.getLogger(__name__)
+
+UNREAD = GroupConfig(DesiredGroup(None))
+"""A folder of which nobody can say now what it says."""
+_REMEMBERED = 200
+
+Files = Mapping[str, bytes | Problem]
+
+
+class GroupFolders:
+    """The groups of one repository, whose lock makes it thread-safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._files: LRUCache[tuple[GroupKey, str], Files] = LRUCache(_REMEMBERED)
+        self._configs: LRUCache[tuple[GroupKey, str], GroupConfig] = LRUCache(_REMEMBERED)
+
+    def files(self, group: GroupKey, commit: str) -> Files:
+        """The files of a group's folder, by their paths in it. Raises the errors of ``core.errors``."""
+        if (group, commit) not in self._files:
+            folder = f"{group_folder(group)}/"
+            files = {path.removeprefix(folder): each for path, each in self._below(folder[:-1], commit).items()}
+            self._files[group, commit] = files
+        return self._files[group, commit]
+
+    def config(self, group: GroupKey, commit: str) -> GroupConfig:
+        """What the folder says, with the analyses of that commit; `UNREAD` where it is no usable group, or where the
+        mirror lacks the commit.
+        """
+        if (group, commit) in self._configs:
+            return self._configs[group, commit]
+        try:
+            with guarded(f"reading the group {group} at {commit[:10]}"):
+                found = self._load(group, commit) if self._has(commit) else UNREAD
+        except GitopsBgError as error:
+            log_bug(error)
+            LOGGER.warning("%s: nobody knows what its folder said at %s: %s", group, commit[:10], error)
+            return UNREAD
+        if found.desired.spec is None:
+            return UNREAD
+        self._configs[group, commit] = found
+        return found
+
+    def _has(self, commit: str) -> bool:
+        return bool(commit and self._repository.commits.facts([commit]))
+
+    def _load(self, group: GroupKey, commit: str) -> GroupConfig:
+        library = load_templates(self._below(ANALYSIS_FOLDER, commit))
+        return group_in(group, self._below(group_folder(group), commit), commit, library)
+
+    def _below(self, folder: str, commit: str) -> Files:
+        return {path: file.content for path, file in self._repository.files_below(folder, commit).items()}
+
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedGroup:
+    """The branch, and what main would say of the group after its merge."""
+
+    branch: GroupBranch
+    id: str
+    """Equal ids ask for the same, on whichever main they were made."""
+    since: datetime
+    """When its commit was made."""
+    desired: DesiredGroup
+    asks: Asks = NO_ASKS
+    """What a forge is asked about people before anybody merges it."""
+
+
+class OfferedGroups:
+    """The branches of groups of one repository, whose lock makes it thread-safe."""
+
+    def __init__(self, repository: Repository, folders: GroupFolders) -> None:
+        self._repository = repository
+        self._folders = folders
+
+    def of(self, group: GroupKey, main: DesiredGroup) -> OfferedGroup | GroupBranch | None:
+        """Return what the branch asks for; only the branch where main says the same, None where there is none. Raises
+        the errors of ``core.errors``.
+        """
+        found, name = self._repository.group_branches.offered(group), promotion_branch(group)
+        if found is None:
+            return None
+        if found.is_merged:
+            return GroupBranch(name, found.commit, is_merged=True)
+        before = self._folders.files(group, found.parent) if found.parent else {}
+        desired = as_merged(main, group, before, self._folders.files(group, found.commit))
+        facts = self._repository.commits.facts([found.commit]).get(found.commit)
+        active = desired.spec.active if desired.spec is not None else ""
+        own = self._is_own(facts)
+        branch = GroupBranch(name, found.commit, active, is_own=own, is_outdated=found.is_outdated)
+        since = (facts.at if facts is not None else None) or _LONG_AGO
+        return OfferedGroup(branch, found.folder, since, desired)
+
+    def head_to_withdraw(self, group: GroupKey) -> str:
+        """The head of the branch of a group without a folder, where that is the agent's own, or main has it; empty
+        where there is none. Raises the errors of ``core.errors``.
+        """
+        found = self._repository.group_branches.offered(group)
+        if found is None:
+            return ""
+        facts = self._repository.commits.facts([found.commit]).get(found.commit)
+        return found.commit if found.is_merged or self._is_own(facts) else ""
+
+    def _is_own(self, facts: CommitFacts | None) -> bool:
+        return facts is not None and cluster_in(facts.message) == self._repository.settings.cluster
+
+    def unread(self, group: GroupKey) -> GroupBranch | None:
+        """The branch of a group of which nobody can say now what it asks for; None where there is none."""
+        head = self._repository.group_branches.head(group)
+        return GroupBranch(promotion_branch(group), head) if head else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,123 @@
-"""Apps, as the one loop looks at them (`reconciler`): what of a look is about an app alone."""
+"""Apps, as the one loop looks at them (`reconciler`): what of a look is about an app alone.
+
+What is noted of an app (``core.model.decision``) is saved with what is next, or after a while: later looks decide on
+the record with its notes. The facts of each look serve the policies of other apps, and those of others its own.
+"""
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
-from gitops_bg.agent.observability.logs import fields
-from gitops_bg.agent.reconcile.act import GIT_ACTIONS, Acted, act
-from gitops_bg.agent.reconcile.configuration_content import contents_for
+from gitops_bg.agent.desired.peers import RolloutRegistry
+from gitops_bg.agent.logs import fields
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
-from gitops_bg.agent.reconcile.facts import Facts, gather
-from gitops_bg.agent.reconcile.kind import Results
-from gitops_bg.agent.reconcile.peer_facts import peer_after
-from gitops_bg.agent.reconcile.unsaved import Unsaved
+from gitops_bg.agent.reconcile.facts import Facts, contents_for, gather
+from gitops_bg.agent.reconcile.kind import GIT_ACTIONS, Acted, Results, act
 from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.model.conditions import SUSPENDED
+from gitops_bg.core.model.actions import CommitPrimary
+from gitops_bg.core.model.conditions import SUSPENDED, Phase
 from gitops_bg.core.model.decision import Decision, is_deferrable
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policy_facts import Peer
-from gitops_bg.core.model.record import LedgerEntry, Record
+from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.alike import ProcessView, process_view_of
+from gitops_bg.core.status.peers import peer_of
 from gitops_bg.core.status.rollout import RolloutEvent, event_of, rollout_events
+
+
+@dataclass(frozen=True, slots=True)
+class _DeferredStatus:
+    """A record with notes, the saved one that it follows, and when it is to be saved at the latest."""
+
+    saved: Record
+    record: Record
+    until: datetime
+
+
+class Unsaved:
+    """The notes of all apps. Thread-safe as long as each app has one thread at a time."""
+
+    def __init__(self) -> None:
+        self._noted: dict[AppKey, _DeferredStatus] = {}
+        self._hurries = False
+
+    def record(self, app: AppKey, saved: Record) -> Record:
+        """The record to decide on; ``saved`` is the live one. Notes on another record are dropped."""
+        noted = self._noted.get(app)
+        if noted is None:
+            return saved
+        if noted.saved == saved:
+            return noted.record
+        self.drop(app)
+        return saved
+
+    def saved(self, app: AppKey, record: Record) -> Record:
+        """The live record that ``record`` follows."""
+        noted = self._noted.get(app)
+        return noted.saved if noted else record
+
+    def may_wait(self, app: AppKey, saved: Record, record: Record, until: datetime, now: datetime) -> bool:
+        """Whether the notes in ``record`` may wait, until then and no longer than those before; if so, keep them.
+
+        ``saved`` is the live record.
+        """
+        noted = self._noted.get(app)
+        until = min(until, noted.until) if noted else until
+        if self._hurries or until <= now:
+            return False
+        self._noted[app] = _DeferredStatus(saved, record, until)
+        return True
+
+    def until(self, app: AppKey) -> datetime | None:
+        """When the notes of an app are to be saved; None where it has none."""
+        noted = self._noted.get(app)
+        return noted.until if noted else None
+
+    def hurry(self) -> frozenset[AppKey]:
+        """From now on no note may wait; return the apps that have some."""
+        self._hurries = True
+        return frozenset(self._noted)
+
+    def drop(self, app: AppKey) -> None:
+        """Forget the notes of an app: they are saved, or the app is gone."""
+        self._noted.pop(app, None)
+
+
+FORWARD = (Event.DEPLOYED, Event.PROMOTED)
+"""The events of commits of ``primary.yaml`` that promote a version."""
+HEALTHY = "Healthy"
+
+Since = Callable[[AppKey, str], datetime | None]
+"""Since when a condition of an app has its status; None where that is unknown."""
+
+
+def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) -> Peer:
+    """The state of an app after a decision."""
+    commits = any(isinstance(action, CommitPrimary) and action.event in FORWARD for action in decision.actions)
+    healthy = since(facts.app, HEALTHY) if decision.phase is Phase.HEALTHY else None
+    world = replace(facts, record=decision.record).world(now)
+    return peer_of(world, commits=commits, labels=facts.config.labels, since=healthy)
+
+
+def knowing_one_another(board: RolloutRegistry, all_facts: Sequence[Facts], now: datetime, since: Since) -> list[Facts]:
+    """The facts of several apps, each with what is known of the others: for a caller that looks only once."""
+    register_rollouts(board, all_facts, now, since)
+    return [facts.with_others(board.others(facts.policies, facts.app)) for facts in all_facts]
+
+
+def register_rollouts(board: RolloutRegistry, all_facts: Iterable[Facts], now: datetime, since: Since) -> None:
+    """Note the state of each app for those whose policies ask about it."""
+    for facts in all_facts:
+        board.register(peer_after(facts, facts.decide(now), now, since))
+
 
 LOGGER = logging.getLogger(__name__)
 

@@ -1,15 +1,15 @@
 """Reports what the agent did, by Kubernetes Events, metrics and traces, from the record before and after it was saved.
 
 Everything in the record has been reported, so a restart reports nothing twice, but for notes that were not saved yet
-(``agent.reconcile.unsaved``). Best effort, and never blocking; nothing here decides.
+(``agent.reconcile.apps``). Best effort, and never blocking; nothing here decides.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.agent.observability.tracing import Tracer
-from gitops_bg.agent.runtime.boundaries import quietly
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.runtime.failures import quietly
+from gitops_bg.agent.tracing import Tracer
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.checks.versions import passed

@@ -1,20 +1,25 @@
-"""Gathers all that is known of one app into the arguments of `decide`. Only reads; decides and writes nothing."""
+"""Gathers all that is known of one app into the arguments of `decide`. Only reads; decides and writes nothing.
 
-from collections.abc import Callable
+The description in force is main's or, where main has no readable one, the live object's: the last good state keeps
+serving (DESIGN §10), with a broken ``app.yaml`` and with a folder that left main. The content of the ConfigMaps and
+Secrets of a version comes from Git's files, then the live copies, then main's history. None of it is logged.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.groups.heirs import why_awaited
-from gitops_bg.agent.groups.member_reading import reading_for
-from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_many_gone
+from gitops_bg.agent.groups.members import reading_for, why_awaited
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
 from gitops_bg.core.checks.auxiliary import has_http_route, with_formers
 from gitops_bg.core.engine import decide
+from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.groups.record import MemberState
+from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion
 from gitops_bg.core.model.auxiliary import RivalRoute
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Problem
@@ -23,12 +28,69 @@ from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.policy_facts import Others
 from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.spec import AppSpec, DeletionPolicy
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.spec import AppSpec, DeletionPolicy, Strategy
+from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.status.alike import RecordUnreadable
 from gitops_bg.core.world import World
+from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import folder_of
-from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.app.load import AppConfig, app_config_from_live
+from gitops_bg.spec.app.to_core import NO_ALERTING
+from gitops_bg.spec.manifests.configuration import Configuration, find
+from gitops_bg.spec.manifests.configuration_changes import configuration_in
+from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
+
+FEW = 2
+"""This many apps may always leave at once, whatever share of all they are."""
+
+
+def config_for(
+    app: AppKey, from_git: AppConfig | None, live: Object | None, alerting: Alerting = NO_ALERTING
+) -> AppConfig | None:
+    """The description in force; None where neither main nor the cluster describes the app.
+
+    ``alerting`` is what main says of alerts, whatever is wrong with the app.
+    """
+    if from_git and from_git.spec and from_git.target:
+        return from_git
+    remembered = app_config_from_live(app, live, alerting, from_git.folder if from_git else "") if live else None
+    if from_git and from_git.spec:
+        return _with_ready_seconds_of(remembered, from_git, from_git.spec)
+    if from_git is None:
+        return remembered if remembered and remembered.spec else None
+    if remembered and remembered.spec:
+        return replace(from_git, spec=remembered.spec, body=remembered.body)
+    return _only_to_carry_the_condition(app, from_git, alerting)
+
+
+def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, spec: AppSpec) -> AppConfig:
+    """Keep the live ``minReadySeconds`` where a broken target does not state it."""
+    key = "minReadySeconds"
+    if remembered is None or remembered.spec is None or key in from_git.body or key not in remembered.body:
+        return from_git
+    body = {**from_git.body, key: remembered.body[key]}
+    return replace(from_git, body=body, spec=replace(spec, min_ready_seconds=remembered.spec.min_ready_seconds))
+
+
+def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig, alerting: Alerting) -> AppConfig:
+    """An app that never ran: its object exists so that `kubectl get` shows what is wrong with its file.
+
+    Recipients of alerts for every app are notified as well.
+    """
+    strategy = Strategy(active_service=app.name, hooks=alerts_of(app, None, alerting.document, alerting).hooks)
+    body = {"strategy": {"blueGreen": {"activeService": app.name}}}
+    return replace(from_git, spec=AppSpec(app, strategy), body=body, target=None, primary=None)
+
+
+def too_many_gone(gone: int, live: int, most_percent: int) -> bool:
+    """Whether so many apps left main that it looks like an accident: then none of them is deleted (gitops.md §1)."""
+    return gone > FEW and gone * 100 > most_percent * live
+
+
+def kept(spec: AppSpec) -> AppSpec:
+    """Return the same app, not to be deleted."""
+    return replace(spec, deletion_policy=DeletionPolicy.KEEP)
+
 
 Noted = Callable[[AppKey, Record], Record]
 """Returns the record to decide on, given the live one of an app."""
@@ -283,3 +345,30 @@ def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:
         return replace(facts, desired=replace(facts.desired, in_candidate=waits_for_group))
     policy = DeletionPolicy.DELETE if state is MemberState.DELETED else DeletionPolicy.KEEP
     return replace(facts, spec=replace(facts.spec, deletion_policy=policy))
+
+
+def contents_for(facts: Facts, actions: Iterable[GitAction], cluster: Cluster) -> tuple[Configuration, ...]:
+    """The configuration of the versions that these actions name, as far as Git's files or the live copies have it."""
+    named = [each.version for each in actions if isinstance(each, CommitPrimary | OfferPromotion)]
+    return tuple(each for version in named for each in _at_hand(facts, version, cluster))
+
+
+def _at_hand(facts: Facts, version: Version, cluster: Cluster) -> Iterator[Configuration]:
+    for ref in version.snapshot.configuration:
+        found = find(facts.config.configuration, ref)
+        if found is None:
+            try:
+                found = cluster.held(facts.app, ref)
+            except (Refused, Transient):
+                continue  # Main's history may have it; where it has not, the commit says what is missing.
+        yield found
+
+
+def completed(
+    repository: Repository, app: AppKey, version: Version, known: Sequence[Configuration]
+) -> Sequence[Configuration]:
+    """Complete the ``known`` configuration of a version with what main's primary.yaml once had."""
+    if all(find(known, ref) for ref in version.snapshot.configuration):
+        return known
+    content = repository.find_primary(app, digest=version.digest)
+    return (*known, *configuration_in(content or b"", app))

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 
-from gitops_bg.agent.reconcile.act import FOR_AUXILIARY_OBJECTS, REFUSALS, act
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.kind import FOR_AUXILIARY_OBJECTS, REFUSALS, act
 from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster

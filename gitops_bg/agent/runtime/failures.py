@@ -1,30 +1,79 @@
-"""What happens to an app or a group whose look failed: when it is looked at again, and what the status says.
-
-It never raises, except where memory is exhausted: the worker goes on with the next app.
+"""What happens after a failure: the loop goes on (decision 26), a bug is logged once in full, and an app or a group
+whose look failed is looked at again, after a while or once its namespace is there, and says so in its status.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
-from gitops_bg.agent.observability.logs import fields
-from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.agent.runtime.boundaries import log_bug, quietly
-from gitops_bg.cluster.api.errors import NamespaceClosed, NamespaceMissing
+from gitops_bg.agent.logs import fields
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.cluster.api.errors import NamespaceClosed, NamespaceMissing, no_namespace
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import (
     PASSING,
+    Exhausted,
     GitopsBgError,
     InternalError,
     InvalidInput,
     Refused,
     Transient,
+    guarded,
 )
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import AppOrGroup, Subject
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.status.alike import internal_error
 
 LOGGER = logging.getLogger(__name__)
+_MOST_KNOWN = 1000
+
+
+class KnownBugs:
+    """The bugs already logged: the traceback of a bug is needed once, however often the bug occurs."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def is_news(self, error: InternalError) -> bool:
+        """Whether the bug occurs for the first time (in a long while)."""
+        if str(error) in self._told:
+            return False
+        if len(self._told) >= _MOST_KNOWN:
+            self._told.clear()
+        self._told.add(str(error))
+        return True
+
+
+_KNOWN = KnownBugs()
+
+
+def log_bug(error: GitopsBgError, app: Subject | None = None) -> None:
+    """Log a bug: with its traceback the first time, at DEBUG afterwards. Any other error is none, and is not logged."""
+    if not isinstance(error, InternalError):
+        return
+    if isinstance(error, Exhausted):
+        LOGGER.warning("%s", error, extra=fields(app=app, reason=error.reason))
+    elif _KNOWN.is_news(error):
+        LOGGER.error("%s", error, exc_info=error.__cause__, extra=fields(app=app, reason=error.reason))
+    else:
+        LOGGER.debug("%s, once more", error, extra=fields(app=app, reason=error.reason))
+
+
+@contextmanager
+def quietly(what: str, app: Subject | None = None) -> Iterator[None]:
+    """Log any error inside and go on: for work whose result nobody waits for."""
+    try:
+        with guarded(what):
+            yield
+    except InternalError as error:
+        log_bug(error, app)
+    except GitopsBgError as error:
+        LOGGER.warning("%s: %s", what, error, extra=fields(app=app, reason=error.reason))
+
 
 _SLOW = 30.0
 """Seconds before the next look after a refusal: a right, or a file, does not change by itself."""
@@ -107,3 +156,52 @@ def _at_least(error: GitopsBgError) -> float:
     if isinstance(error, InternalError):
         return _AFTER_A_BUG
     return (error.retry_after if isinstance(error, Transient) else None) or 0.0
+
+
+LOOK_SECONDS = 5.0
+"""Seconds between two looks."""
+
+
+def log_missing(namespaces: Iterable[str], exists: Callable[[str], bool]) -> None:
+    """Log each namespace that does not exist, or may not be looked for, with the command.
+
+    Its apps wait; those of the others do not.
+    """
+    for name in namespaces:
+        with quietly(f"looking for namespace {name}"):
+            if not exists(name):
+                LOGGER.warning("%s", no_namespace(name))
+
+
+class AwaitedNamespaces:
+    """``exists`` says whether apps of a namespace can go on, ``wake`` queues apps. Thread-safe."""
+
+    def __init__(
+        self,
+        exists: Callable[[str], bool],
+        wake: Callable[[Iterable[AppOrGroup]], None],
+    ) -> None:
+        self._exists = exists
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._waiting: dict[str, set[AppOrGroup]] = defaultdict(set)
+
+    def wait_for(self, app: AppOrGroup) -> None:
+        """Wake an app once its namespace is there."""
+        with self._lock:
+            self._waiting[app.namespace].add(app)
+
+    def check(self) -> None:
+        """Wake the apps whose namespaces are there now."""
+        for namespace in sorted(self._waiting):
+            try:
+                if self._exists(namespace):
+                    self._wake(self._forget(namespace))
+            except Refused:  # without the right to look, its apps are retried by their backoff alone
+                self._forget(namespace)
+            except GitopsBgError:
+                continue
+
+    def _forget(self, namespace: str) -> list[AppOrGroup]:
+        with self._lock:
+            return sorted(self._waiting.pop(namespace, set()), key=promotion_branch)

@@ -15,8 +15,8 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from gitops_bg.agent.runtime.background_thread import BackgroundThread
-from gitops_bg.agent.runtime.boundaries import quietly
+from gitops_bg.agent.runtime.failures import quietly
+from gitops_bg.agent.runtime.workers import BackgroundThread
 from gitops_bg.core.model.version import AppOrGroup
 
 K = TypeVar("K", bound=Hashable)

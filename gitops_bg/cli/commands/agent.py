@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from gitops_bg.agent import logs
 from gitops_bg.agent.agent import Agent
-from gitops_bg.agent.observability import logs
+from gitops_bg.agent.runtime.leadership import LeaseSettings
 from gitops_bg.agent.runtime.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.agent.settings import AgentSettings, ForgeAccess
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
@@ -21,7 +22,6 @@ from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings, verification_settings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
-from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.core.errors import Transient
 from gitops_bg.outbound.addresses import AddressRules, Network, networks
 from gitops_bg.repo.git.address import repository_name

@@ -24,12 +24,23 @@ from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.repository.worktree import deploy_folder
 from gitops_bg.cli.session.connect import installed_credentials, installed_settings
 from gitops_bg.cli.session.live_session import access
+from gitops_bg.cluster import installation
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.errors import Forbidden, no_namespace
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, NAMESPACES, Object
-from gitops_bg.cluster.api.remedies import no_namespace
-from gitops_bg.cluster.installation import readiness
-from gitops_bg.cluster.installation.installer import (
+from gitops_bg.cluster.chart import (
+    CREDENTIALS,
+    NAME,
+    Installation,
+    Watched,
+    bindings_of,
+    image_of,
+    objects_of,
+    settings_digest,
+    settings_watching,
+)
+from gitops_bg.cluster.installation import (
+    Missing,
     apply,
     apps_of,
     definitions,
@@ -41,18 +52,6 @@ from gitops_bg.cluster.installation.installer import (
     superseded,
     watched_now,
 )
-from gitops_bg.cluster.installation.manifests import (
-    CREDENTIALS,
-    NAME,
-    Installation,
-    Watched,
-    bindings_of,
-    image_of,
-    objects_of,
-    settings_digest,
-    settings_watching,
-)
-from gitops_bg.cluster.installation.readiness import Missing
 from gitops_bg.core.model.drift import ChangeSetEntry
 from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.views.words import spoken
@@ -253,7 +252,7 @@ def _applied(client: Client, objects: tuple[Object, ...], output: Output) -> Ite
     try:
         for entry in apply(client, kinds):
             yield _print_entry(output, entry)
-        if not waited(lambda: readiness.kinds_served(client), _SERVED_WITHIN):
+        if not waited(lambda: installation.kinds_served(client), _SERVED_WITHIN):
             raise CommandFailed(f"the API server serves no BlueGreenDeployment after {spoken(_SERVED_WITHIN)}")
         for entry in apply(client, rest):
             yield _print_entry(output, entry)
@@ -273,9 +272,9 @@ def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[Missing, 
     known: dict[Missing, None] = {}
 
     def ready() -> bool:
-        if readiness.is_ready(client, at.namespace):
+        if installation.is_ready(client, at.namespace):
             return True
-        for each in readiness.missing(client, at.namespace):
+        for each in installation.missing(client, at.namespace):
             if each not in known:
                 known[each] = None
                 output.notice(f"not ready yet: {each}")
@@ -283,7 +282,9 @@ def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[Missing, 
 
     if waited(ready, at.timeout):
         return ()
-    return readiness.missing(client, at.namespace) or (Missing("its pods are starting", "wait longer: --timeout 10m"),)
+    return installation.missing(client, at.namespace) or (
+        Missing("its pods are starting", "wait longer: --timeout 10m"),
+    )
 
 
 def waited(so: Callable[[], bool], seconds: float) -> bool:
@@ -341,7 +342,7 @@ def uninstall(at: UninstallOptions) -> None:
         assert agent["kind"] == DEPLOYMENTS.name
         entries = list(remove(client, [agent]))
         # It stops by itself, and gives its lease back: for that it needs its rights.
-        if not waited(lambda: readiness.is_gone(client, at.namespace), at.timeout):
+        if not waited(lambda: installation.is_gone(client, at.namespace), at.timeout):
             raise CommandFailed(
                 f"the agent has not stopped after {spoken(at.timeout)}: kubectl -n {at.namespace} get pods"
             )

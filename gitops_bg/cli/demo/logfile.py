@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gitops_bg.agent.observability.logs import ROOT, TextFormatter
+from gitops_bg.agent.logs import ROOT, TextFormatter
 
 
 @contextmanager

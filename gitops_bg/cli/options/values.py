@@ -87,7 +87,7 @@ class NamedVersion:
     def __str__(self) -> str:
         """The version as a list shows it.
 
-        >>> str(Known(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
+        >>> str(NamedVersion(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
         'v7 (3f9c012345) shop/web:1.2.0'
         """
         digest = self.digest.removeprefix("v1:")[:10]

@@ -91,7 +91,7 @@ def _with_unread_main(git: GitView, conditions: Sequence[Object]) -> GitView:
 def _with_ledger(git: GitView, record: Record) -> GitView:
     """What Git shows to a verb that has not read the ledger: it has what the record still keeps for it, or gets it now.
 
-    The agent notes that it does with the next save of the record (``agent.reconcile.unsaved``).
+    The agent notes that it does with the next save of the record (``agent.reconcile.apps``).
     """
     if git.ledger_is_known or git.ledger_epoch or git.ledger_refused or record.ledger_claimed:
         return git

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from gitops_bg.agent.observability.secrets import mask
+from gitops_bg.agent.logs import mask
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions, VerifyOptions
 from gitops_bg.cli.repository.user_git import asked, repository_url, users_environment
@@ -252,7 +252,7 @@ def _credential(verb: str, described: str) -> str:
 
 def installed_settings(git: GitOptions, verify: VerifyOptions) -> Mapping[str, str]:
     """Return the environment of an agent in a cluster for these options. Raises `UsageError` and `InvalidInput`."""
-    from gitops_bg.cluster.installation.manifests import CREDENTIALS_FOLDER
+    from gitops_bg.cluster.chart import CREDENTIALS_FOLDER
 
     if not git.cluster:
         raise UsageError("--cluster: say what this cluster is called, such as --cluster prod: it names the ledger")

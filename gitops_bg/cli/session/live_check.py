@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.cluster.api.errors import KindMissing
+from gitops_bg.cluster.api.errors import KindMissing, missing_kind
 from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, GATEWAYS, Object
-from gitops_bg.cluster.api.remedies import missing_kind
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.auxiliary_kinds import FAMILIES, AuxiliaryKinds, why_unserved
-from gitops_bg.cluster.observation.gateways import hosts_served, is_served
+from gitops_bg.cluster.observation.routes import hosts_served, is_served
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, app_of, is_manifest

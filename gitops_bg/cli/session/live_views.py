@@ -8,7 +8,7 @@ from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, EVENTS, PODS, REPLICA_SETS, Object
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.reader import labels_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused

@@ -296,7 +296,7 @@ def with_file_defaults(git: GitOptions, kube: ClusterOptions | None) -> GitOptio
 
 
 def _context(kube: ClusterOptions | None) -> str:
-    from gitops_bg.cluster.api.contexts import context_name  # only where there is a file
+    from gitops_bg.cluster.api.access import context_name  # only where there is a file
 
     options = kube or ClusterOptions()
     return context_name(Access(kubeconfig=options.kubeconfig, context=options.context))

@@ -23,7 +23,7 @@ from gitops_bg.cli.output import Output, report
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.watch import Wait, changes, until
 from gitops_bg.cluster.execution.operator_requests import requests_at
-from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord

@@ -12,10 +12,10 @@ from types import TracebackType
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of_live
-from gitops_bg.agent.desired.policy_shelf import asks_about_others
+from gitops_bg.agent.desired.shelves import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
+from gitops_bg.agent.reconcile.apps import knowing_one_another, register_rollouts
 from gitops_bg.agent.reconcile.facts import Facts, gather
-from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, register_rollouts
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cli.options.values import app_name
@@ -23,9 +23,8 @@ from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.connect import open_repository, with_users_git
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cli.session.location import ALL, About, Location, assumed, demand_named, locations, with_file_defaults
-from gitops_bg.cluster.api.errors import NamespaceMissing
+from gitops_bg.cluster.api.errors import NamespaceMissing, no_namespace
 from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core.errors import LASTING, GitopsBgError, guarded
 from gitops_bg.core.model.main import Main

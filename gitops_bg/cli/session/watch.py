@@ -20,7 +20,7 @@ from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import PODS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.api.watch import Watch
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.groups.model import VersionStage

@@ -1,8 +1,11 @@
-"""Which cluster, and how to reach it: plain values, from options. Connects to nothing."""
+"""Which cluster, and how to reach it: plain values, from options, and the context that counts. Connects to nothing."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from gitops_bg import __version__
 
@@ -24,11 +27,30 @@ class Access:
     read_timeout: float = 15.0
     user_agent: str = f"gitops-bg/{__version__}"
     impersonate: str = ""
-    """The ServiceAccount whose rights count in each namespace (`impersonation`); empty: our own do everywhere."""
+    """The ServiceAccount whose rights count in each namespace (`connection`); empty: our own do everywhere."""
     plain_first: bool = False
-    """Whether to do without the client library where the kubeconfig needs none of it (`plain_transport`)."""
+    """Whether to do without the client library where the kubeconfig needs none of it (`transport.plain_transport`)."""
 
     @property
     def kubeconfig_files(self) -> str:
         """The kubeconfig, or several as kubectl joins them, where no service account of a pod is used."""
         return str(self.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config")
+
+
+def context_name(access: Access) -> str:
+    """Return the name of the context; empty where no kubeconfig can be read, or a pod's own account is used."""
+    if access.context:
+        return access.context
+    if access.kubeconfig is None and os.environ.get(IN_CLUSTER):
+        return ""
+    found = (_current(Path(each).expanduser()) for each in access.kubeconfig_files.split(os.pathsep) if each)
+    return next(filter(None, found), "")
+
+
+def _current(file: Path) -> str:
+    try:
+        content: Any = yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    except (OSError, ValueError, yaml.YAMLError):
+        return ""
+    said = content.get("current-context") if isinstance(content, dict) else ""
+    return said if isinstance(said, str) else ""

@@ -1,21 +1,87 @@
 """The verbs of the Kubernetes API, raw JSON in and out. Knows no kind in particular and decides nothing.
 
 Responses that callers act upon become values or errors of their own: absent, conflict, failed test, gone. The reasons:
-pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply).
+pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply). What an API server sends has the least
+shape that it promises; anything else is an error of the connection, not a bug, for a proxy, or a server of an
+aggregated API, may answer in its place.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.answers import items_of, next_of
-from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection, Count, Stream
+from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection, Count, Skew, Stream
 from gitops_bg.cluster.api.errors import NotFound, is_absent, is_failed_test, refusal
-from gitops_bg.cluster.api.kinds import PODS, Kind, Object, name_of
-from gitops_bg.cluster.api.skew import Skew
+from gitops_bg.cluster.api.kinds import ENDPOINT_SLICES, ENDPOINT_SLICES_BETA, PODS, Kind, Object, name_of
 from gitops_bg.core.errors import Transient, WorldChanged
-from gitops_bg.core.foreign_json import read_objects
+from gitops_bg.core.foreign_json import NotJson, read_objects
 from gitops_bg.core.names import FIELD_MANAGER
+
+BOOKMARK, DELETED, ERROR = "BOOKMARK", "DELETED", "ERROR"
+_OF_A_BOOKMARK = ("resourceVersion",)
+_OF_A_CHANGE = ("resourceVersion", "name")
+_OF_A_DELETION = ("resourceVersion", "name", "uid")
+"""What must be known of the object of an event."""
+
+
+def read_event(line: bytes) -> tuple[str, Object]:
+    """Return the type and the object of an event of a watch. Raises `Transient`.
+
+    >>> read_event(b'{"type": "ERROR", "object": {"code": 410}}')
+    ('ERROR', {'code': 410})
+    """
+    try:
+        event = read_objects(line)
+    except NotJson as error:
+        raise Transient(f"the watch sent a line that is not JSON: {error}") from error
+    kind, body = (event.get("type"), event.get("object")) if isinstance(event, dict) else (None, None)
+    if not isinstance(kind, str) or not isinstance(body, dict):
+        raise Transient("the watch sent a line that is no event")
+    if kind != ERROR:
+        for name in {BOOKMARK: _OF_A_BOOKMARK, DELETED: _OF_A_DELETION}.get(kind, _OF_A_CHANGE):
+            _identity(body, name)
+    return kind, body
+
+
+def items_of(page: Object) -> list[Object]:
+    """Return the objects of a page of a list. Raises `Transient`.
+
+    >>> items_of({"items": None})
+    []
+    """
+    items = page.get("items") or []
+    if not isinstance(items, list):
+        raise Transient("the API server sent a list without items")
+    for item in items:
+        _identity(item, "name")  # the rest is read object by object: a bad one hides none beside it
+    return items
+
+
+def next_of(page: Object) -> str:
+    """Return the token that continues a list; empty at its end. Raises `Transient`."""
+    metadata = page.get("metadata") or {}
+    token = (metadata.get("continue") or "") if isinstance(metadata, dict) else None
+    if not isinstance(token, str):
+        raise Transient("the API server sent a list that cannot be continued")
+    return token
+
+
+def version_of(body: Object) -> str:
+    """Return the ``resourceVersion`` of an object or a list. Raises `Transient`.
+
+    >>> version_of({"metadata": {"resourceVersion": "7"}})
+    '7'
+    """
+    return _identity(body, "resourceVersion")
+
+
+def _identity(body: Any, name: str) -> str:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    value = metadata.get(name) if isinstance(metadata, dict) else None
+    if not isinstance(value, str):
+        raise Transient(f"the API server sent an object without metadata.{name}")
+    return value
+
 
 PAGE = 500
 """Objects in one page of a list: reading 20 MB at once would stop all threads for a second (pitfalls.md §1.1)."""
@@ -244,3 +310,19 @@ def _decoded(call: Call, answer: ApiAnswer) -> Object:
     if not isinstance(decoded, dict):
         raise Transient(f"{call.what}: the answer is no object")
     return decoded
+
+
+class EndpointSliceVersion:
+    """Called, it returns the kind of EndpointSlices. Raises `Transient` while the server does not respond."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._kind: Kind | None = None
+
+    def __call__(self) -> Kind:
+        """The kind, asked of the server once and cached."""
+        if self._kind is None:
+            group = self._client.read("look for EndpointSlices", "/apis/discovery.k8s.io")
+            served = {version["groupVersion"] for version in group["versions"]}
+            self._kind = ENDPOINT_SLICES if ENDPOINT_SLICES.api_version in served else ENDPOINT_SLICES_BETA
+        return self._kind

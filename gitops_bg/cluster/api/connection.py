@@ -1,15 +1,23 @@
-"""The connection to the API server: one identity, its credentials, its counts, one retry.
+"""The connection to the API server: one identity, its credentials, its counts, one retry, and the skew of the server's
+clock.
 
 It sends and receives bytes; `client` gives them meaning, a `transport` carries them. Whatever the media type, a body is
 UTF-8 that JSON and YAML readers understand alike: the API server reads an apply as YAML. Retries belong to the caller
 (pitfalls.md §1.2); the only hidden one follows a 401, with credentials read anew.
+
+A request may act as a ServiceAccount of the namespace that it is about. Lists and watches are the agent's own: one
+watch may be about many namespaces. So are the objects that it keeps for itself, its records, Events and Lease, which no
+tenant has a say in.
 """
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -18,11 +26,91 @@ import urllib3
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import Silent, border, refusal
-from gitops_bg.cluster.api.impersonation import impersonation
-from gitops_bg.cluster.api.plain_transport import plain_transport
-from gitops_bg.cluster.api.skew import Skew
-from gitops_bg.cluster.api.transport import Transport
+from gitops_bg.cluster.api.kinds import APPS, EVENTS, LEASES, RELEASE_GROUPS
+from gitops_bg.cluster.api.transport import Transport, plain_transport
 from gitops_bg.core.foreign_json import json_for_yaml
+
+TOLERATED = timedelta(seconds=5)
+"""A smaller difference does not matter: a Date counts whole seconds, and NTP keeps clocks closer than this."""
+_RESOLUTION = timedelta(seconds=1)
+
+
+class Skew:
+    """Observes every response, from any thread. ``clock`` gives UTC, by the clock that waits are measured with."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._least = timedelta()
+
+    def now(self) -> datetime:
+        """Our time."""
+        return self._clock()
+
+    def observe(self, date: str | None, sent: datetime) -> None:
+        """Note the Date header of a response that has just arrived, to a request ``sent`` at that time."""
+        try:
+            said = parsedate_to_datetime(date) if date else None
+        except ValueError:
+            return
+        if said is not None and said.tzinfo is not None:
+            self._least = least_skew(said, sent, self._clock())
+
+    @property
+    def seconds(self) -> float:
+        """By how many seconds the server's clock is ahead at least (negative: behind), by its last response."""
+        return self._least.total_seconds()
+
+    @property
+    def noteworthy(self) -> int:
+        """The skew in whole seconds; 0 where it is tolerated."""
+        return round(self.seconds) if abs(self._least) > TOLERATED else 0
+
+
+def least_skew(said: datetime, sent: datetime, received: datetime) -> timedelta:
+    """The smallest difference that explains a response: the server read its clock between ``sent`` and ``received``.
+
+    >>> from datetime import UTC
+    >>> at = lambda second: datetime(2026, 1, 1, 12, 0, second, tzinfo=UTC)
+    >>> [least_skew(at(said), at(10), at(12)).total_seconds() for said in (30, 11, 5)]
+    [18.0, 0.0, -4.0]
+    """
+    if said > received:
+        return said - received
+    return min(timedelta(), said + _RESOLUTION - sent)
+
+
+_OWN = frozenset(kind.plural for kind in (APPS, RELEASE_GROUPS, EVENTS, LEASES))
+_OUTSIDE = re.compile(r"/(?:(?!.*/namespaces/).*|api/v1/namespaces/[^/]+)")
+"""Of no namespace, or a Namespace itself."""
+_INSIDE = re.compile(
+    r"/(?:api|apis/[^/]+)/[^/]+/namespaces/(?P<namespace>[^/]+)/(?P<plural>[^/]+)(?P<name>(?:/[^/]+)+)?"
+)
+
+
+def impersonation(account: str, method: str, path: str) -> dict[str, str]:
+    """The headers by which a request acts as the ServiceAccount ``account`` of its namespace; none where it does not.
+
+    >>> impersonation("apps", "PATCH", "/apis/apps/v1/namespaces/shop/replicasets/web-v1")
+    {'Impersonate-User': 'system:serviceaccount:shop:apps'}
+    >>> impersonation("apps", "GET", "/apis/apps/v1/namespaces/shop/replicasets")
+    {}
+    >>> impersonation("apps", "PUT", "/apis/gitops-bg.dev/v1alpha1/namespaces/shop/bluegreendeployments/web/status")
+    {}
+
+    Raises ``ValueError`` for a path that is about some namespace, nobody can tell how: the agent's own rights are no
+    answer to that.
+
+    https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+    """
+    if not account or _OUTSIDE.fullmatch(path):
+        return {}
+    inside = _INSIDE.fullmatch(path)
+    if inside is None:
+        raise ValueError(f"whose rights {method} {path} needs cannot be told")
+    if inside["plural"] in _OWN or (method == "GET" and not inside["name"]):
+        return {}
+    return {"Impersonate-User": f"system:serviceaccount:{inside['namespace']}:{account}"}
+
 
 Count = Callable[[str, str, float], None]
 """Called for every request: its verb, the status code or `NO_ANSWER`, and the seconds until the response began."""

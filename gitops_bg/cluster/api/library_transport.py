@@ -15,8 +15,7 @@ from kubernetes import config as kubernetes_config
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import NoAccess, border
-from gitops_bg.cluster.api.keepalive import keepalive_options
-from gitops_bg.cluster.api.transport import Timeouts
+from gitops_bg.cluster.api.transport import Timeouts, keepalive_options
 
 
 class LibraryTransport:

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gitops_bg.cluster.api.answers import BOOKMARK, DELETED, ERROR, items_of, read_event, version_of
-from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.client import BOOKMARK, DELETED, ERROR, Client, items_of, read_event, version_of
 from gitops_bg.cluster.api.connection import Stream
 from gitops_bg.cluster.api.errors import Forbidden, Gone, Silent
 from gitops_bg.cluster.api.kinds import Kind, Object
@@ -35,7 +34,7 @@ class Pace:
 
     The server ends each watch after ``shortest`` to ``longest``, and sends a bookmark each minute (not every server
     does): after ``silence``, the connection may be dead, and another one is opened. The kernel notices a dead peer
-    earlier (`keepalive`).
+    earlier (`transport`).
     """
 
     shortest: int = 240

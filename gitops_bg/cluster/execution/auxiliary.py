@@ -11,19 +11,9 @@ from typing import Any
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, SECRETS, Kind, Object
-from gitops_bg.cluster.execution.anchors import Anchors, let_go
 from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
-from gitops_bg.cluster.execution.intents import Intents
-from gitops_bg.cluster.execution.rival_routes import RivalRoutes
-from gitops_bg.cluster.execution.writer import entry_between, entry_of
-from gitops_bg.cluster.manifests.app_route import (
-    attached_as,
-    attachment_of,
-    following,
-    named_version_of,
-    ports_of,
-    route_kind_in,
-)
+from gitops_bg.cluster.execution.writer import Anchors, Intents, entry_between, entry_of, let_go
+from gitops_bg.cluster.group_objects import RivalRoutes
 from gitops_bg.cluster.manifests.auxiliary import (
     SCALE_TARGET_REF,
     auxiliary_manifest,
@@ -36,12 +26,20 @@ from gitops_bg.cluster.manifests.auxiliary import (
     sentence,
 )
 from gitops_bg.cluster.manifests.patches import disown, removals, without
+from gitops_bg.cluster.manifests.services import (
+    attached_as,
+    attachment_of,
+    following,
+    named_version_of,
+    ports_of,
+    route_kind_in,
+)
 from gitops_bg.cluster.observation.additions import left_behind
-from gitops_bg.cluster.observation.gateways import acceptance, is_reported, refusal_of
-from gitops_bg.cluster.observation.live_names import live_name
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
+from gitops_bg.cluster.observation.routes import acceptance, is_reported, refusal_of
 from gitops_bg.cluster.observation.states import Meta, meta_of
+from gitops_bg.cluster.observation.views import live_name
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject

@@ -20,17 +20,17 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.api.kinds import JOBS, OURS, PODS, PODS_OF_JOBS, Object
 from gitops_bg.cluster.api.watch import Pace, Watch
-from gitops_bg.cluster.manifests.job_manifest import job_manifest
-from gitops_bg.cluster.observation.informer import Informer, Unlisted
-from gitops_bg.cluster.observation.job_state import (
+from gitops_bg.cluster.manifests.jobs import (
     JobState,
     PodState,
+    job_manifest,
     job_state,
     metric_of,
     phase_of_job,
     pod_state,
     took,
 )
+from gitops_bg.cluster.observation.informer import Informer, Unlisted
 from gitops_bg.cluster.observation.ownership import controlling_subject
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names

@@ -1,23 +1,33 @@
-"""Writes operators' requests beside those of others that nobody has answered yet: none of them is lost.
+"""Requests of operators, in an annotation of the live object: parsed, and written beside those of others that nobody
+has answered yet, so that none of them is lost.
 
-The object is read before, and its ``resourceVersion`` is the lock. What the record has answered goes.
+The annotation is the newest request; those that waited already when it was written stand in it under `BEFORE`. A
+release that knows nothing of these reads the newest one. The object is read before a write, and its ``resourceVersion``
+is the lock. What the record has answered goes.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.api.kinds import Kind, Object
-from gitops_bg.cluster.manifests.operator_requests import MOST, annotation_of, requests_of
 from gitops_bg.core import names
 from gitops_bg.core.delivery.subject import is_too_late
-from gitops_bg.core.errors import Refused, WorldChanged
+from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
+from gitops_bg.core.foreign_json import UNIQUE, read_json
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState
 from gitops_bg.core.model.version import Subject
+from gitops_bg.spec.codec import from_json, to_json
 
 _ATTEMPTS = 20
+MOST = 10
+"""How many requests can wait at once. The record must keep more ids than that (`record.MOST_ANSWERED`)."""
+
+
+BEFORE = "before"
 
 Requests = tuple[Request, ...]
 
@@ -76,3 +86,31 @@ class OperatorRequests:
             "annotations": {names.REQUEST: annotation_of(wanted) or None},
         }
         self.patch(self.kind, subject.namespace, subject.name, {"metadata": metadata})
+
+
+def requests_of(annotation: str) -> tuple[Request, ...]:
+    """The requests in an annotation, oldest first, without what is none of ours."""
+    if not annotation:
+        return ()
+    try:
+        newest = read_json(annotation, UNIQUE)
+    except ValueError:
+        return ()
+    before = newest.get(BEFORE) if isinstance(newest, dict) else None
+    each = [*(before if isinstance(before, list) else ()), newest]
+    return tuple(request for one in each[-MOST:] for request in _parsed(one))
+
+
+def _parsed(one: object) -> Iterator[Request]:
+    try:
+        yield from_json(Request, one)
+    except (ValueError, InvalidInput):
+        return
+
+
+def annotation_of(requests: Sequence[Request]) -> str:
+    """The text of the annotation for these requests, oldest first; empty for none."""
+    if not requests:
+        return ""
+    *before, newest = map(to_json, requests)
+    return json.dumps(newest | ({BEFORE: before} if before else {}), sort_keys=True)

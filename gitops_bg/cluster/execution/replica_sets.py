@@ -4,20 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.cluster.api.kinds import DAEMON_SETS, REPLICA_SETS, WORKLOADS, Kind, Object
-from gitops_bg.cluster.execution.guards import Guards, refuse_if_deleting
-from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
-from gitops_bg.cluster.manifests.own_pods import Labels
+from gitops_bg.cluster.execution.writer import Guards, Writer, refuse_if_deleting
+from gitops_bg.cluster.manifests import pod_templates
 from gitops_bg.cluster.manifests.patches import change_annotation, change_nodes, change_replicas
+from gitops_bg.cluster.manifests.pod_templates import Labels
 from gitops_bg.cluster.manifests.render import replica_set_manifest
-from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.field_paths import ChangedField
-from gitops_bg.cluster.observation.live_names import live_name, workload_of
-from gitops_bg.cluster.observation.on_demand.pods import Pods
+from gitops_bg.cluster.observation.additions import AppliedStates
+from gitops_bg.cluster.observation.drift import ChangedField
+from gitops_bg.cluster.observation.on_demand import Pods
 from gitops_bg.cluster.observation.project import WORKLOAD_STATES
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
 from gitops_bg.cluster.observation.states import ReplicaSetState, State
+from gitops_bg.cluster.observation.views import SeenReplicaSets, live_name, workload_of
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
@@ -59,9 +57,11 @@ class ReplicaSets:
             refuse_if_deleting(kind, existing)
             before = state_of(existing)
             replicas = max(action.replicas, before.replicas)
-            action = replace(action, replicas=replicas, anti_affinity=anti_affinity.read(before.anti_affinity))
-            own = own_pods.read(before.own_pods)
-            worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
+            action = replace(
+                action, replicas=replicas, anti_affinity=pod_templates.read_anti_affinity(before.anti_affinity)
+            )
+            own = pod_templates.read_labels(before.own_pods)
+            worn = pod_templates.read_metadata(before.worn).changed(action.metadata)
             name = before.meta.name
         manifest = replica_set_manifest(app, self._guards.uid(app), name, action, worn, own)
         written = self._writer.apply(kind, manifest, existing)
@@ -102,15 +102,15 @@ class ReplicaSets:
     def sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
         """Update the live pods, once the controller has seen the template and so creates no pods of the old one."""
         kind, body, state = self._existing(app, action.number, action.digest)
-        worn = ephemeral_metadata.read(state.worn)
+        worn = pod_templates.read_metadata(state.worn)
         if worn.metadata != action.metadata or not state.seen:
             raise WorldChanged(f"{kind.name} {state.meta.name} does not give {action.metadata} to its pods yet")
         changed = []
         for pod in self._pods.of(app, action.digest):
-            change = ephemeral_metadata.change_of(pod, body["spec"]["template"], worn)
+            change = pod_templates.change_of(pod, body["spec"]["template"], worn)
             if change is not None:
                 changed.append(self._pods.change(pod, change))
-        done = change_annotation(app, names.POD_METADATA, state.worn, ephemeral_metadata.written(worn.settled()))
+        done = change_annotation(app, names.POD_METADATA, state.worn, pod_templates.written_metadata(worn.settled()))
         return (*changed, self._writer.json_patch(kind, app.namespace, state.meta.name, done).entry)
 
     def delete(self, app: AppKey, action: DeleteReplicaSet, spare: Spare) -> Entries:

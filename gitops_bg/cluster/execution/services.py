@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object, name_of
-from gitops_bg.cluster.execution.guards import Guards
-from gitops_bg.cluster.execution.writer import Writer, entry_between
+from gitops_bg.cluster.execution.writer import Guards, Writer, entry_between
 from gitops_bg.cluster.manifests.adoption import is_of_before
 from gitops_bg.cluster.manifests.patches import (
     adopt_service,
@@ -29,18 +28,13 @@ from gitops_bg.cluster.manifests.services import (
     service_names,
     stable_names,
 )
-from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
-from gitops_bg.cluster.observation.field_paths import ChangedField
-from gitops_bg.cluster.observation.on_demand.pods import Pods, Selected
+from gitops_bg.cluster.observation.additions import AppliedStates, intent_of
+from gitops_bg.cluster.observation.drift import ChangedField
+from gitops_bg.cluster.observation.on_demand import Pods, Selected
 from gitops_bg.cluster.observation.ownership import is_unclaimed
 from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.service_routes import (
-    ServiceRoutes,
-    selector_without_us,
-    serves_app,
-    service_drifted,
-)
+from gitops_bg.cluster.observation.routes import ServiceRoutes, selector_without_us, serves_app, service_drifted
 from gitops_bg.cluster.observation.states import ServiceState, SliceState, State, meta_of
 from gitops_bg.cluster.ports import Entries, Workloads
 from gitops_bg.core import names

@@ -19,8 +19,7 @@ from gitops_bg.cluster.manifests.adoption import (
 )
 from gitops_bg.cluster.manifests.render import with_protocols
 from gitops_bg.cluster.observation.additions import additions
-from gitops_bg.cluster.observation.drift import ports_are
-from gitops_bg.cluster.observation.field_paths import ChangedField, Path
+from gitops_bg.cluster.observation.drift import ChangedField, Path, ports_are
 from gitops_bg.cluster.observation.ownership import controlling_app
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
@@ -177,7 +176,7 @@ def _let_go(live: Object, app_uid: str, labels: Mapping[str, str], annotations: 
 
 
 def _anchors(metadata: Object, app_uid: str) -> list[str]:
-    """The uid of the namespace, where we made it an owner beside us (``execution.anchors``)."""
+    """The uid of the namespace, where we made it an owner beside us (``execution.writer``)."""
     owners = metadata.get("ownerReferences") or ()
     ours = any(each["uid"] == app_uid for each in owners)
     return [each["uid"] for each in owners if ours and each["kind"] == NAMESPACES.name]

@@ -16,7 +16,14 @@ from gitops_bg.cluster.api.kinds import (
     Kind,
     Object,
 )
-from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
+from gitops_bg.cluster.manifests import pod_templates
+from gitops_bg.cluster.manifests.pod_templates import (
+    EphemeralMetadata,
+    add_anti_affinity,
+    dress,
+    written_anti_affinity,
+    written_metadata,
+)
 from gitops_bg.cluster.observation.drift import QUANTITIES
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.core import names
@@ -25,7 +32,13 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.actions import CreateReplicaSet
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Subject, WorkloadKind
+from gitops_bg.core.model.version import (
+    AppKey,
+    GroupKey,
+    Snapshot,
+    Subject,
+    WorkloadKind,
+)
 from gitops_bg.spec.manifests.configuration import Configuration, text_of
 from gitops_bg.spec.manifests.references import redirected
 
@@ -45,8 +58,8 @@ def replica_set_manifest(
     app_uid: str,
     name: str,
     action: CreateReplicaSet,
-    worn: ephemeral_metadata.EphemeralMetadata | None = None,
-    own: own_pods.Labels | None = None,
+    worn: EphemeralMetadata | None = None,
+    own: pod_templates.Labels | None = None,
 ) -> Object:
     """The workload of a version: its pods are the snapshot, with our labels and those of its role added.
 
@@ -63,22 +76,22 @@ def replica_set_manifest(
             names.FULL_DIGEST: digest,
             names.SNAPSHOT: action.snapshot.text,
             **_unless_empty(names.CONFIGURATION, text_of(action.snapshot.configuration)),
-            **_unless_empty(names.ANTI_AFFINITY, anti_affinity.written(action.anti_affinity)),
-            **_unless_empty(names.OWN_PODS, own_pods.written(own or {})),
+            **_unless_empty(names.ANTI_AFFINITY, written_anti_affinity(action.anti_affinity)),
+            **_unless_empty(names.OWN_PODS, pod_templates.written_labels(own or {})),
             **_unless_empty(
                 names.POD_METADATA,
-                ephemeral_metadata.written(worn or ephemeral_metadata.EphemeralMetadata(action.metadata)),
+                written_metadata(worn or EphemeralMetadata(action.metadata)),
             ),
         },
         "ownerReferences": [owner_reference(app, app_uid)],
     }
-    narrowed = own_pods.narrow(pod_template(app, action.snapshot, labels), app, digest, own or {})
-    template = ephemeral_metadata.dress(narrowed, action.metadata, labels)
+    narrowed = pod_templates.narrow(pod_template(app, action.snapshot, labels), app, digest, own or {})
+    template = dress(narrowed, action.metadata, labels)
     manifest["spec"] = {
         **_sized(action, template),
         "minReadySeconds": action.min_ready_seconds,
         "selector": {"matchLabels": names.selector(app, digest)},
-        "template": anti_affinity.add(template, app, action.anti_affinity),
+        "template": add_anti_affinity(template, app, action.anti_affinity),
     }
     return manifest
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
 from gitops_bg.cluster.api.kinds import (
     APPS,
     DAEMON_SETS,

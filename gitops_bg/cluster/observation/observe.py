@@ -9,37 +9,36 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
-from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
-from gitops_bg.cluster.manifests.app_route import route_kind_in
-from gitops_bg.cluster.manifests.operator_requests import requests_of
+from gitops_bg.cluster.execution.operator_requests import requests_of
+from gitops_bg.cluster.execution.writer import Anchors
 from gitops_bg.cluster.manifests.render import app_manifest
 from gitops_bg.cluster.manifests.services import (
     ServiceNames,
     former_names,
     former_preview,
+    route_kind_in,
     service_names,
 )
-from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.look import AppContext
-from gitops_bg.cluster.observation.on_demand.deployments import adopted_from, gives_back_to
-from gitops_bg.cluster.observation.on_demand.foreign_services import (
+from gitops_bg.cluster.observation.additions import AppliedStates
+from gitops_bg.cluster.observation.on_demand import Pods, adopted_from, gives_back_to
+from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of, claim_on, owner_of
+from gitops_bg.cluster.observation.reader import Reader
+from gitops_bg.cluster.observation.routes import (
     FRESH_SECONDS,
     RECENT_SECONDS,
     ForeignServices,
     Listed,
+    ServiceRoutes,
+    serves_app,
 )
-from gitops_bg.cluster.observation.on_demand.pods import Pods
-from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of, claim_on, owner_of
-from gitops_bg.cluster.observation.reader import Reader
-from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes, serves_app
 from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
     ServiceState,
 )
+from gitops_bg.cluster.observation.views import AppContext, SeenReplicaSets
 from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.checks.onboarding import may_be_exposed
@@ -76,7 +75,7 @@ class Contents:
     pods_refused: str = ""
     copies: Copied = field(default_factory=Copied)
     namespace_uid: str = ""
-    """The uid of the namespace as second owner (``execution.anchors``); empty where it is unknown."""
+    """The uid of the namespace as second owner (``execution.writer``); empty where it is unknown."""
     deployment: DeploymentView | None = None
     """What the app was adopted from; None where nobody has to look at it."""
     others: Listed = field(default_factory=Listed)

@@ -10,13 +10,12 @@ from functools import partial
 from sys import intern
 
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
-from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata, own_pods
-from gitops_bg.cluster.manifests.operator_requests import requests_of
+from gitops_bg.cluster.execution.operator_requests import requests_of
+from gitops_bg.cluster.manifests import pod_templates
 from gitops_bg.cluster.manifests.render import pod_template, version_labels
 from gitops_bg.cluster.manifests.stored_record import RECORD, unpacked
 from gitops_bg.cluster.observation.additions import added_to_service, additions_to_pods, applied_fields
-from gitops_bg.cluster.observation.drift import contains
-from gitops_bg.cluster.observation.field_paths import ChangedField, is_ours, managers_of
+from gitops_bg.cluster.observation.drift import ChangedField, contains, is_ours, managers_of
 from gitops_bg.cluster.observation.states import (
     AppState,
     AuxiliaryState,
@@ -233,11 +232,11 @@ def _is_intact(state: ReplicaSetState, body: Object) -> bool:
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)
-    narrowed = own_pods.narrow(
-        pod_template(app, snapshot, labels), app, state.full_digest, own_pods.read(state.own_pods)
+    narrowed = pod_templates.narrow(
+        pod_template(app, snapshot, labels), app, state.full_digest, pod_templates.read_labels(state.own_pods)
     )
-    rendered = ephemeral_metadata.dress(narrowed, ephemeral_metadata.read(state.worn).metadata, labels)
-    wanted = anti_affinity.add(rendered, app, anti_affinity.read(state.anti_affinity))
+    rendered = pod_templates.dress(narrowed, pod_templates.read_metadata(state.worn).metadata, labels)
+    wanted = pod_templates.add_anti_affinity(rendered, app, pod_templates.read_anti_affinity(state.anti_affinity))
     return contains(body["spec"].get("template") or {}, wanted) and not additions_to_pods(body, wanted)
 
 

@@ -2,8 +2,7 @@
 
 from typing import Protocol
 
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import APPS, OURS, SERVICES, WORKLOADS, Kind, Object
 from gitops_bg.cluster.observation.project import (

@@ -79,11 +79,11 @@ class ReplicaSetState:
     configuration: str = ""
     """The annotation with the configuration that it uses (``spec.manifests.configuration``)."""
     anti_affinity: str = ""
-    """The annotation with the version whose nodes its pods avoid (``cluster.manifests.anti_affinity``)."""
+    """The annotation with the version whose nodes its pods avoid (``cluster.manifests.pod_templates``)."""
     own_pods: str = ""
-    """The annotation with the labels whose terms mean this version's pods alone (``cluster.manifests.own_pods``)."""
+    """The annotation with the labels whose terms mean this version alone (``cluster.manifests.pod_templates``)."""
     worn: str = ""
-    """The annotation with the role metadata of its pods (``cluster.manifests.ephemeral_metadata``)."""
+    """The annotation with the role metadata of its pods (``cluster.manifests.pod_templates``)."""
     pods: int = 0
     ready: int = 0
     failure: str = ""

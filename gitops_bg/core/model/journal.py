@@ -54,7 +54,7 @@ class AwaitsPoll:
     def stamped(self, looks: PollCount) -> "AwaitsPoll":
         """Return it with a stamp of the process that counts ``looks``.
 
-        >>> Awaited((("a", 3),)).noted(Looks("b", 1, 2)).is_over(Looks("a", 4, 4))
+        >>> AwaitsPoll((("a", 3),)).stamped(PollCount("b", 1, 2)).is_over(PollCount("a", 4, 4))
         True
         """
         if not looks.process or any(process == looks.process for process, _ in self.stamps):
@@ -65,7 +65,8 @@ class AwaitsPoll:
 def awaited(looks: PollCount) -> AwaitsPoll:
     """Return the wait for the next look after ``looks``.
 
-    >>> awaited(Looks("a", 3, 4)).is_over(Looks("a", 4, 4)), awaited(Looks("a", 3, 4)).is_over(Looks("a", 5, 5))
+    >>> wait = awaited(PollCount("a", 3, 4))
+    >>> wait.is_over(PollCount("a", 4, 4)), wait.is_over(PollCount("a", 5, 5))
     (False, True)
     """
     return AwaitsPoll().stamped(looks)

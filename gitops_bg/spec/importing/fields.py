@@ -48,7 +48,7 @@ def left(why: str, instead: str, *paths: str, unless: tuple[Any, ...] = ()) -> d
 def fate_of(table: Table, path: str) -> Fate | None:
     """What becomes of a field: what is said of it, or of the nearest field above it; None where nothing is said.
 
-    >>> table = {**taken("a"), **left("has no equal", "write b", "a.x")}
+    >>> table = {**imported("a"), **left("has no equal", "write b", "a.x")}
     >>> fate_of(table, "a.b[].c") is TAKEN, fate_of(table, "a.x.y").instead, fate_of(table, "b")
     (True, 'write b', None)
     """

@@ -1,5 +1,5 @@
 """HTTPRoutes and GRPCRoutes of the Gateway API as manifests: the specs of the core's rules, and the route in front of
-an app's Services. Pure; `cluster.groups.routes` reads HTTPRoutes back.
+an app's Services. Pure; `cluster.group_objects` reads HTTPRoutes back.
 
 https://gateway-api.sigs.k8s.io/reference/spec/#httproute and #grpcroute
 """

@@ -211,7 +211,7 @@ def _hook(alert: Alert, provider: Provider | None, unknown: str, target: str) ->
 
 
 def _request(spec: ProviderSpec, target: str) -> dict[str, Any]:
-    """The request for `gitops_bg.agent.reconcile.alert_composer`; missing fields are left out."""
+    """The request for `gitops_bg.agent.reconcile.background`; missing fields are left out."""
     whole = {
         "type": spec.type,
         "channel": spec.channel,

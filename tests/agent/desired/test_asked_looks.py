@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitops_bg.agent.desired.looks.asked_looks import LONGEST, RequestedPolls
+from gitops_bg.agent.desired.lineage import LONGEST, RequestedPolls
 from gitops_bg.core.model.decision import HandledPoll
 from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey

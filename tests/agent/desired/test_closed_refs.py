@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitops_bg.agent.desired.closed_refs import SHOWN_AFTER, ClosedRefs
+from gitops_bg.agent.desired.batching import SHOWN_AFTER, ClosedRefs
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.repo.git.errors import PushRefused, RemoteTimedOut
 

@@ -7,11 +7,11 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from gitops_bg.agent.desired import batching as times
 from gitops_bg.agent.desired import git_loop
-from gitops_bg.agent.desired.closed_refs import ClosedRefs
+from gitops_bg.agent.desired.batching import ClosedRefs
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult
-from gitops_bg.agent.runtime import gathering as times
 from gitops_bg.core.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.model.actions import GitAction, PublishLedger, WithdrawPromotion

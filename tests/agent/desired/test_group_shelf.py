@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from gitops_bg.agent.desired import group_shelf
-from gitops_bg.agent.desired.group_shelf import GroupCache
+from gitops_bg.agent.desired import shelves
+from gitops_bg.agent.desired.shelves import GroupCache
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
@@ -83,7 +83,7 @@ def test_a_bug_that_one_folder_hits_is_its_problem_alone_and_it_is_read_again(mo
         return load_group(group, *rest)  # type: ignore[arg-type]
 
     main = Main()
-    monkeypatch.setattr(group_shelf, "load_group", bug)
+    monkeypatch.setattr(shelves, "load_group", bug)
     main.take()
     assert main.usable() == {"store": False, "blog": True}
     (problem,) = main.shelf.view[STORE].desired.problems
@@ -178,7 +178,7 @@ def test_a_bug_in_reading_what_a_folder_was_leaves_it_unusable(monkeypatch: pyte
 
     main = Main()
     main.former = [main.files]
-    monkeypatch.setattr(group_shelf, "load_group", bug)
+    monkeypatch.setattr(shelves, "load_group", bug)
     main.take()
     assert main.usable() == {"store": False, "blog": False}
 

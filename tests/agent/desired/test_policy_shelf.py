@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.desired import policy_shelf
+from gitops_bg.agent.desired import shelves
 from gitops_bg.agent.desired.policing import PolicyInputs
-from gitops_bg.agent.desired.policy_shelf import PolicyCache, PolicyView
 from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.desired.shelves import PolicyCache, PolicyView
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Missing, Problem
 from gitops_bg.core.model.record import Record
@@ -132,7 +132,7 @@ def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest
             raise OverflowError("date value out of range")
         return load(path, content, people)
 
-    monkeypatch.setattr(policy_shelf, "load_policy_file", hostile)
+    monkeypatch.setattr(shelves, "load_policy_file", hostile)
     made = shelf()
     made.update({FILE: GOOD}, ())
     other = policy("other", "- soak: {for: 1h}").encode()
@@ -143,7 +143,7 @@ def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest
 
 def test_a_bug_that_the_list_of_people_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:
     made = shelf()
-    monkeypatch.setattr(policy_shelf, "load_people", lambda _: 1 / 0)
+    monkeypatch.setattr(shelves, "load_people", lambda _: 1 / 0)
     made.update({FILE: GOOD}, ())
     assert names(made) == [("calm", False)]
     assert "policies/people.yaml" in made.view.troubles_of(WEB, ())[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitops_bg.agent.desired.revisions import Revisions
+from gitops_bg.agent.desired.promoted import Revisions
 from gitops_bg.core.model.desired import Primary
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Record

@@ -6,25 +6,25 @@ import threading
 
 import pytest
 
-from gitops_bg.agent.desired import shared_documents
-from gitops_bg.agent.desired.shared_documents import _cheap_ones
-from gitops_bg.agent.runtime import cpu_limit
+from gitops_bg.agent.desired import shelves
+from gitops_bg.agent.desired.shelves import _cheap_ones
+from gitops_bg.agent.runtime import cpu
 from gitops_bg.core.model.desired import Problem
 
 
 def costly(files: object) -> None:
     """Takes as many hundredths of a second of CPU as the file's content says."""
     (content,) = files.values()  # type: ignore[attr-defined]
-    until = cpu_limit._cpu_of(threading.get_ident()) + int(content) / 100
-    while cpu_limit._cpu_of(threading.get_ident()) < until:
+    until = cpu._cpu_of(threading.get_ident()) + int(content) / 100
+    while cpu._cpu_of(threading.get_ident()) < until:
         pass
 
 
 def test_files_that_cost_too_much_are_left_out_one_by_one_and_once_the_time_of_all_is_used_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shared_documents, "_FOR_A_FILE", 0.3)
-    monkeypatch.setattr(shared_documents, "LONGEST", 1.0)
+    monkeypatch.setattr(shelves, "_FOR_A_FILE", 0.3)
+    monkeypatch.setattr(shelves, "LONGEST", 1.0)
     files = {"a": b"1", "b": b"1000", "c": b"1", **{f"d{number}": b"20" for number in range(9)}}
     found = dict(_cheap_ones(costly, files))
     assert (found["a"], found["c"]) == (b"1", b"1")

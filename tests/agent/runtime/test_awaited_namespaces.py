@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.agent.runtime.awaited_namespaces import AwaitedNamespaces
+from gitops_bg.agent.runtime.failures import AwaitedNamespaces
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.version import AppKey

@@ -10,7 +10,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from gitops_bg.agent.runtime.cpu_limit import CpuLimit
+from gitops_bg.agent.runtime.cpu import CpuLimit
 from gitops_bg.core.errors import TookTooLong, guarded
 from tests.support.waiting import eventually
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitops_bg.agent.runtime import gathering as times
-from gitops_bg.agent.runtime.gathering import CROWD, HISTORY, SOON, Gathering
+from gitops_bg.agent.desired import batching as times
+from gitops_bg.agent.desired.batching import CROWD, HISTORY, SOON, Gathering
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 A_BIT = timedelta(milliseconds=1)

@@ -20,7 +20,7 @@ SURE_TO_END = {
     "gitops_bg/agent/agent.py: self._stopped.wait()": "the thread of signals calls `finish`",
     "gitops_bg/cli/commands/agent.py: running.wait()": "that of `Agent`",
     "gitops_bg/web/deny.py: stopped.wait()": "the thread of signals sets it",
-    "gitops_bg/agent/runtime/workqueue.py: self._changed.wait()": "on the threads of workers; `stop` ends it",
+    "gitops_bg/agent/runtime/workers.py: self._changed.wait()": "on the threads of workers; `stop` ends it",
     "gitops_bg/analysis/measurements.py: self._changed.wait()": "on threads that measure; `stop` ends it",
     "gitops_bg/analysis/bounded.py: deadline.join()": "a timer that was cancelled",
     "gitops_bg/cli/commands/operate/abort.py: aborts[key].result()": "each ends by --timeout",

@@ -8,8 +8,7 @@ import weakref
 
 import pytest
 
-from gitops_bg.agent.runtime.workers import MOST_HANGING, Workers
-from gitops_bg.agent.runtime.workqueue import WorkQueue
+from gitops_bg.agent.runtime.workers import MOST_HANGING, Workers, WorkQueue
 from gitops_bg.core.model.version import AppKey
 from tests.support.waiting import eventually
 

@@ -5,7 +5,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as some
 
-from gitops_bg.agent.runtime.workqueue import MOST_LOOKS, MOST_PASSED, WorkQueue
+from gitops_bg.agent.runtime.workers import MOST_LOOKS, MOST_PASSED, WorkQueue
 from gitops_bg.core.model.version import AppKey
 
 WEB, API, OTHER = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "other")

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.manifests.patches import without
-from gitops_bg.cluster.observation.additions import additions, additions_to_pods
-from gitops_bg.cluster.observation.changed_fields import changed_fields
+from gitops_bg.cluster.observation.additions import additions, additions_to_pods, changed_fields
 from gitops_bg.cluster.observation.drift import contains
 from gitops_bg.core.names import APP, BEFORE_ADOPTION, FIELD_MANAGER, NOWHERE
 from gitops_bg.sandbox.verbs.patches import json_patch

@@ -2,9 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from gitops_bg.cluster.observation.last_status import LastStatus
 from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.cluster.status import LastStatus
 
 
 def state(phase: str, name: str = "web") -> AppState:

@@ -11,16 +11,15 @@ from typing import Any, cast
 import pytest
 
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.manifests.operator_requests import MOST, annotation_of
+from gitops_bg.cluster.execution.operator_requests import MOST, annotation_of
 from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifest, service_manifest
-from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.additions import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
 from gitops_bg.cluster.observation.observe import Contents, observe
-from gitops_bg.cluster.observation.on_demand.deployments import adopted_from
-from gitops_bg.cluster.observation.on_demand.pods import Pods, Selected
+from gitops_bg.cluster.observation.on_demand import Pods, Selected, adopted_from
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
-from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
-from gitops_bg.cluster.observation.service_routes import ServiceRoutes, selector_without_us
+from gitops_bg.cluster.observation.routes import ServiceRoutes, selector_without_us
+from gitops_bg.cluster.observation.views import SeenReplicaSets
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, SelectedPods

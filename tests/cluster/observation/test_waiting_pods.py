@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.observation.on_demand.pods import _view
+from gitops_bg.cluster.observation.on_demand import _pod_view
 
 STARTING = {"state": {"waiting": {"reason": "ContainerCreating"}}}
 PULL = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "web:9"'}}}
@@ -26,4 +26,4 @@ RUNNING = {"state": {"running": {}}}
 )
 def test_why_a_pod_waits(status: dict[str, Any], said: str) -> None:
     metadata = {"name": "web-1", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    assert _view({"metadata": metadata, "spec": {}, "status": status}).waiting == said
+    assert _pod_view({"metadata": metadata, "spec": {}, "status": status}).waiting == said

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.manifests.services import http_route
 from gitops_bg.core.groups.model import GroupGateway
 from gitops_bg.core.groups.routing import render
 from gitops_bg.core.model.auxiliary import Backend, Deny, ParentRef

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from gitops_bg.cluster.manifests.app_route import named_version_of, with_named_version
+from gitops_bg.cluster.manifests.services import named_version_of, with_named_version
 from gitops_bg.spec.app.load import load_app
 from tests.spec.texts import SERVICE, TARGET, WEB, source_of
 

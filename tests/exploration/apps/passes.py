@@ -326,7 +326,7 @@ class Passes:
 
 
 def _looks_at_former(spec: AppSpec, record: Record) -> bool:
-    """Whether the agent reads the Deployment (`cluster.observation.on_demand.deployments.adopted_from`)."""
+    """Whether the agent reads the Deployment (`cluster.observation.on_demand.adopted_from`)."""
     if record.routing.traffic and (spec.release or record.release):
         return True
     stays = spec.adopt is None or spec.adopt.scale_down is ScaleDown.NEVER

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.cluster.api.kinds import Kind
-from gitops_bg.cluster.manifests.own_pods import Labels
-from gitops_bg.cluster.observation.look import AppContext
+from gitops_bg.cluster.manifests.pod_templates import Labels
 from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.observation.views import AppContext
 from gitops_bg.cluster.ports import Entries, Spare
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import (

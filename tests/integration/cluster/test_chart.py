@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.cluster.installation.chart import KEEP
+from gitops_bg.cluster.chart import KEEP
 from tests.integration.cli.test_files import run
 from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.helm import HOW_TO_GET_IT, Helm, helm_at_hand

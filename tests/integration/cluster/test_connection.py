@@ -17,7 +17,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import NotFound, Unauthorized
 from gitops_bg.cluster.api.kinds import PODS, SERVICES
-from gitops_bg.cluster.api.plain_transport import plain_of
+from gitops_bg.cluster.api.transport import plain_of
 from gitops_bg.core.errors import LostLeadership, Refused, Transient, WorldChanged
 from tests.integration.cluster.stub import Asked, Stub, page, stub, thing
 from tests.support.cluster.clusters import ControlPlaneCluster

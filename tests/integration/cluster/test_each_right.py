@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gitops_bg.agent.runtime.leadership import Lease, LeaseSettings
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.lease import Lease, LeaseSettings
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.groups.record import (

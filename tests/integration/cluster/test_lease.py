@@ -7,10 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from gitops_bg.agent.runtime.leadership import Leadership
+from gitops_bg.agent.runtime.leadership import Leadership, Lease, LeaseSettings, holders
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.lease import Lease, LeaseSettings, holders
 from gitops_bg.core.errors import LostLeadership, Transient
 from tests.support.cluster.clusters import TestCluster
 from tests.support.waiting import eventually

@@ -11,25 +11,20 @@ from functools import partial
 import pytest
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
-from gitops_bg.cluster.execution.deployments import scale_deployment
-from gitops_bg.cluster.execution.executor import Executor, Parts
-from gitops_bg.cluster.execution.guards import Guards
-from gitops_bg.cluster.execution.intents import Intents
+from gitops_bg.cluster.execution.executor import Executor, Parts, scale_deployment
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
-from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.look import AppContext
+from gitops_bg.cluster.execution.writer import Guards, Intents, Writer
+from gitops_bg.cluster.observation.additions import AppliedStates
 from gitops_bg.cluster.observation.observe import ObservationSources
-from gitops_bg.cluster.observation.on_demand.deployments import deployment_view
-from gitops_bg.cluster.observation.on_demand.foreign_services import ForeignServices
-from gitops_bg.cluster.observation.on_demand.pods import Pods
+from gitops_bg.cluster.observation.on_demand import Pods, deployment_view
 from gitops_bg.cluster.observation.ownership import UNOWNED
 from gitops_bg.cluster.observation.reader import LiveReader
+from gitops_bg.cluster.observation.routes import ForeignServices
+from gitops_bg.cluster.observation.views import AppContext
 from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, DeleteReplicaSet, PointPreview, ScaleReplicaSet

@@ -12,9 +12,9 @@ import yaml
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.manifests.operator_requests import MOST
-from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
-from gitops_bg.cluster.reporting.status import differs_in_process_view_only
+from gitops_bg.cluster.events import EventSink, KubernetesEvent
+from gitops_bg.cluster.execution.operator_requests import MOST
+from gitops_bg.cluster.status import differs_in_process_view_only
 from gitops_bg.core import names
 from gitops_bg.core.delivery.subject import TOO_OLD
 from gitops_bg.core.errors import Refused, WorldChanged

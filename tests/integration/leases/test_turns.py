@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.cluster.api.lease import LeaseSettings
+from gitops_bg.agent.runtime.leadership import LeaseSettings
 from tests.support.agent.agents import agent_settings, running
 from tests.support.cluster.clusters import TestCluster
 from tests.support.cluster.paths import collection

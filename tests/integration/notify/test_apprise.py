@@ -21,7 +21,7 @@ import requests
 from apprise import Apprise
 
 from gitops_bg import notify
-from gitops_bg.agent.reconcile.alert_composer import alert_composer
+from gitops_bg.agent.reconcile.background import alert_composer
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookResponse, HookType, Severity
 from gitops_bg.core.model.version import AppKey

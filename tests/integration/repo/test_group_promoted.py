@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
-from gitops_bg.agent.groups.promoted import GroupVersion, GroupVersions
+from gitops_bg.agent.groups.policing import GroupVersion, GroupVersions
 from gitops_bg.core.checks.policy_judge import AskedOfPeople
 from gitops_bg.core.checks.policy_people import approvals, separation, standing
 from gitops_bg.core.model.policy_facts import Facts, PolicyInput, VersionFacts

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.manifests.services import http_route
 from gitops_bg.core.model.auxiliary import (
     NO_BACKEND,
     Backend,

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gitops_bg.agent.groups.commands import GroupCommands
-from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.metrics import Metrics
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from gitops_bg.agent.observability.secrets import forget_secrets, mask
+from gitops_bg.agent.logs import forget_secrets, mask
 from gitops_bg.web.server import SECURITY_HEADERS, WebServer
 from tests.integration.web.conftest import FakeAgent, connect, until_closed
 

@@ -22,7 +22,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.worktree import files_of, write_new_folder
 from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.errors import NotFound
-from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload, read_live
+from gitops_bg.cluster.observation.on_demand import LiveWorkload, read_live
 from gitops_bg.core.checks.adoption import STAND_IN, label_to_override
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem

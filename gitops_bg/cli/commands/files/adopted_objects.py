@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from gitops_bg.cluster.lint import lint
-from gitops_bg.cluster.observation.on_demand.live_workload import LiveWorkload
+from gitops_bg.cluster.observation.on_demand import LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey

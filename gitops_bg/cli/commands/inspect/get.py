@@ -17,9 +17,8 @@ from gitops_bg.cli.options.values import an_app_or_none
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.views.rows import list_of
-from gitops_bg.cluster.api.errors import Forbidden, NamespaceMissing, NotFound
+from gitops_bg.cluster.api.errors import Forbidden, NamespaceMissing, NotFound, no_namespace
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Object
-from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey
@@ -154,7 +153,7 @@ def _show_list(listed: _Listed, at: LiveOptions, timeout: float, *, watch: bool)
 
 def _show_holders(output: Output, session: LiveSession) -> None:
     """Show which agent works; nothing where the user may not read leases."""
-    from gitops_bg.cluster.api.lease import holders
+    from gitops_bg.agent.runtime.leadership import holders
 
     try:
         found = holders(session.client)

@@ -11,17 +11,16 @@ from functools import cached_property
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.peers import RolloutRegistry
-from gitops_bg.agent.desired.policy_shelf import asks_about_others
+from gitops_bg.agent.desired.shelves import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftFacts
+from gitops_bg.agent.reconcile.apps import Since, knowing_one_another
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, read_app
-from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another
 from gitops_bg.cli.errors import CommandFailed, NameNotFound, ObjectNotFound, UsageError
 from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.session import Session, asking_for, board_of_all, group_facts, group_in_git
-from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.errors import Forbidden, no_namespace
 from gitops_bg.cluster.api.kinds import Object
-from gitops_bg.cluster.api.remedies import no_namespace
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord

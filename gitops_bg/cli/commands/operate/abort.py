@@ -34,7 +34,7 @@ from gitops_bg.cli.session.operator_requests import (
 )
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.kinds import APPS
-from gitops_bg.cluster.groups.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import Aborting as AbortingGroup

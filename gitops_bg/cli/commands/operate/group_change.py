@@ -20,7 +20,7 @@ from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session, group_in_git
 from gitops_bg.cli.session.watch import wait_for_requests
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in

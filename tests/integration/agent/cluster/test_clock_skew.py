@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from gitops_bg.cluster.api.skew import Skew
+from gitops_bg.cluster.api.connection import Skew
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.desired.journal import Journals
+from gitops_bg.agent.desired.provenance import Journals
 from gitops_bg.core.checks.git import Asked
 from gitops_bg.core.groups.inputs import GroupSpec
 from gitops_bg.core.model.journal import Entry, Named, Retried, Targeted

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.manifests.stored_record import packed, unpacked
-from gitops_bg.cluster.reporting.status import record_in
+from gitops_bg.cluster.status import record_in
 from gitops_bg.core import names
 from gitops_bg.core.foreign_json import sorted_json
 from gitops_bg.core.model.desired import LedgerMemory

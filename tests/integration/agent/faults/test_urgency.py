@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.agent.reconcile.urgency import Urgency
+from gitops_bg.agent.reconcile.kind import Urgency
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey
 from tests.support.cluster.clusters import SandboxCluster

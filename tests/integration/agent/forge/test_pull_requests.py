@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.forge.thread import Connection
+from gitops_bg.agent.forge_thread import Connection
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.forge.port import CheckState, ForgeDown, Prefix, Pull, PullState, Review, ReviewVerdict, User
 from tests.forge.fake import FakeForge

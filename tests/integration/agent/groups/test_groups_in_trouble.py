@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.groups import facts
-from gitops_bg.agent.runtime import hanging_looks
+from gitops_bg.agent.runtime import workers
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.desired import Problem
@@ -94,8 +94,8 @@ def test_a_look_at_a_group_that_hangs_is_its_condition_and_others_are_looked_at_
 ) -> None:
     """As a look at an app; it ends when what it waits for does."""
     store.begin()
-    monkeypatch.setattr(hanging_looks, "LONGEST", 1.0)
-    monkeypatch.setattr(hanging_looks, "EVERY", 0.05)
+    monkeypatch.setattr(workers, "LONGEST", 1.0)
+    monkeypatch.setattr(workers, "EVERY", 0.05)
     agent, group, may_end = store.world.agent, GroupKey(store.world.namespace, store.name), threading.Event()
     assert agent is not None
     gather = facts.GroupGatherer.gather

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.reconcile.effective_config import config_for
+from gitops_bg.agent.reconcile.facts import config_for
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.agent.forge.thread import Connection
-from gitops_bg.agent.observability.metrics import Metrics
-from gitops_bg.cluster.api.lease import LeaseSettings
+from gitops_bg.agent.forge_thread import Connection
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.runtime.leadership import LeaseSettings
 from tests.fixtures.repos.texts import policy
 from tests.forge.fake import FakeForge
 from tests.monitoring.queries import dashboard_queries, exported, rules, unknown

@@ -15,14 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_bg.agent.observability import logs
-from gitops_bg.agent.observability.logs import (
-    configure,
-    fields,
-    log_decision,
-    log_uncaught,
-)
-from gitops_bg.agent.observability.secrets import forget_secrets, mask, masked
+from gitops_bg.agent import logs
+from gitops_bg.agent.logs import configure, fields, forget_secrets, log_decision, log_uncaught, mask, masked
 from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.observability.tracing import NO_TRACER, tracer_from
+from gitops_bg.agent.tracing import NO_TRACER, tracer_from
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import Scenario, scenario
 from tests.support.servers.otlp_receiver import OtlpReceiver, otlp_receiver
@@ -130,7 +130,7 @@ def test_without_the_extra_it_says_what_to_install(
 
 def test_without_an_endpoint_nothing_of_it_is_imported() -> None:
     code = (
-        "import sys; import gitops_bg.agent.agent; from gitops_bg.agent.observability.tracing import tracer_from;"
+        "import sys; import gitops_bg.agent.agent; from gitops_bg.agent.tracing import tracer_from;"
         "tracer_from({}, 'blue');"
         "print([name for name in sys.modules if name.startswith(('opentelemetry', 'google.protobuf', 'requests'))])"
     )

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from gitops_bg.cli.commands import install as command
+from gitops_bg.cluster import installation
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.installation import readiness
 from tests.integration.cli.test_files import run
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.cluster.paths import path_in
@@ -180,7 +180,7 @@ def test_it_tells_which_image_cannot_be_pulled_and_how_to_make_it(installer: Ins
     image = "registry.example/gitops-bg:missing"
     installer("install", *options(tmp_path, image=image, timeout="0"))
     client = Client(Access(installer.cluster.kubeconfig))
-    eventually(lambda: readiness.missing(client, NAMESPACE), what="the kubelet says why")
+    eventually(lambda: installation.missing(client, NAMESPACE), what="the kubelet says why")
     client.close()
     told = installer.json("install", "--timeout", "10ms", code=1)
     (missing,) = told["missing"]

@@ -12,7 +12,7 @@ from gitops_bg.cli.main import app as command_line
 from gitops_bg.cli.repository.proposals import content_of
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.manifests.operator_requests import annotation_of, requests_of
+from gitops_bg.cluster.execution.operator_requests import annotation_of, requests_of
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests import anti_affinity
+from gitops_bg.cluster.manifests import pod_templates
 from gitops_bg.core import names
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.digest import snapshot_of
@@ -23,12 +23,12 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @pytest.mark.parametrize("text", ["", "x", "{}", "[]", "null", '{"digest": "v1:3f"}', '{"digest": "a", "weight": "b"}'])
 def test_annotation_that_says_nothing_keeps_nothing_apart(text: str) -> None:
-    assert anti_affinity.read(text) is None
+    assert pod_templates.read_anti_affinity(text) is None
 
 
 @pytest.mark.parametrize("term", [AntiAffinityTerm("v1:3f9c"), AntiAffinityTerm("v1:3f9c", 1)])
 def test_annotation_comes_back_as_it_was_written(term: AntiAffinityTerm) -> None:
-    assert anti_affinity.read(anti_affinity.written(term)) == term
+    assert pod_templates.read_anti_affinity(pod_templates.written_anti_affinity(term)) == term
 
 
 def own_term(required: bool) -> dict[str, Any]:

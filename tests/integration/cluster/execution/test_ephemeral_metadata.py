@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.manifests import ephemeral_metadata
-from gitops_bg.cluster.manifests.ephemeral_metadata import EphemeralMetadata
+from gitops_bg.cluster.manifests import pod_templates
+from gitops_bg.cluster.manifests.pod_templates import EphemeralMetadata
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, ScaleReplicaSet, SyncPodMetadata
@@ -26,7 +26,7 @@ UNREADABLE = ["", "x", "{}", "[]", "null", '{"labels": "a"}', '{"labels": ["a"]}
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_annotation_that_says_nothing_adds_nothing(text: str) -> None:
-    assert ephemeral_metadata.read(text) == EphemeralMetadata()
+    assert pod_templates.read_metadata(text) == EphemeralMetadata()
 
 
 WORN = [
@@ -39,19 +39,19 @@ WORN = [
 
 @pytest.mark.parametrize("worn", WORN)
 def test_annotation_comes_back_as_it_was_written(worn: EphemeralMetadata) -> None:
-    assert ephemeral_metadata.read(ephemeral_metadata.written(worn)) == worn
+    assert pod_templates.read_metadata(pod_templates.written_metadata(worn)) == worn
 
 
 def test_all_that_pods_may_still_carry_is_remembered_until_each_was_looked_at() -> None:
     worn = EphemeralMetadata(PREVIEW).changed(ACTIVE).changed(NO_METADATA)
     assert {key for key, _ in worn.former.labels} == {"role", "tier"}
-    assert ephemeral_metadata.written(worn.settled()) == ""
+    assert pod_templates.written_metadata(worn.settled()) == ""
     assert EphemeralMetadata(ACTIVE).changed(ACTIVE) == EphemeralMetadata(ACTIVE)
 
 
 def test_our_labels_cannot_be_taken_the_place_of() -> None:
     ours = {names.DIGEST: "3f9c"}
-    dressed = ephemeral_metadata.dress({}, PodMetadata(((names.DIGEST, "other"), ("role", "active"))), ours)
+    dressed = pod_templates.dress({}, PodMetadata(((names.DIGEST, "other"), ("role", "active"))), ours)
     assert dressed["metadata"]["labels"] == {names.DIGEST: "3f9c", "role": "active"}
 
 

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 import pytest
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
 from gitops_bg.cluster.api.errors import ForeignObject
-from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
-from gitops_bg.cluster.execution.writer import Writer
-from gitops_bg.cluster.observation.applied_states import AppliedStates
-from gitops_bg.cluster.observation.live_names import live_name
-from gitops_bg.cluster.observation.on_demand.pods import Pods
+from gitops_bg.cluster.execution.writer import Guards, Writer
+from gitops_bg.cluster.observation.additions import AppliedStates
+from gitops_bg.cluster.observation.on_demand import Pods
 from gitops_bg.cluster.observation.reader import LiveReader
 from gitops_bg.cluster.observation.states import ReplicaSetState
+from gitops_bg.cluster.observation.views import live_name
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, ScaleReplicaSet

@@ -12,13 +12,12 @@ import pytest
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import ForeignObject
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
-from gitops_bg.cluster.groups.manifests import group_labels
-from gitops_bg.cluster.groups.routes import read_route
-from gitops_bg.cluster.manifests.http_routes import http_route
+from gitops_bg.cluster.group_cluster import GroupCluster
+from gitops_bg.cluster.group_objects import group_labels, read_route
+from gitops_bg.cluster.manifests.services import http_route
 from gitops_bg.cluster.manifests.stored_record import packed
-from gitops_bg.cluster.observation.gateways import acceptance, acceptance_of_rules, unresolved
 from gitops_bg.cluster.observation.ownership import Ownership
+from gitops_bg.cluster.observation.routes import acceptance, acceptance_of_rules, unresolved
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.inputs import ObservedGroup

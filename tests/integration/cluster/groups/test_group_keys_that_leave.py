@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.groups.group_cluster import GroupCluster
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.groups.record import ApplyGroup, GroupDecision, GroupRecord
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import GroupKey

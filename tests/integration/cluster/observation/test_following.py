@@ -8,8 +8,7 @@ from contextlib import closing
 import pytest
 
 from gitops_bg.cluster.api.access import Access
-from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
 from gitops_bg.cluster.observation import informers
 from gitops_bg.cluster.observation.informers import Informers
 from gitops_bg.core.errors import GitopsBgError, Transient

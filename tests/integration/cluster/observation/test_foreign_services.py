@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
-from gitops_bg.cluster.observation.on_demand.foreign_services import FRESH_SECONDS, RECENT_SECONDS, ForeignServices
+from gitops_bg.cluster.observation.routes import FRESH_SECONDS, RECENT_SECONDS, ForeignServices
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient
 from tests.support import manifests

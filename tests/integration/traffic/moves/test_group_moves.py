@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.cluster.groups.routes import read_route
+from gitops_bg.cluster.group_objects import read_route
 from gitops_bg.core.model.auxiliary import HttpRoute
 from tests.integration.traffic.gateway_users import Load
 from tests.integration.traffic.test_groups import used

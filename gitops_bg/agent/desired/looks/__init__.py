@@ -1,1 +1,0 @@
-"""Looks at main: their count, what became of the last one, and who asked for one."""

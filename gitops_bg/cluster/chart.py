@@ -1,0 +1,348 @@
+"""The objects of an installation, from the files of `deploy/`, for one namespace and one image, and the templates of
+`deploy/chart`, made of the same files, so that the two cannot drift. Asks no server.
+
+`deploy/kustomization.yaml` names the files and their order, so that `kubectl apply -k`, `gitops-bg install` and the
+chart install the same. Where apps may live is in none of them: each way asks for it.
+
+``python -m gitops_bg.cluster.chart deploy`` (part of ``make docs``) writes the templates. What a value of the chart
+sets is a placeholder in the objects; settings.yaml and NOTES.txt are written by hand. Helm makes the namespace itself.
+What watches the agent is rendered with ``monitoring.enabled``, because its kinds are the Prometheus operator's; the
+dashboard is a file of the chart, so that its braces stay Grafana's. Who reaches it is rendered with
+``networkPolicy.enabled``. Helm keeps the CustomResourceDefinitions when the chart is uninstalled, and upgrades them
+with it: they are templates, because helm never upgrades what is in a folder `crds`.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import DEFINITIONS, DEPLOYMENTS, NAMESPACES, NETWORK_POLICIES, Object
+from gitops_bg.core import names
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_text import lines_of
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.reader import read, read_one
+
+NAME = "gitops-bg"
+"""The name of the agent's Deployment, Service, ServiceAccount and rights, and of its settings' ConfigMap."""
+AGENTS = f"app.kubernetes.io/name={NAME}"
+"""The label selector of the agent's Deployment and its pods."""
+NAMESPACE = "gitops-bg"
+"""The namespace in the files."""
+CREDENTIALS = f"{NAME}-git"
+"""The name of the Secret with the credentials for Git."""
+CREDENTIALS_FOLDER = "/etc/gitops-bg/git"
+"""Where the agent's container has the files of that Secret."""
+SETTINGS_DIGEST = f"{names.GROUP}/settings"
+"""The annotation of the agent's pods by which a change of their settings restarts them."""
+
+MONITORING = "monitoring"
+"""The folder of what watches an installation; it has a kustomization of its own."""
+
+WATCHED = "GITOPS_BG_NAMESPACE"
+"""The setting with the namespaces whose apps the agent manages; without it, all."""
+
+IMPERSONATED = "GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT"
+"""The setting with the ServiceAccount that the agent acts as in each namespace; without it, as itself."""
+_IMPERSONATOR = f"{NAME}-impersonator"
+"""The role with the right to act as a ServiceAccount, in deploy/rbac.yaml."""
+
+_KUSTOMIZATION = "kustomization.yaml"
+_ONE_NAMESPACE = "app-namespace.yaml"
+_ALL_NAMESPACES = "all-namespaces.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The namespaces whose apps the agent manages, and whether it has its rights in all of them at once."""
+
+    namespaces: tuple[str, ...] = ()
+    """All, where there are none."""
+    everywhere: bool = False
+    """Whether one binding for the whole cluster gives the rights, instead of one in each namespace."""
+    impersonated: str = ""
+    """The ServiceAccount of each namespace that the agent acts as there; empty: it acts as itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What an installation is for; what is empty stays as in the files."""
+
+    namespace: str = NAMESPACE
+    image: str = ""
+    watched: Watched = Watched()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The options of the agent as environment variables, for the ConfigMap."""
+    settings_digest: str = ""
+    """The digest of the settings that the agent will have; a new one restarts its pods."""
+    credentials: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The files of the Secret, by name. Must never be printed."""
+
+
+def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
+    """The objects of ``folder`` for an installation, in the order in which to apply them.
+
+    Rights in the namespaces of apps, settings and credentials come before the Deployment, which needs them. Raises
+    `InvalidInput` for a file of ``folder`` that cannot be read.
+    """
+    found = tuple(_placed(each, wanted) for each in _written(folder))
+    own = (*bindings_of(folder, wanted), *_own_objects(wanted))
+    before = [each["kind"] for each in found].index(DEPLOYMENTS.name)
+    return found[:before] + own + found[before:]
+
+
+def monitoring_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
+    """The objects of ``folder`` by which the Prometheus operator watches an installation: none that the agent needs."""
+    return tuple(_placed(each, wanted) for each in _written(folder / MONITORING))
+
+
+def bindings_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
+    """What gives the agent its rights where apps may live: one binding for the cluster, or one in each namespace."""
+    watched = wanted.watched
+    own = tuple(
+        _placed(each, wanted) for each in _read(folder, _ALL_NAMESPACES if watched.everywhere else _ONE_NAMESPACE)
+    )
+    bodies = (*own, *map(_impersonating, own)) if watched.impersonated else own
+    if watched.everywhere:
+        return bodies
+    return tuple(_inside(body, namespace) for namespace in watched.namespaces for body in bodies)
+
+
+def _impersonating(binding: Object) -> Object:
+    """A binding as one of the right to act as a ServiceAccount."""
+    metadata, role = {**binding["metadata"], "name": _IMPERSONATOR}, {**binding["roleRef"], "name": _IMPERSONATOR}
+    return {**binding, "metadata": metadata, "roleRef": role}
+
+
+def settings_watching(settings: Mapping[str, str], watched: Watched) -> Mapping[str, str]:
+    """Settings with the namespaces that the agent manages, and whom it acts as there.
+
+    >>> settings_watching({"GITOPS_BG_POLL": "10s"}, Watched(("shop", "pay"), impersonated="apps"))
+    {'GITOPS_BG_POLL': '10s', 'GITOPS_BG_NAMESPACE': 'shop pay', 'GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT': 'apps'}
+    """
+    said = {WATCHED: " ".join(watched.namespaces), IMPERSONATED: watched.impersonated}
+    others = {name: value for name, value in settings.items() if name not in said}
+    return others | {name: value for name, value in said.items() if value}
+
+
+def settings_digest(settings: Mapping[str, str]) -> str:
+    """A short name for settings that changes with them."""
+    return hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def image_of(objects: tuple[Object, ...]) -> str:
+    """The image of the agent."""
+    return next(str(_container(each)["image"]) for each in objects if each["kind"] == DEPLOYMENTS.name)
+
+
+def _written(folder: Path) -> Iterator[Object]:
+    """The objects as they are in the files."""
+    document, problems = read_one(_KUSTOMIZATION, (folder / _KUSTOMIZATION).read_bytes())
+    if document is None:
+        raise InvalidInput(*problems)
+    for file in document.value["resources"]:
+        yield from _read(folder, file)
+
+
+def _read(folder: Path, file: str) -> Iterator[Object]:
+    reading = read(file, (folder / file).read_bytes())
+    if reading.problems:
+        raise InvalidInput(*reading.problems)
+    yield from (each.value for each in reading.documents)
+
+
+def _inside(body: Object, namespace: str) -> Object:
+    return {**body, "metadata": {**body["metadata"], "namespace": namespace}}
+
+
+def _placed(body: Object, wanted: Installation) -> Object:
+    """A manifest moved to the wanted namespace, with the wanted image and what restarts pods for new settings."""
+    metadata = {**body["metadata"]}
+    if "namespace" in metadata:
+        metadata["namespace"] = wanted.namespace
+    if body["kind"] == NAMESPACES.name:
+        metadata["name"] = wanted.namespace
+    placed = {**body, "metadata": metadata}
+    if "subjects" in body:
+        placed["subjects"] = [{**each, "namespace": wanted.namespace} for each in body["subjects"]]
+    return _configured(placed, wanted) if body["kind"] == DEPLOYMENTS.name else placed
+
+
+def _configured(deployment: Object, wanted: Installation) -> Object:
+    template = deployment["spec"]["template"]
+    metadata, spec = template["metadata"], template["spec"]
+    if wanted.settings_digest:
+        annotations = {**metadata.get("annotations", {}), SETTINGS_DIGEST: wanted.settings_digest}
+        metadata = {**metadata, "annotations": annotations}
+    container = _container(deployment)
+    spec = {**spec, "containers": [{**container, "image": wanted.image or container["image"]}]}
+    return {**deployment, "spec": {**deployment["spec"], "template": {**template, "metadata": metadata, "spec": spec}}}
+
+
+def _container(deployment: Object) -> dict[str, Any]:
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
+def _own_objects(wanted: Installation) -> Iterator[Object]:
+    """The ConfigMap and the Secret, which no file has: they are the user's."""
+    place = {"namespace": wanted.namespace}
+    if wanted.settings:
+        metadata = {**place, "name": NAME}
+        yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(wanted.settings)}
+    if wanted.credentials:
+        data = {name: base64.b64encode(content).decode() for name, content in wanted.credentials.items()}
+        yield {"apiVersion": "v1", "kind": "Secret", "metadata": {**place, "name": CREDENTIALS}, "data": data}
+
+
+DASHBOARD = "dashboard.json"
+"""The file of Grafana's dashboard, in ``deploy/monitoring`` and in the chart."""
+MIRROR = "mirror"
+"""The volume with the clone of the repository, whose size a value sets."""
+KEEP = {"helm.sh/resource-policy": "keep"}
+"""The annotation by which helm leaves an object where it is when the chart is uninstalled."""
+
+_HEADER = "# Made from deploy/ by `make docs`; edit that.\n"
+_ANYWHERE = Installation(namespace="@namespace@", image="@image@")
+
+_VALUES = {
+    "namespace": '"{{ $.Release.Namespace }}"',
+    "watched": '"{{ . }}"',
+    "image": '"{{ .Values.image }}"',
+    "replicas": "{{ .Values.replicas }}",
+    "dashboard": f'{{{{ .Files.Get "{DASHBOARD}" | toJson }}}}',
+    "resources": "{{- toYaml .Values.resources | nindent 12 }}",
+    "mirrorSize": '"{{ .Values.mirrorSize }}"',
+    "ingress": "{{- toYaml .Values.networkPolicy.ingress | nindent 4 }}",
+    "egress": "{{- toYaml .Values.networkPolicy.egress | nindent 4 }}",
+}
+_BLOCKS = {
+    "annotations": (
+        '{{- with include "gitops-bg.settings" . | fromYaml }}',
+        "annotations:",
+        f"  {SETTINGS_DIGEST}: {{{{ toJson . | sha256sum | trunc 16 | quote }}}}",
+        "{{- end }}",
+    ),
+    "labels": ("{{- with .Values.monitoring.labels }}", "{{- toYaml . | nindent 4 }}", "{{- end }}"),
+    "pod": ("{{- with .Values.pod }}", "{{- toYaml . | nindent 6 }}", "{{- end }}"),
+}
+"""What stands for a whole field, with lines of its own."""
+_WATCHED = "watched-namespaces.yaml"
+"""The template with the agent's rights where apps may live."""
+_ENABLED_BY = {f"{MONITORING}.yaml": "monitoring.enabled", "networkpolicy.yaml": "networkPolicy.enabled"}
+"""The value without which a template is empty, by file."""
+
+
+def templates(folder: Path) -> Mapping[str, str]:
+    """The text of each template by its file name, from the files in ``folder``."""
+    found: dict[str, list[str]] = {}
+    for body in objects_of(folder, _ANYWHERE):
+        if body["kind"] != NAMESPACES.name:
+            found.setdefault(_file_of(body), []).append(_text(_open(body)))
+    found[f"{MONITORING}.yaml"] = _monitoring(folder)
+    made = {name: _HEADER + _if_enabled(name, "---\n".join(texts)) for name, texts in found.items()}
+    return made | {_WATCHED: _HEADER + _watched(folder)}
+
+
+def _watched(folder: Path) -> str:
+    """The bindings for the whole cluster, or those in each namespace; nothing where no value names any."""
+    scopes = (Watched(everywhere=True, impersonated="@any@"), Watched(("@watched@",), impersonated="@any@"))
+    everywhere, inside = (_bindings(folder, each) for each in scopes)
+    begin, otherwise = (
+        "{{- if .Values.watchAllNamespaces }}\n",
+        "{{- else }}\n{{- range .Values.watchNamespaces }}\n---\n",
+    )
+    return begin + everywhere + otherwise + inside + "{{- end }}\n{{- end }}\n"
+
+
+def _bindings(folder: Path, watched: Watched) -> str:
+    """The binding of the agent's rights, and the one by which it acts as somebody else where a value says so."""
+    own, impersonating = map(_text, bindings_of(folder, replace(_ANYWHERE, watched=watched)))
+    return f"{own}{{{{- if $.Values.impersonateServiceAccount }}}}\n---\n{impersonating}{{{{- end }}}}\n"
+
+
+def _if_enabled(name: str, text: str) -> str:
+    value = _ENABLED_BY.get(name)
+    return f"{{{{- if .Values.{value} }}}}\n{text}{{{{- end }}}}\n" if value else text
+
+
+def _monitoring(folder: Path) -> list[str]:
+    """The objects that watch the agent, as text."""
+    metadata = {"name": f"{NAME}-dashboard", "namespace": _ANYWHERE.namespace, "labels": {"grafana_dashboard": "1"}}
+    dashboard = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {DASHBOARD: "@dashboard@"}}
+    return [_text(_labelled(body)) for body in (*monitoring_of(folder, _ANYWHERE), dashboard)]
+
+
+def _labelled(body: Object) -> Object:
+    """An object with room for the labels by which an operator selects."""
+    return {**body, "metadata": {**body["metadata"], "labels": {**body["metadata"]["labels"], "@labels@": ""}}}
+
+
+def _file_of(body: Object) -> str:
+    if body["kind"] == DEFINITIONS.name:
+        return f"crd-{body['spec']['names']['plural']}.yaml"
+    if body["apiVersion"].startswith("rbac.") or body["kind"] == "ServiceAccount":
+        return "rbac.yaml"
+    return f"{body['kind'].lower()}.yaml"
+
+
+def _open(body: Object) -> Object:
+    """An object with placeholders for what values set."""
+    if body["kind"] == DEFINITIONS.name:
+        return {**body, "metadata": {**body["metadata"], "annotations": KEEP}}
+    if body["kind"] == NETWORK_POLICIES.name:
+        return {**body, "spec": {**body["spec"], "ingress": "@ingress@", "egress": "@egress@"}}
+    return _open_deployment(body) if body["kind"] == DEPLOYMENTS.name else body
+
+
+def _open_deployment(body: Object) -> Object:
+    spec = body["spec"]
+    template: dict[str, Any] = spec["template"]
+    (container,) = template["spec"]["containers"]
+    containers = [{**container, "resources": "@resources@"}]
+    volumes = [_open_volume(each) for each in template["spec"]["volumes"]]
+    pod = {**template["spec"], "containers": containers, "volumes": volumes, "@pod@": ""}
+    metadata = {**template["metadata"], "@annotations@": ""}
+    return {**body, "spec": {**spec, "replicas": "@replicas@", "template": {"metadata": metadata, "spec": pod}}}
+
+
+def _open_volume(volume: Object) -> Object:
+    return {**volume, "emptyDir": {"sizeLimit": "@mirrorSize@"}} if volume["name"] == MIRROR else volume
+
+
+def _text(body: Object) -> str:
+    """An object as the text of a template; braces of its own are not helm's."""
+    escaped = to_yaml(body).replace("{{", '{{ "{{" }}')
+    return "".join(_line(line) for line in lines_of(escaped.removesuffix("\n")))
+
+
+def _line(line: str) -> str:
+    if block := re.fullmatch(r'( *)"@(\w+)@": ""', line, flags=re.ASCII):
+        return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2]])
+    filled = re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line, flags=re.ASCII) + "\n"
+    return filled + _runbook_url(line)
+
+
+def _runbook_url(line: str) -> str:
+    """What follows the path of a runbook: its address, where a value says where this documentation is published."""
+    if not (runbook := re.fullmatch(r'( *)runbook: "[^"#]+(#[\w-]+)"', line, flags=re.ASCII)):
+        return ""
+    address = f'{runbook[1]}runbook_url: {{{{ printf "%s{runbook[2]}" . | quote }}}}\n'
+    return f"{runbook[1]}{{{{- with .Values.monitoring.runbookUrl }}}}\n{address}{runbook[1]}{{{{- end }}}}\n"
+
+
+def main(folder: Path) -> None:
+    """Write the templates, and the dashboard, into the chart of ``folder``."""
+    for name, text in templates(folder).items():
+        (folder / "chart" / "templates" / name).write_text(text)
+    (folder / "chart" / DASHBOARD).write_text((folder / MONITORING / DASHBOARD).read_text())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,1 +1,0 @@
-"""The agent's own installation: its objects from `deploy/`, applied, watched until ready, and removed."""

@@ -1,1 +1,0 @@
-"""What people see in the cluster: the status of the BlueGreenDeployment, and Events."""
