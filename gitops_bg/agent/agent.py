@@ -51,11 +51,11 @@ from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.detect import commit_url
+from gitops_bg.forge.connect import commit_url
 from gitops_bg.hooks import HookCaller
-from gitops_bg.repo.git.address import repository_name
+from gitops_bg.repo.git.transport import repository_name
+from gitops_bg.repo.read.main_verifier import VerifiedBefore
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification.main_verifier import VerifiedBefore
 
 LOGGER = logging.getLogger(__name__)
 

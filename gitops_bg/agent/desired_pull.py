@@ -28,8 +28,8 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.forge.asking import Asks
 from gitops_bg.forge.offer import Content, DesiredPull, GroupOffer, Offer, Side
+from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes
 from gitops_bg.spec.manifests.configuration import find
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)

@@ -38,7 +38,7 @@ def clean(text: str) -> str:
 
 
 def _as_yaml(text: str) -> str:
-    from gitops_bg.spec.yaml.emit import to_yaml
+    from gitops_bg.spec.yaml.scalars import to_yaml
 
     return to_yaml(reread_json(text))
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, WithJsonSchema
 
 from gitops_bg.cli.commands.inspect.check_report import ReportJson
-from gitops_bg.spec.json_schema import DRAFT, Schema, plain
+from gitops_bg.spec.crd import DRAFT, Schema, plain
 from gitops_bg.views.shapes import apps, decisions, files, groups
 
 AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]

@@ -26,8 +26,8 @@ from gitops_bg.cluster.api.kinds import DEFINITIONS, DEPLOYMENTS, NAMESPACES, NE
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_text import lines_of
-from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import read, read_one
+from gitops_bg.spec.yaml.scalars import to_yaml
 
 NAME = "gitops-bg"
 """The name of the agent's Deployment, Service, ServiceAccount and rights, and of its settings' ConfigMap."""

@@ -45,7 +45,7 @@ from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.groups import status as shown
-from gitops_bg.spec.manifests.routes import rewritten_path
+from gitops_bg.spec.manifests.traffic import rewritten_path
 from gitops_bg.spec.status import moment_of
 
 WRITTEN_ONCE = ("type", "externalTrafficPolicy")

@@ -1,17 +1,24 @@
-"""What a finished look at an app, or at a group, knows of its promotion branch: plain data, to make the texts from.
+"""What passes between an app, or a group, and the worker of its forge: what a finished look knows of the promotion
+branch, to make the texts from, and what the app learns of its pull request, with the reviews that approve its digest.
 
-It has nothing secret: of ConfigMaps and Secrets only the lines in commits, which name keys and never values.
+Plain data. It has nothing secret: of ConfigMaps and Secrets only the lines in commits, which name keys and never
+values.
 """
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.groups.forecast import Proposal
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.journal import NO_LOOKS, PollCount
-from gitops_bg.core.model.version import AppKey, GroupKey, Source
+from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, PullRequest, PullView
+from gitops_bg.core.model.journal import PullState as State
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import NO_ASKS, Asks
+from gitops_bg.forge.known import ForgeKnowledge, marker_in
+from gitops_bg.forge.port import PullState, Review, ReviewVerdict, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +148,147 @@ class DesiredPull:
     def needs_the_forge(self) -> bool:
         """Whether users must learn that the forge cannot be reached."""
         return self.offer is not None or self.asks.reviews or bool(self.asks.promotion)
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """An approval of a digest. ``user.id`` identifies the person: somebody else may take over a login."""
+
+    user: User
+    digest: str
+    at: datetime
+    commit: str
+    """The head that they reviewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """A review that does not count."""
+
+    user: User
+    why: str
+    at: datetime
+    objection: bool = False
+    """Whether they ask for changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """All reviews of one pull request, judged for one digest."""
+
+    counted: tuple[Approved, ...] = ()
+    """One per person, oldest first."""
+    void: tuple[Void, ...] = ()
+    """In the order of the reviews."""
+
+
+def approvals_of(
+    reviews: Iterable[Review], digest: str, digest_at: Mapping[str, str], authors: Collection[str]
+) -> Approvals:
+    """Judge the reviews for ``digest``.
+
+    ``digest_at`` has for each reviewed commit the digest in its ``primary.yaml``. A commit that is not in it can no
+    longer be read: its content is unknown, and a review of it does not count. ``authors`` are the ids of users who may
+    not approve: who opened the pull request, and who wrote the change.
+
+    It counts the last verdict of each person, on exactly the content that they saw. The forge's own judgement (`stale`,
+    dismissed on push) is ignored: the same content on a newer main keeps its approvals, other content has none,
+    whatever the commits are (forges.md §4).
+    """
+    last = sorted(_last(reviews), key=lambda review: review.at)
+    judged = [(review, _why_not(review, digest, digest_at, authors)) for review in last]
+    return Approvals(
+        tuple(Approved(review.user, digest, review.at, review.commit) for review, why in judged if not why),
+        tuple(_void(review, why) for review, why in judged if why),
+    )
+
+
+def _void(review: Review, why: str) -> Void:
+    return Void(review.user, why, review.at, objection=review.verdict is ReviewVerdict.CHANGES_REQUESTED)
+
+
+def _last(reviews: Iterable[Review]) -> Iterable[Review]:
+    """Return each person's newest review; of several at one moment, the last."""
+    last: dict[str, Review] = {}
+    for review in reviews:
+        before = last.get(review.user.id)
+        if before is None or review.at >= before.at:
+            last[review.user.id] = review
+    return last.values()
+
+
+def _why_not(review: Review, digest: str, digest_at: Mapping[str, str], authors: Collection[str]) -> str:
+    """Return why a review is no approval; empty where it is one."""
+    user = review.user
+    if review.verdict is ReviewVerdict.CHANGES_REQUESTED:
+        return f"{user.login} asks for changes"
+    if review.verdict is ReviewVerdict.WITHDRAWN:
+        return f"the approval of {user.login} was withdrawn"
+    if not user.id:
+        return "the account that approved is gone"
+    if user.bot:
+        return f"{user.login} is a bot, and approvals are people's"
+    if user.id in authors:
+        return f"{user.login} is an author, and approves nothing of their own"
+    return _other_content(review, digest, digest_at.get(review.commit))
+
+
+def _other_content(review: Review, digest: str, seen: str | None) -> str:
+    if seen is None:
+        return f"nobody can tell what {review.user.login} approved: commit {review.commit[:10] or '(unknown)'} is gone"
+    if seen != digest:
+        return f"{review.user.login} approved other content, before the offer changed"
+    return ""
+
+
+NOTHING = PullView()
+_EXACT = 5
+_ROUNDED = (1000, 500, 200, 100, 50, 20, 10)
+
+
+def views(
+    all_desired: Mapping[AppOrGroup, DesiredPull],
+    known: ForgeKnowledge,
+    queued: Mapping[AppOrGroup, int],
+    troubles: Mapping[str, str],
+    most: int,
+) -> Iterator[tuple[AppOrGroup, PullView]]:
+    """Yield the view of each app of which something is known; other apps keep theirs. ``troubles``: by branch."""
+    for app, desired in all_desired.items():
+        branch = promotion_branch(app)
+        trouble = troubles.get(branch, troubles.get("", "")) if desired.needs_the_forge else ""
+        if known.listed_once and _is_asked(known, branch, desired):
+            place = queue_place(queued[app], most) if app in queued else ""
+            yield app, PullView(_pull(known, branch), place, trouble)
+        elif trouble:
+            yield app, PullView(None, "", trouble)
+
+
+def _is_asked(known: ForgeKnowledge, branch: str, desired: DesiredPull) -> bool:
+    return branch in known.asked or (desired.offer is None and not desired.declined)
+
+
+def _pull(known: ForgeKnowledge, branch: str) -> PullRequest | None:
+    opened = known.open.get(branch)
+    if opened is not None:
+        marker = marker_in(opened.body)
+        offer = marker.offer if marker else ""
+        return PullRequest(opened.number, opened.url, State.OPEN, offer, seen_at=AwaitsPoll(), draft=opened.is_draft)
+    ended = known.ended.get(branch)
+    if ended is None or ended.pull.state is not PullState.CLOSED or not known.is_no(branch, ended.offer):
+        return None
+    pull, by = ended.pull, ended.pull.closed_by
+    return PullRequest(pull.number, pull.url, State.CLOSED, ended.offer, by.login if by else "", ended.seen_at)
+
+
+def queue_place(place: int, most: int) -> str:
+    """Return its place in the queue: exact near the head, else rounded, so that not every merge changes every text.
+
+    >>> queue_place(2, 50)
+    'place 2 in the queue: 50 pull requests are open already (forge.maxOpenPullRequests); its branch can be merged'
+    >>> queue_place(173, 50)[:28]
+    'more than 100 are before it '
+    """
+    rough = next((each for each in _ROUNDED if place > each), _EXACT)
+    where = f"place {place} in the queue" if place <= _EXACT else f"more than {rough} are before it in the queue"
+    return f"{where}: {most} pull requests are open already (forge.maxOpenPullRequests); its branch can be merged"

@@ -15,11 +15,9 @@ from gitops_bg.core.model.journal import AwaitsPoll, PullView
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
 from gitops_bg.forge.asking import Answers, ForgeAnswer, Question
-from gitops_bg.forge.failures import BETWEEN, Budget, Failures
-from gitops_bg.forge.known import Ended, ForgeKnowledge, by_branch
-from gitops_bg.forge.marker import comment_marker
-from gitops_bg.forge.offer import DesiredPull, PullSettings, context_of
-from gitops_bg.forge.plan import ForgePlan, Step, StepKind, plan, renderer
+from gitops_bg.forge.known import Ended, ForgeKnowledge, by_branch, comment_marker
+from gitops_bg.forge.offer import NOTHING, DesiredPull, PullSettings, context_of, views
+from gitops_bg.forge.plan import BETWEEN, Budget, Failures, ForgePlan, Step, StepKind, plan, renderer
 from gitops_bg.forge.port import (
     Forge,
     HeadMoved,
@@ -32,7 +30,6 @@ from gitops_bg.forge.port import (
     RateLimited,
 )
 from gitops_bg.forge.port import NotFound as NotThere
-from gitops_bg.forge.views import NOTHING, views
 
 P = ParamSpec("P")
 T = TypeVar("T")

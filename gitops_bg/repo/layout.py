@@ -4,8 +4,7 @@ import re
 
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
-from gitops_bg.spec.app.layout import app_of_folder
-from gitops_bg.spec.dns_labels import is_dns_label
+from gitops_bg.spec.app.layout import app_of_folder, is_dns_label
 
 STATE_PREFIX = "gitops-bg/state/"
 TRACKING_PREFIX = "refs/mirror/heads/"

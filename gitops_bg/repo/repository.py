@@ -28,34 +28,37 @@ from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory
 from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_log import PolicyLog
 from gitops_bg.repo.ledger.state_branch import StateBranch
-from gitops_bg.repo.read.beside import ExtraFiles
-from gitops_bg.repo.read.changes import WalkedMain
-from gitops_bg.repo.read.commits import Around, Changes, CommitReader
+from gitops_bg.repo.read.app_index import AppIndex, groups_at
+from gitops_bg.repo.read.changes import Trees, WalkedMain
+from gitops_bg.repo.read.commits import Around, Changes, CommitReader, ExtraFiles
 from gitops_bg.repo.read.files import Entry, File, Files
-from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.index.births import oldest
-from gitops_bg.repo.read.index.groups import groups_at
-from gitops_bg.repo.read.journal import Enough, FileChange, MainJournal, changes_of
+from gitops_bg.repo.read.history import (
+    CachedProvenance,
+    Details,
+    Enough,
+    FileChange,
+    MainJournal,
+    Primaries,
+    Removals,
+    changes_of,
+    oldest,
+)
+from gitops_bg.repo.read.main_verifier import KeyFiles, MainVerifier, VerifiedBefore
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.repo.read.near_changes import NearChanges
 from gitops_bg.repo.read.polling import Poll, Poller
-from gitops_bg.repo.read.primaries import Primaries
 from gitops_bg.repo.read.promotion_branches import ConcernedBranches, PromotionBranches
-from gitops_bg.repo.read.provenance import CachedProvenance, Details
-from gitops_bg.repo.read.removals import Removals
-from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames, Reverts
-from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.read.reverts import NearChanges, RevertCandidate, RevertedNames, Reverts
+from gitops_bg.repo.read.signatures import Signatures
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.verification.key_files import KeyFiles
-from gitops_bg.repo.verification.main_verifier import MainVerifier, VerifiedBefore
-from gitops_bg.repo.verification.signatures import Signatures
 from gitops_bg.repo.write.commits import Committer, OwnKey
-from gitops_bg.repo.write.edits import Edits
-from gitops_bg.repo.write.promotion import Promotions
-from gitops_bg.repo.write.shared_branches import GroupBranches, SharedBranches
-from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places
+from gitops_bg.repo.write.main_branch import Edits
+from gitops_bg.repo.write.promotion import (
+    GroupBranches,
+    Promotions,
+    SharedBranches,
+)
+from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places, group_folder
 from gitops_bg.spec.app.settings import default_settings, read_settings
-from gitops_bg.spec.groups.layout import group_folder
 
 _HURRIED = 4
 """How many times more packs there may be while something else waits."""

@@ -1,7 +1,9 @@
-"""Generates the CustomResourceDefinitions from the models: `deploy/crd.yaml`, and `deploy/crd-releasegroups.yaml`.
+"""Generates schemas from the models: the CustomResourceDefinitions `deploy/crd.yaml` and
+`deploy/crd-releasegroups.yaml`, and JSON Schemas (draft 2020-12) of what users write, for editors. Knows no file.
 
-The schema is structural, in the subset that Kubernetes 1.20 accepts: no $ref, no anyOf, no defaults (the live spec
-stays as written in Git). The agent checks rules between fields, and reports them with a line number.
+The schema of a definition is structural, in the subset that Kubernetes 1.20 accepts: no $ref, no anyOf, no defaults
+(the live spec stays as written in Git). The agent checks rules between fields, and reports them with a line number.
+JSON Schemas know each field, too; rules between fields, and between files, only `check` knows.
 """
 
 import sys
@@ -10,13 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, PLURAL
-from gitops_bg.spec.app.models import AppSpec
-from gitops_bg.spec.groups.models import GroupSpec
+from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
+from gitops_bg.spec.app.models import AppSpec, BlueGreenDeployment, Primary, Settings
+from gitops_bg.spec.client_settings import ClientSettings
+from gitops_bg.spec.groups.models import GroupSpec, GroupVersion, ReleaseGroup, ServiceRoutes
 from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.spec.notifications import AlertProvider
+from gitops_bg.spec.policies.cases import PromotionPolicyTest
+from gitops_bg.spec.policies.models import People, PromotionPolicy
 from gitops_bg.spec.status import Status
-from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.scalars import to_yaml
 
 HEADER = """\
 # Generated from gitops_bg/spec/{app/models,status}.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
@@ -191,6 +199,73 @@ def render() -> str:
 def render_group() -> str:
     """The text of ``deploy/crd-releasegroups.yaml``."""
     return GROUP_HEADER + to_yaml(group_definition())
+
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+MODELS: dict[str, type[BaseModel]] = {
+    model.__name__: model
+    for model in (
+        BlueGreenDeployment,
+        Primary,
+        Settings,
+        AnalysisTemplate,
+        ClusterAnalysisTemplate,
+        AlertProvider,
+        PromotionPolicy,
+        PromotionPolicyTest,
+        People,
+        ReleaseGroup,
+        GroupVersion,
+        ServiceRoutes,
+        ClientSettings,
+    )
+}
+"""Each kind that users write, or read in a diff, and its model."""
+
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+
+
+def schema_of(model: type[BaseModel], title: str) -> Schema:
+    """The schema of one model."""
+    return {"$schema": DRAFT, "title": title, **plain(model.model_json_schema(by_alias=True))}
+
+
+def schema_of_all() -> Schema:
+    """One schema of every kind: which one counts, ``kind`` of the document says."""
+    refs, definitions = models_json_schema([(model, "validation") for model in MODELS.values()], by_alias=True)
+    return {
+        "$schema": DRAFT,
+        "title": "A file of a gitops-bg repository",
+        "type": "object",
+        "required": ["apiVersion", "kind"],
+        "properties": {"kind": {"enum": list(MODELS)}},
+        "allOf": [
+            {
+                "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+                "then": refs[model, "validation"],
+            }
+            for kind, model in MODELS.items()
+        ],
+        **plain(definitions),
+    }
+
+
+def plain(schema: Mapping[str, Any]) -> Schema:
+    """The same without what is for Kubernetes, and without the titles that pydantic makes of field names."""
+    result: Schema = {}
+    for key, value in schema.items():
+        if key == _INT_OR_STRING:
+            result["type"] = ["integer", "string"]
+        elif key in ("properties", "patternProperties", "$defs"):
+            result[key] = {name: plain(each) for name, each in value.items()}
+        elif isinstance(value, Mapping) and key not in ("default", "const"):
+            result[key] = plain(value)
+        elif isinstance(value, list) and key in ("anyOf", "allOf", "oneOf", "prefixItems"):
+            result[key] = [plain(each) for each in value]
+        elif key != "title":
+            result[key] = value
+    return result
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.views.rows import Row
 
 

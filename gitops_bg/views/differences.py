@@ -17,10 +17,9 @@ from gitops_bg.core.groups.inputs import LiveRoute, StableService
 from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import ConfigurationRef
-from gitops_bg.spec.manifests.configuration import Configuration, find
-from gitops_bg.spec.manifests.configuration_changes import TYPE, entries_of
+from gitops_bg.spec.app.primary import TYPE, entries_of
+from gitops_bg.spec.manifests.configuration import SECRET, Configuration, find
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret
-from gitops_bg.spec.manifests.references import SECRET
 
 _SHORTEST_SECRET = 4
 """A shorter text occurs by chance in unrelated texts."""

@@ -13,13 +13,9 @@ from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.ledger.ledger import Committed
 from gitops_bg.repo.ledger.policy_log import PolicyChange
+from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, primary_with_configuration
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.manifests.configuration import Configuration
-from gitops_bg.spec.manifests.configuration_changes import (
-    ConfigurationChange,
-    configuration_changes,
-    primary_with_configuration,
-)
 
 _STYLES = {
     Event.PROMOTED: "green",

@@ -12,7 +12,7 @@ from gitops_bg.core.model.record import LastRead, Record
 from gitops_bg.core.model.spec import Adoption, AppSpec, Strategy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.alike import RecordUnreadable
-from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.app.load import AppConfig
 
 

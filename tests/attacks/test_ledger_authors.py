@@ -14,16 +14,17 @@ import pytest
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.ledger import state_branch
-from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
 from gitops_bg.repo.ledger.ledger_file import (
     Document,
     LedgerBatch,
+    Position,
+    PublishedEntry,
     SubjectState,
     VersionState,
     parse,
     render,
 )
-from gitops_bg.repo.write.messages import ledger_message, of_entry
+from gitops_bg.repo.write.commits import ledger_message, of_entry
 from tests.attacks.conftest import LARGE, Siege, memory_stays
 from tests.support.scenario import STATE_BRANCH
 from tests.support.waiting import eventually

@@ -14,9 +14,8 @@ import pytest
 import gitops_bg
 from gitops_bg.core import foreign_json
 from gitops_bg.core.checks.policy_rules import MOST_HISTORY
-from gitops_bg.spec.analysis.expressions import BadExpression
+from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.analysis.providers import json_path
-from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.policies.expressions import compile_expression
 
 with warnings.catch_warnings():  # it reads Python's own parser, whose module has moved

@@ -19,8 +19,8 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import ApiAnswer, Call, Connection
 from gitops_bg.cluster.execution import writer
 from gitops_bg.core.model import digest
-from gitops_bg.repo.git import commit_objects, mirror, remote
-from gitops_bg.repo.read import beside, changes
+from gitops_bg.repo.git import mirror, objects, remote
+from gitops_bg.repo.read import changes, commits
 from gitops_bg.repo.settings import RepositorySettings
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
@@ -34,9 +34,9 @@ _IDLE = 600.0
 _LONG_REMEMBERED = (
     (mirror, "_REMEMBERED"),
     (remote, "_REMEMBERED"),
-    (beside, "_REMEMBERED"),
+    (commits, "_REMEMBERED"),
     (changes, "_MOST_STEPS"),
-    (commit_objects, "_REMEMBERED_BYTES"),
+    (objects, "_REMEMBERED_BYTES"),
     (writer, "_MOST"),
     (reader, "_OFFERS"),
     (digest, "_MOST_REMEMBERED"),

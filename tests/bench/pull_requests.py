@@ -7,8 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from gitops_bg.forge.failures import CREATING_PER_HOUR, PER_MINUTE
 from gitops_bg.forge.offer import DesiredPull, PullSettings
+from gitops_bg.forge.plan import CREATING_PER_HOUR, PER_MINUTE
 from tests.bench.rows import Row
 from tests.forge.fake import Scene
 from tests.forge.offers import NOW, offer

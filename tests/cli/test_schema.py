@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 from gitops_bg.cli.main import app
-from gitops_bg.spec.json_schema import MODELS
+from gitops_bg.spec.crd import MODELS
 from gitops_bg.spec.yaml.reader import read
 
 MODELINE = "# yaml-language-server: $schema="

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppSpec
-from gitops_bg.spec.notifications.alert_providers import ProviderSpec
+from gitops_bg.spec.notifications import ProviderSpec
 
 FOLDER = Path(__file__).with_name("examples")
 MODELS: dict[str, type[BaseModel]] = {

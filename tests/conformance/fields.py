@@ -15,7 +15,7 @@ from pydantic_core import PydanticUndefined
 from gitops_bg.spec.analysis.providers import Provider
 from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppSpec
-from gitops_bg.spec.notifications.alert_providers import ProviderSpec
+from gitops_bg.spec.notifications import ProviderSpec
 
 
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:

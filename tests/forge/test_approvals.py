@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitops_bg.forge.offer import approvals_of
 from gitops_bg.forge.port import Review, ReviewVerdict, User
-from gitops_bg.forge.views import approvals_of
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)
 ANA, BEN, AGENT, ROBOT = User("3", "ana"), User("4", "ben"), User("2", "agent"), User("9", "renovate", bot=True)

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeSettings, TokenFile, connect
-from gitops_bg.forge.detect import NoForge
+from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeSettings, NoForge, TokenFile, connect
 from gitops_bg.forge.port import TokenRefused
 from tests.support.servers.backend import Asked, Backend, Reply, serving
 

@@ -15,11 +15,10 @@ from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import Asks
-from gitops_bg.forge.markdown import LONGEST_TITLE
-from gitops_bg.forge.marker import marker_in
+from gitops_bg.forge.known import marker_in
 from gitops_bg.forge.offer import DesiredPull, GroupOffer
 from gitops_bg.forge.port import CheckState, ForgeDown, ForgeLimits, PullState, Review, ReviewVerdict, User
-from gitops_bg.forge.wanted import MOST_ROWS, wanted
+from gitops_bg.forge.wanted import LONGEST_TITLE, MOST_ROWS, wanted
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import AVAILABLE, LIMITS, NO_SETTINGS, NOW, offer
 

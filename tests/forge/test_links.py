@@ -6,8 +6,8 @@ import doctest
 
 import pytest
 
-from gitops_bg.forge import detect
-from gitops_bg.forge.detect import commit_url
+from gitops_bg.forge import connect
+from gitops_bg.forge.connect import commit_url
 
 SHA = "645138c7f91372dbaa319adbdd8db49bbecf95ee"
 
@@ -46,4 +46,4 @@ def test_the_page_of_a_commit(remote: str, settings: dict[str, str], page: str |
 
 
 def test_examples_are_true() -> None:
-    assert doctest.testmod(detect).failed == 0
+    assert doctest.testmod(connect).failed == 0

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.forge.markdown import LONGEST_TITLE, code
-from gitops_bg.forge.marker import Marker, marker_in, without_marker
+from gitops_bg.forge.known import Marker, marker_in, without_marker
 from gitops_bg.forge.offer import Content, PullSettings
 from gitops_bg.forge.port import CheckState, ForgeLimits
-from gitops_bg.forge.wanted import title_of, withdrawn
+from gitops_bg.forge.wanted import LONGEST_TITLE, code, title_of, withdrawn
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, pull_of, side, template, want
 
 TWO = '{"spec":{"containers":[{"image":"web:%s","name":"web"},{"image":"envoy:%s","name":"proxy"}]}}'

@@ -10,7 +10,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.marker import marker_in
+from gitops_bg.forge.known import marker_in
 from gitops_bg.forge.offer import Content, DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import (
     CheckState,

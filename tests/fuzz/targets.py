@@ -17,20 +17,19 @@ from gitops_bg.cluster.observation.project import app_state, replica_set_state, 
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.foreign_json import NotJson, parts_of, read_json, read_objects
 from gitops_bg.core.foreign_text import printable, seconds_of
-from gitops_bg.forge.marker import marker_in
+from gitops_bg.forge.known import marker_in
 from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
 from gitops_bg.repo.ledger import ledger_file, policy_log
 from gitops_bg.repo.read.reverts import markers_in
-from gitops_bg.spec.analysis.expressions import BadExpression, check
+from gitops_bg.spec.analysis.expressions import BadExpression, check, compile_pattern
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.convert import convert
-from gitops_bg.spec.manifests.quantities import amount
-from gitops_bg.spec.patterns import compile_pattern
-from gitops_bg.spec.policies.cron import read_cron
-from gitops_bg.spec.rendering.rendered import rendered
+from gitops_bg.spec.lint.containers import amount
+from gitops_bg.spec.policies.expressions import read_cron
+from gitops_bg.spec.rendered import rendered
 from gitops_bg.spec.yaml.reader import read
 from tests.fuzz.servers import answered_by_a_backend, answered_by_a_forge, listed, refused, watched
 from tests.fuzz.web import answered

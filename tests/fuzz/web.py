@@ -18,7 +18,7 @@ from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.core.groups.model import GroupState, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.repo.write.edits import Edited, EditOrNew
+from gitops_bg.repo.write.main_branch import Edited, EditOrNew
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.web.app import application
 from tests.integration.web.conftest import SECRET, FakeAgent, FakeTimer, mac

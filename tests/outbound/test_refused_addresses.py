@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.outbound.refused_addresses import refused_addresses
+from gitops_bg.outbound.addresses import refused_addresses
 from gitops_bg.spec.app.check import check_repository
 from tests.spec.lint.folder import APP, FOLDER, GOOD
 

@@ -22,7 +22,7 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.repo.ledger import ledger_file
-from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry
+from gitops_bg.repo.ledger.ledger_file import Position, PublishedEntry
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.codec import is_union, to_json
 

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from gitops_bg.core.names import API_VERSION
-from gitops_bg.spec.json_schema import DRAFT, MODELS, schema_of, schema_of_all
+from gitops_bg.spec.crd import DRAFT, MODELS, schema_of, schema_of_all
 from gitops_bg.spec.yaml.reader import read
 from tests.fixtures.repos import texts
 from tests.spec.texts import APP

@@ -27,10 +27,9 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, WorkloadKind
-from gitops_bg.repo.ledger.ledger_entries import path_of
+from gitops_bg.repo.ledger.ledger_file import path_of
 from gitops_bg.spec.codec import from_json
-from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
-from gitops_bg.spec.manifests.references import references
+from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked, references
 from tests.support.agent.agents import agent_settings
 from tests.support.cluster import rights
 from tests.support.cluster.clusters import TestCluster, Write

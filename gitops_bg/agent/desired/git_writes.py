@@ -20,12 +20,11 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.messages import Movement
+from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
-from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.layout import PRIMARY_FILE, group_file
 from gitops_bg.spec.app.primary import read_primary, render_primary
 from gitops_bg.spec.groups.content import active_in
-from gitops_bg.spec.groups.layout import group_file
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one

@@ -16,8 +16,8 @@ from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import PendingMergeLookup
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.forge.asking import ForgeAnswer
+from gitops_bg.forge.offer import Approvals, approvals_of
 from gitops_bg.forge.port import Pull, Review, User
-from gitops_bg.forge.views import Approvals, approvals_of
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import PEOPLE_FILE
 from gitops_bg.spec.policies.people import (

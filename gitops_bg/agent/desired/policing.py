@@ -24,8 +24,8 @@ from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policy_rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.repo.read.signatures import Keys
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification.signatures import Keys
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import read_settings

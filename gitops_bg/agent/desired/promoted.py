@@ -27,9 +27,8 @@ from gitops_bg.core.world import resolve
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.load import AppConfig, load_app
-from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.primary import configuration_in, read_primary
 from gitops_bg.spec.manifests.configuration import Configuration
-from gitops_bg.spec.manifests.configuration_changes import configuration_in
 from gitops_bg.spec.yaml.reader import read_one
 
 _REMEMBERED = 1000

@@ -17,15 +17,14 @@ from gitops_bg.core.model.journal import Entry, Journal, Named, Retried, Suspens
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Snapshot, Source, SubjectKind
 from gitops_bg.repo.read.files import Entry as FileEntry
-from gitops_bg.repo.read.journal import FileChange, differs, unchanged_since
+from gitops_bg.repo.read.history import FileChange, differs, unchanged_since
 from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app import models
-from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE
+from gitops_bg.spec.app.layout import APP_FILE, GROUP_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.to_core import retry_in
-from gitops_bg.spec.groups.layout import GROUP_FILE
 from gitops_bg.spec.groups.models import GroupRetry
 from gitops_bg.spec.yaml.reader import read_one
 

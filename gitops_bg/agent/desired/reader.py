@@ -18,8 +18,8 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, gua
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
+from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.repo.read.files import File
-from gitops_bg.repo.read.index.hidden import Hidden
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.read.promotion_branches import Promotion
 from gitops_bg.repo.repository import Repository
@@ -27,6 +27,7 @@ from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     DEFAULT_TARGET_FILE,
+    GROUPS_FOLDER,
     POLICIES_FOLDER,
     PRIMARY_FILE,
     SETTINGS_FILE,
@@ -35,7 +36,6 @@ from gitops_bg.spec.app.layout import (
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import PrimaryFile, read_primary
 from gitops_bg.spec.app.settings import default_settings, read_settings
-from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 from gitops_bg.spec.yaml.reader import read_one
 
 LOGGER = logging.getLogger(__name__)

@@ -22,14 +22,21 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_facts import Labels
 from gitops_bg.core.model.policy_rules import After, Expression, Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.analysis.templates import Library, load_templates
-from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE
+from gitops_bg.spec.app.layout import (
+    ALERTS_FOLDER,
+    ANALYSIS_FOLDER,
+    GROUP_FILE,
+    PEOPLE_FILE,
+    POLICIES_FOLDER,
+    SETTINGS_FILE,
+    group_folder,
+)
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import alerting_of
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
 from gitops_bg.spec.groups.load import File, GroupConfig, load_group
-from gitops_bg.spec.notifications.alert_providers import Alerting, load_providers
+from gitops_bg.spec.notifications import Alerting, load_providers
 from gitops_bg.spec.policies.load import (
     PeopleFile,
     PolicyFile,

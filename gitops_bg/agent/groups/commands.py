@@ -31,10 +31,9 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.read.files import File
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.edits import EditOrNew
-from gitops_bg.spec.groups.content import active_in
-from gitops_bg.spec.groups.edits import as_seen, with_fields
-from gitops_bg.spec.groups.layout import group_file, group_folder
+from gitops_bg.repo.write.main_branch import EditOrNew
+from gitops_bg.spec.app.layout import group_file, group_folder
+from gitops_bg.spec.groups.content import active_in, as_seen, with_fields
 from gitops_bg.spec.groups.load import GroupConfig
 
 

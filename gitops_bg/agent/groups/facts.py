@@ -40,9 +40,9 @@ from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.peers import group_peer_of, peer_on_record
 from gitops_bg.forge.asking import NO_ASKS, Asks
-from gitops_bg.spec.groups.layout import group_folder
+from gitops_bg.spec.app.layout import group_folder
 from gitops_bg.spec.groups.load import GroupConfig
-from gitops_bg.spec.notifications.alert_providers import alerts_of
+from gitops_bg.spec.notifications import alerts_of
 
 
 def without_claimed(desired: DesiredGroup, reading: Reading, group: GroupKey) -> DesiredGroup:

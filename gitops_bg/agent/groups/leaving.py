@@ -37,11 +37,9 @@ from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.analysis.templates import load_templates
-from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
+from gitops_bg.spec.app.layout import ANALYSIS_FOLDER, group_folder
 from gitops_bg.spec.groups.content import as_merged
-from gitops_bg.spec.groups.layout import group_folder
-from gitops_bg.spec.groups.live import last_spec
-from gitops_bg.spec.groups.load import GroupConfig
+from gitops_bg.spec.groups.load import GroupConfig, last_spec
 
 LOGGER = logging.getLogger(__name__)
 

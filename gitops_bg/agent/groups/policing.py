@@ -26,10 +26,10 @@ from gitops_bg.core.model.policy_facts import Approval, CommitFacts, PolicyInput
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks, ForgeAnswer
-from gitops_bg.repo.read.journal import differs, unchanged_since
+from gitops_bg.repo.read.history import differs, unchanged_since
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import GROUP_FILE, GROUPS_FOLDER, group_folder
 from gitops_bg.spec.groups.content import active_in, content_of, promoted_by
-from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, group_folder
 
 _REMEMBERED = 500
 _ONLY = "primary.yaml and group.yaml"

@@ -35,10 +35,10 @@ from gitops_bg.core.world import World
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.app.load import AppConfig, app_config_from_live
+from gitops_bg.spec.app.primary import configuration_in
 from gitops_bg.spec.app.to_core import NO_ALERTING
 from gitops_bg.spec.manifests.configuration import Configuration, find
-from gitops_bg.spec.manifests.configuration_changes import configuration_in
-from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
+from gitops_bg.spec.notifications import Alerting, alerts_of
 
 FEW = 2
 """This many apps may always leave at once, whatever share of all they are."""

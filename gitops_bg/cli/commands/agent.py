@@ -24,7 +24,7 @@ from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
 from gitops_bg.core.errors import Transient
 from gitops_bg.outbound.addresses import AddressRules, Network, networks
-from gitops_bg.repo.git.address import repository_name
+from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.server import WebServer, parse_address

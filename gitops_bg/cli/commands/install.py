@@ -53,7 +53,7 @@ from gitops_bg.cluster.installation import (
     watched_now,
 )
 from gitops_bg.core.model.drift import ChangeSetEntry
-from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.scalars import to_yaml
 from gitops_bg.views.words import spoken
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from gitops_bg.cli.options.values import app_name
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.spec.groups.layout import is_version
+from gitops_bg.spec.app.layout import is_version
 
 
 def a_group(text: str) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.core.foreign_text import seconds_of
-from gitops_bg.spec.dns_labels import is_dns_label
+from gitops_bg.spec.app.layout import is_dns_label
 
 # --- an app: NAME or NAMESPACE/NAME, both names of Kubernetes ---
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names (RFC 1123).

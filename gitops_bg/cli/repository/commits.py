@@ -18,18 +18,18 @@ from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
+from gitops_bg.repo.write.main_branch import Edit, Edited, EditOrNew
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     APP_FILE,
+    GROUP_FILE,
     POLICIES_FOLDER,
     SETTINGS_FILE,
     Places,
     member_of,
 )
-from gitops_bg.spec.groups.layout import GROUP_FILE
 from gitops_bg.spec.manifests.members import implied_app
 
 _SHOWN = (APP_FILE, SETTINGS_FILE, GROUP_FILE)

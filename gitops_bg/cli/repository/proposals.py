@@ -25,11 +25,10 @@ from gitops_bg.core.model.version import AppKey, Snapshot, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.write.messages import Movement
+from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
-from gitops_bg.spec.app.primary import render_primary
+from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, configuration_in, render_primary
 from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
 
 # --- the version that a person names: from its record, or from main's past if the record has forgotten it ---
 

@@ -19,18 +19,15 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, ConfigurationRef, Snapshot, Source, Stage, Version
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.primary import read_primary
-from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, configuration_of, find, is_tracked
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
-from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, configuration_in, read_primary
+from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, Named, configuration_of, find, is_tracked
 from gitops_bg.spec.manifests.target import template_of
-from gitops_bg.spec.yaml.documents import Piece, piece_of, with_document
-from gitops_bg.spec.yaml.edit import set_template
-from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.edit import Piece, piece_of, set_template, with_document
 from gitops_bg.spec.yaml.reader import read_one
+from gitops_bg.spec.yaml.scalars import to_yaml
 from gitops_bg.views.differences import Side
 
 

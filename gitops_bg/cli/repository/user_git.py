@@ -17,7 +17,7 @@ from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core import names
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.address import repository_name
+from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.spec.app.layout import APP_FILE, POLICIES_FOLDER, PRIMARY_FILE, app_of, folder_of
 
 _THEIRS = {

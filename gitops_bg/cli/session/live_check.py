@@ -13,8 +13,7 @@ from gitops_bg.cluster.execution.auxiliary_kinds import FAMILIES, AuxiliaryKinds
 from gitops_bg.cluster.observation.routes import hosts_served, is_served
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, app_of, is_manifest
-from gitops_bg.spec.groups.layout import GROUP_FILE, ROUTES_FILE, group_of
+from gitops_bg.spec.app.layout import APP_FILE, GROUP_FILE, PRIMARY_FILE, ROUTES_FILE, app_of, group_of, is_manifest
 from gitops_bg.spec.manifests.target import value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read, read_one

@@ -16,7 +16,7 @@ from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Version
 from gitops_bg.spec.app.load import app_config_from_live
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.views.app import AppView, Pod, ReplicaSet, daemon_set_of, pod_of, replica_set_of
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.obstacles import Trouble, troubles_with, waits_for_volumes

@@ -22,7 +22,7 @@ from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.cluster.observation.states import decided_from
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.repo.git.address import repository_name
+from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
 
 _OPTIONS = {"cluster": ("--cluster", "GITOPS_BG_CLUSTER"), "branch": ("--branch", "GITOPS_BG_BRANCH")}

@@ -30,8 +30,8 @@ from gitops_bg.core.errors import LASTING, GitopsBgError, guarded
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.repo.git.address import repository_name
 from gitops_bg.repo.git.errors import BranchMissing
+from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import APP_FILE
 

@@ -39,8 +39,7 @@ from gitops_bg.core.model.version import (
     Subject,
     WorkloadKind,
 )
-from gitops_bg.spec.manifests.configuration import Configuration, text_of
-from gitops_bg.spec.manifests.references import redirected
+from gitops_bg.spec.manifests.configuration import Configuration, redirected, text_of
 
 _HELD = ("type", "data", "binaryData")
 

@@ -23,7 +23,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.manifests.routes import http_route_spec
+from gitops_bg.spec.manifests.traffic import http_route_spec
 
 
 @dataclass(frozen=True, slots=True)

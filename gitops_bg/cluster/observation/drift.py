@@ -16,8 +16,8 @@ from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.core.foreign_text import HOLDERS, one_line
 from gitops_bg.core.model.drift import FieldChange
 from gitops_bg.core.names import FIELD_MANAGER
+from gitops_bg.spec.lint.containers import amount
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret, without_secrets
-from gitops_bg.spec.manifests.quantities import amount
 
 # The keys by which Kubernetes merges lists: +listMapKey in k8s.io/api core/v1.
 _MERGE_KEYS: Mapping[str, tuple[str, ...]] = {

@@ -43,7 +43,7 @@ from gitops_bg.core.model.spec import DeletionPolicy, ScaleDown
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.manifests.references import CONFIG_MAP, references
+from gitops_bg.spec.manifests.configuration import CONFIG_MAP, references
 
 
 def adopted_from(config: AppConfig | None, record: Record) -> str:

@@ -180,7 +180,7 @@ def _counting_from(record: Kept, last: int) -> Kept:
 
     Somebody else wrote it into the ledger, or the record is from an earlier backup. Its number does not say what Git
     contains, so nothing counts as published. Git ignores entries that it has word for word
-    (``repo.ledger.ledger_entries``).
+    (``repo.ledger.ledger_file``).
     """
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
     told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)

@@ -1,6 +1,7 @@
-"""The API of one forge: each answer becomes a `Shape` or one of `forge.port`, which names the failed operation.
+"""The API of one forge: each answer becomes a `Shape` or an error of `forge.port`, which names the failed operation.
 
-This module decides once for all forges what a status means; an adapter names the few exceptions of its forge.
+A `Shape` reads the forge's JSON value by value: an undocumented shape is an error that names its path, never a
+``KeyError``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +12,87 @@ from typing import Any, Protocol
 from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.foreign_json import NotJson, read_json, read_objects
-from gitops_bg.core.foreign_text import printable
-from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.core.foreign_text import printable, read_moment
 from gitops_bg.forge.port import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
 from gitops_bg.outbound.http import HttpAnswer, NoAnswer
 from gitops_bg.outbound.rest import LONGEST_WAIT, Rate, RestClient, rate_of
+
+
+class Shape:
+    """One value of an answer, and its path. False where it is null or missing."""
+
+    __slots__ = ("_path", "_place", "_value")
+
+    def __init__(self, value: Any, place: str, path: str = "") -> None:
+        self._value, self._place, self._path = value, place, path
+
+    def __bool__(self) -> bool:
+        return self._value is not None
+
+    def __getitem__(self, key: str) -> "Shape":
+        """Return a field; a missing one reads like null."""
+        if self._value is not None and not isinstance(self._value, dict):
+            raise self.odd("an object")
+        found = None if self._value is None else self._value.get(key)
+        return Shape(found, self._place, f"{self._path}.{key}" if self._path else key)
+
+    def items(self) -> Iterator["Shape"]:
+        """Yield the items of a list."""
+        if not isinstance(self._value, list):
+            raise self.odd("a list")
+        for index, item in enumerate(self._value):
+            yield Shape(item, self._place, f"{self._path}[{index}]")
+
+    def text(self, default: str | None = None) -> str:
+        """Return a text; ``default`` for null."""
+        if self._value is None and default is not None:
+            return default
+        if not isinstance(self._value, str):
+            raise self.odd("a text")
+        return self._value
+
+    def number(self, default: int | None = None) -> int:
+        """Return a whole number; ``default`` for null."""
+        if self._value is None and default is not None:
+            return default
+        if not isinstance(self._value, int) or isinstance(self._value, bool):
+            raise self.odd("a number")
+        return self._value
+
+    def flag(self, default: bool = False) -> bool:
+        """Return a boolean; ``default`` for null."""
+        if self._value is None:
+            return default
+        if not isinstance(self._value, bool):
+            raise self.odd("true or false")
+        return self._value
+
+    def time(self) -> datetime:
+        """Return a time with its zone, in UTC."""
+        text = self.text()
+        try:
+            return read_moment(text)
+        except ValueError:
+            raise self.odd("a time with its zone") from None
+
+    def words(self) -> str:
+        """Return what a person wrote, in any shape: texts, lists of them, fields with them."""
+        return _texts_in(self._value)
+
+    def odd(self, wanted: str) -> Nonsense:
+        """Return the error for a value of another shape than ``wanted``."""
+        got = "missing" if self._value is None else f"of type {type(self._value).__name__}"
+        return Nonsense(self._place, f"{self._path or 'the answer'} is {got}, where {wanted} belongs")
+
+
+def _texts_in(value: Any) -> str:
+    if isinstance(value, dict):
+        known = [value[key] for key in ("message", "error", "errors", "error_description", "code") if value.get(key)]
+        return "; ".join(filter(None, map(_texts_in, known or value.values())))
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_texts_in, value)))
+    return value if isinstance(value, str) else ""
+
 
 Now = Callable[[], datetime]
 """The time, with its zone."""

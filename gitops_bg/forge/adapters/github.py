@@ -4,9 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from gitops_bg.forge.adapters.issue_forge import IssueForge, PullDialect, pull_in
-from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words
-from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.adapters.api import Shape
+from gitops_bg.forge.adapters.rest_forge import (
+    NOBODY,
+    IssueForge,
+    PullDialect,
+    check_status,
+    described,
+    last_words,
+    pull_in,
+)
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,

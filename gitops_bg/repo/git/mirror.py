@@ -13,11 +13,10 @@ from cachetools import LRUCache
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.names import PROMOTION_PREFIXES
-from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory, Tidying
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.lock import Lock, locked
-from gitops_bg.repo.git.objects import Header, Objects
+from gitops_bg.repo.git.objects import CommitObjects, Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
 from gitops_bg.repo.git.runner import LONGEST_PART, MEBIBYTE, CommandLimits, Finished, Git, GitFailed, memory_for_git

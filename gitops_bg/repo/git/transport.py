@@ -1,5 +1,5 @@
-"""How git may talk to the remote: one allowed protocol, credentials that never reach a URL, argument or log, and
-nothing of the machine's environment or configuration but what is named here.
+"""How git may talk to the remote: one allowed protocol, credentials that never reach a URL, argument or log, and the
+name of a repository, however it is reached.
 """
 
 import os
@@ -264,3 +264,29 @@ def _ssh_command(settings: RepositorySettings) -> str:
     if settings.ssh_key_file is not None:
         options += ["-oIdentitiesOnly=yes", "-i", str(settings.ssh_key_file)]
     return shlex.join([settings.ssh_program, *options])
+
+
+_SCP_NAME = re.compile(r"(?:[^@/:]+@)?([^/:@]+):(?!//)(.+)")
+
+
+def repository_name(url: str) -> str:
+    """A URL without credentials, protocol, port and ending: https and ssh lead to the same repository.
+
+    >>> repository_name("https://bot:secret@Git.example.com/shop/config.git/")
+    'git.example.com/shop/config'
+    >>> repository_name("git@git.example.com:shop/config.git")
+    'git.example.com/shop/config'
+    >>> repository_name("ssh://git@git.example.com:2222/shop/config")
+    'git.example.com/shop/config'
+    >>> repository_name("/srv/git/config.git"), repository_name("file:///srv/git/config.git")
+    ('/srv/git/config', '/srv/git/config')
+    """
+    scp = _SCP_NAME.fullmatch(url)
+    if "://" in url:
+        parts = urlsplit(url)
+        host, path = (parts.hostname or "").lower(), parts.path
+    elif scp and not url.startswith("/"):
+        host, path = scp[1].lower(), f"/{scp[2].lstrip('/')}"
+    else:
+        host, path = "", url
+    return host + path.rstrip("/").removesuffix(".git")

@@ -17,21 +17,24 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_branch
-from gitops_bg.repo.ledger.ledger_entries import (
+from gitops_bg.repo.ledger.ledger_file import (
     README,
+    Document,
+    LedgerBatch,
     Position,
     PublishedEntry,
     Revision,
     each_once,
     in_order,
+    parse,
     path_of,
+    render,
     subject_at,
 )
-from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, parse, render
 from gitops_bg.repo.ledger.state_branch import ORDINARY, StateBranch, View, Written
-from gitops_bg.repo.read.provenance import revisions_of
-from gitops_bg.repo.read.trees import Node
-from gitops_bg.repo.write.messages import ledger_message, of_entry
+from gitops_bg.repo.read.changes import Node
+from gitops_bg.repo.read.history import revisions_of
+from gitops_bg.repo.write.commits import ledger_message, of_entry
 
 _PAGE = 100
 

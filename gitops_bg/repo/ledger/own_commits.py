@@ -13,11 +13,9 @@ from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.verification.answers import Answers
-from gitops_bg.repo.verification.main_verifier import MainVerifier
-from gitops_bg.repo.verification.signatures import NoSshKeygen, Signature
-from gitops_bg.repo.write.commits import Committer, KeyNotTried, OwnKey
-from gitops_bg.repo.write.messages import MARK
+from gitops_bg.repo.read.main_verifier import MainVerifier
+from gitops_bg.repo.read.signatures import Answers, NoSshKeygen, Signature
+from gitops_bg.repo.write.commits import MARK, Committer, KeyNotTried, OwnKey
 
 
 class LedgerNotChecked(Transient):
@@ -185,7 +183,7 @@ class OwnCommits:
             found = known | self._verifier.check_at_date([commit for commit in commits if commit not in known])
             doubtful = [commit for commit, one in found.items() if not one.lasts and commit not in known]
             if doubtful and self._key is not None:
-                again = self._key.check_no_scaler(doubtful)
+                again = self._key.check_together(doubtful)
                 for commit, one in again.items():
                     if not one.lasts:
                         self._bad.put((commit, digest), one, lasts=False)

@@ -19,14 +19,13 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.ledger.ledger_entries import POLICIES
+from gitops_bg.repo.ledger.ledger_file import POLICIES
 from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
+from gitops_bg.repo.read.changes import Trees
 from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.read.journal import changes_of
+from gitops_bg.repo.read.history import Details, changes_of
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.repo.read.provenance import Details
-from gitops_bg.repo.read.trees import Trees
-from gitops_bg.repo.write.messages import mark
+from gitops_bg.repo.write.commits import mark
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
 from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at

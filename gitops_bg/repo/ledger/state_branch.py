@@ -18,11 +18,20 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
-from gitops_bg.repo.ledger.ledger_entries import GROUPS, POLICIES, README, in_order, path_of, subject_at
-from gitops_bg.repo.ledger.ledger_file import Document, VersionState, adopted
+from gitops_bg.repo.ledger.ledger_file import (
+    GROUPS,
+    POLICIES,
+    README,
+    Document,
+    VersionState,
+    adopted,
+    in_order,
+    path_of,
+    subject_at,
+)
 from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, OwnCommit, OwnCommits, Proof
-from gitops_bg.repo.read.trees import NOTHING, Node, Pair, TreeChange, Trees
-from gitops_bg.repo.verification.answers import FIRST_SECONDS
+from gitops_bg.repo.read.changes import NOTHING, Node, Pair, TreeChange, Trees
+from gitops_bg.repo.read.signatures import FIRST_SECONDS
 from gitops_bg.repo.write.commits import CommitDraft, Committer
 
 # --- README.md: the overview that a forge shows; its size is limited ---

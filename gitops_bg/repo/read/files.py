@@ -9,16 +9,9 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import LARGEST_BYTES, Blobs, Sought
 from gitops_bg.repo.git.errors import RemoteUnreachable
-from gitops_bg.repo.read.changes import moved_between
-from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.trees import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees
-from gitops_bg.spec.app.layout import (
-    APP_FILE,
-    DEFAULT_TARGET_FILE,
-    PRIMARY_FILE,
-    is_manifest,
-    is_read,
-)
+from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.changes import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees, moved_between
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest, is_read
 
 MOST_FILES = 1000
 MOST_FOLDERS, DEEPEST = 1000, 20

@@ -14,13 +14,11 @@ from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, Remot
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.read.changes import Step, WalkedMain, promoted, walked
-from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.repo.read.app_index import AppIndex, Hidden
+from gitops_bg.repo.read.changes import Step, Trees, WalkedMain, promoted, walked
+from gitops_bg.repo.read.history import CachedProvenance
+from gitops_bg.repo.read.main_verifier import Belief, MainVerifier
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.repo.read.provenance import CachedProvenance
-from gitops_bg.repo.read.trees import Trees
-from gitops_bg.repo.verification.main_verifier import Belief, MainVerifier
 from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE
 
 

@@ -14,11 +14,10 @@ from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.layout import app_of_branch, group_of_branch
+from gitops_bg.repo.read.app_index import AppIndex, groups_at
+from gitops_bg.repo.read.changes import Trees
 from gitops_bg.repo.read.files import Entry, File, Files
-from gitops_bg.repo.read.index.app_index import AppIndex
-from gitops_bg.repo.read.index.groups import groups_at
 from gitops_bg.repo.read.mainline import BranchPoints
-from gitops_bg.repo.read.trees import Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 
@@ -188,7 +187,7 @@ def _file(files: Mapping[str, File], path: str, blob: str | None) -> File | None
 
 
 def event_in(message: str) -> str:
-    """The trailer ``Bg-Event`` of a commit message (`repo.write.messages`); empty for a message without one.
+    """The trailer ``Bg-Event`` of a commit message (`repo.write.commits`); empty for a message without one.
 
     >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
     ('promoted', '')
@@ -202,7 +201,7 @@ def _trailer(message: str, name: str) -> str:
 
 
 def cluster_in(message: str) -> str:
-    """The cluster that the subject of a commit of `repo.write.messages` ends with; empty for any other message.
+    """The cluster that the subject of a commit of `repo.write.commits` ends with; empty for any other message.
 
     >>> cluster_in("web: promote v2 [prod]\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), cluster_in("web 2 [prod]")
     ('prod', '')

@@ -11,12 +11,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gitops_bg.core.model.analysis import Metric
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.expressions import BadExpression
+from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import Model, Period, Positive, SecretKeyRef, Text, Word, whole_seconds
 from gitops_bg.spec.app.validation import Conflict
-from gitops_bg.spec.notifications.alert_providers import Alert, check_alert_names
-from gitops_bg.spec.notifications.webhooks import Webhook
-from gitops_bg.spec.patterns import compile_pattern
+from gitops_bg.spec.notifications import Alert, Webhook, check_alert_names
 
 MOST_MEASUREMENTS = 100
 """The most measurements of a metric in a record; a status must stay far below the limit of etcd."""

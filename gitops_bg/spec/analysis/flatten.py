@@ -12,10 +12,10 @@ from typing import Any
 from gitops_bg.core.model.analysis import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis.block import Arg, ArgSource, DryRun, MeasurementRetention, TemplateArg, outside
+from gitops_bg.spec.analysis.expressions import compile_pattern
 from gitops_bg.spec.analysis.templates import Library, Metric, Template
 from gitops_bg.spec.app.fields import is_open, whole_seconds
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.patterns import compile_pattern
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 

@@ -1,6 +1,8 @@
 """From analysis blocks, and the templates, to the core's plans. Problems have file and line.
 
-`plans_of` is for apps; release groups have their own (`spec.groups.analysis`), with the same reader.
+`plans_of` is for apps; release groups have their own (`spec.analysis.plans`), with the same reader.
+
+Templates are those of apps. In place of the digests of one pod template, a group gives the names of its versions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +12,12 @@ from typing import Any
 from gitops_bg.core.model.analysis import LATEST, STABLE, MeasurementPlan
 from gitops_bg.core.model.analysis import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis, RunMetadata, as_it_says, variables
 from gitops_bg.spec.analysis.flatten import Flat, Given, Use, flatten, metrics_of
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
+from gitops_bg.spec.groups.models import GroupSpec
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
@@ -156,3 +159,31 @@ class PlanReader:
 
 def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((values or {}).items()))
+
+
+TEMPLATES_UNREAD = "the AnalysisTemplates were not read"
+
+
+def plans_of_group(group: GroupKey, spec: GroupSpec, document: Document, library: Library | None) -> Plans:
+    """The plans of a group; a plan that cannot be made says so, so that nothing is promoted without it.
+
+    Without a ``library`` every plan is unknown.
+    """
+    blocks = (spec.pre_promotion_analysis, spec.post_promotion_analysis)
+    if library is None:
+        before, after = (unknown_plan(block, TEMPLATES_UNREAD) for block in blocks)
+        return Plans(before, after)
+    reader = PlanReader(group.namespace, document, library, hashes={}, own=own_args(group))
+    names = ("prePromotionAnalysis", "postPromotionAnalysis")
+    before, after = (reader.argo(block, ("spec", name)) for block, name in zip(blocks, names, strict=True))
+    return Plans(before, after, frozenset(reader.names), tuple(dict.fromkeys(reader.problems)))
+
+
+def own_args(group: GroupKey) -> Mapping[str, str]:
+    """The args that a template may declare without a value, and nobody has to give. The versions are placeholders,
+    which the core fills in when a run begins.
+
+    >>> sorted(own_args(GroupKey("shop", "store")))
+    ['formerVersion', 'group', 'namespace', 'version']
+    """
+    return {"group": group.name, "namespace": group.namespace, "version": LATEST, "formerVersion": STABLE}

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis import expressions
 from gitops_bg.spec.analysis.block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
-from gitops_bg.spec.analysis.expr_conditions import misread
+from gitops_bg.spec.analysis.expressions import misread
 from gitops_bg.spec.analysis.providers import Provider
 from gitops_bg.spec.app.fields import DnsLabel, Limit, Model, OpenPeriod, Text, is_open, whole_seconds
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER

@@ -1,4 +1,8 @@
-"""Checks a whole repository, file by file and across apps, for `gitops-bg check`. Fetches and changes nothing."""
+"""Checks a whole repository, file by file and across apps, for `gitops-bg check`: its errors, and the notes on what has
+no effect or comes from outside of an app's folder. Fetches and changes nothing.
+
+A note is no error: the app, or the release group, is valid with it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey, Source
 from gitops_bg.spec.analysis.templates import Library, load_templates
@@ -14,11 +19,17 @@ from gitops_bg.spec.app.layout import (
     ANALYSIS_FOLDER,
     APP_FILE,
     APPS_FOLDER,
+    GROUP_FILE,
+    GROUPS_FOLDER,
     PRIMARY_FILE,
+    ROUTES_FILE,
     SETTINGS_FILE,
     SIGNERS_FILE,
+    Member,
     app_of,
     app_of_folder,
+    group_folder,
+    group_of,
     is_manifest,
     is_read,
     meant_as,
@@ -28,11 +39,8 @@ from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import alerting_of, read_settings
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
-from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, ROUTES_FILE, group_of
 from gitops_bg.spec.groups.load import load_group
-from gitops_bg.spec.groups.notes import notes_of_group, services_of
 from gitops_bg.spec.lint.app_folder import (
     FIELD,
     NO_EFFECT,
@@ -44,16 +52,17 @@ from gitops_bg.spec.lint.app_folder import (
     Severity,
 )
 from gitops_bg.spec.lint.rules import findings as folder_findings
-from gitops_bg.spec.manifests.members import implied_app
-from gitops_bg.spec.manifests.service_ports import service_fields
-from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
+from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
+from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET, TRACKING, is_tracked
+from gitops_bg.spec.manifests.members import implied_app, live_name
+from gitops_bg.spec.manifests.traffic import service_fields
+from gitops_bg.spec.notifications import Alerting, check_defaults, load_providers
 from gitops_bg.spec.policies.load import check_policies, load_policies
 from gitops_bg.spec.policies.people import check_signers
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS
 from gitops_bg.spec.yaml.reader import Document, more_like, read, read_one
 
 File = bytes | Problem
-
 
 Lint = Callable[[Document], Iterable[Problem]]
 """A linter of Kubernetes' own objects; passed in, because it needs a library."""
@@ -330,3 +339,113 @@ def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
         content = implied_app(member)
     document, _ = read_one(file, content) if isinstance(content, bytes) else (None, ())
     return document or Document(file, {})
+
+
+def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]) -> Iterator[Problem]:
+    """The notes on an app: of its app.yaml, and of the documents of its other files."""
+    anchor = app or Document(f"{config.folder}/{APP_FILE}", {})
+    named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
+    yield from _measuring_nothing(config, anchor)
+    yield from _counting_for_nothing(config, anchor)
+    yield from _reaching_no_candidate(config, anchor)
+    for document in others:
+        yield from _without_effect(document, {name for name, _, _ in named}, config, member_of(config.folder))
+    copied = {each.service: each.ports for each in config.ports}
+    for name, field, carries in named:
+        if name not in config.services:
+            made = "with the ports of the active one" if copied.get(name) else "of the pods' ports"
+            message = f"Service {name} ({carries}) is not in Git: the agent makes it {made}"
+            remedy = "one that the cluster has already is taken only if it has the label gitops-bg.dev/app"
+            yield anchor.problem(field, message, remedy)
+
+
+def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
+    """Note an analysis without templates, which is none, as in Argo Rollouts."""
+    if config.spec is None:
+        return
+    strategy = config.spec.strategy
+    plans = {
+        "prePromotionAnalysis": strategy.pre_promotion_analysis,
+        "postPromotionAnalysis": strategy.post_promotion_analysis,
+    }
+    written = app.value["spec"]["strategy"]["blueGreen"]
+    for field, plan in plans.items():
+        if field in written and plan is None:
+            place = ("spec", "strategy", "blueGreen", field)
+            yield app.problem(place, "names no template: nothing is measured", "add templates, or remove it")
+
+
+def _counting_for_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
+    """Note a countdown without effect: nothing goes live by itself unless the app says so (docs/decisions/0023)."""
+    if config.spec and config.spec.strategy.auto_promotion_seconds and not config.spec.strategy.auto_promotion_enabled:
+        place = ("spec", "strategy", "blueGreen", "autoPromotionSeconds")
+        yield app.problem(place, "does nothing: nobody waits for it", "add autoPromotionEnabled: true, or remove it")
+
+
+def _reaching_no_candidate(config: AppConfig, app: Document) -> Iterator[Problem]:
+    """Note a route by which no request can reach a candidate."""
+    if config.auxiliary_objects.route and config.spec and config.spec.strategy.preview_service is None:
+        place = ("spec", "strategy", "blueGreen", "routes")
+        yield app.problem(place, "leads to the live version only: there is no preview Service", "add previewService")
+
+
+def _is_tracked(kind: str, name: str, config: AppConfig) -> bool:
+    return any((each.ref.kind, each.ref.name) == (kind, name) for each in config.configuration)
+
+
+def _without_effect(
+    document: Document, services: set[str], config: AppConfig, member: Member | None
+) -> Iterator[Problem]:
+    kind, name = document.value["kind"], document.value["metadata"]["name"]
+    if kind in AUTOSCALERS:
+        yield from _one_of_several(document, config)
+    elif AuxiliaryObject(kind, live_name(config.folder, name)) in config.auxiliary_objects.manifests:
+        yield from _used_by_nothing(document)
+    elif _is_tracked(kind, name, config):
+        return
+    elif kind != "Service":
+        message = f"{kind} {name} is only checked: the agent does not apply it yet"
+        yield document.problem(("kind",), message, "apply it by other means")
+    elif name not in services and config.spec is not None and not (member and name == member.service):
+        message = f"Service {name} is only checked: {APP_FILE} does not name it, so the agent does not apply it"
+        yield document.problem(("metadata", "name"), message, "apply it by other means, or remove it")
+
+
+def _one_of_several(document: Document, config: AppConfig) -> Iterator[Problem]:
+    """Note an autoscaler that app.yaml does not name."""
+    kind, name = document.value["kind"], document.value["metadata"]["name"]
+    chosen = config.auxiliary_objects
+    if chosen.autoscaler and (chosen.autoscaler.copy.kind, chosen.scaled_by) != (kind, name):
+        message = f"{kind} {name} is only checked: autoscalerRef in {APP_FILE} names another"
+        yield document.problem(("metadata", "name"), message, "remove it")
+
+
+def _used_by_nothing(document: Document) -> Iterator[Problem]:
+    """Note a ConfigMap or Secret that would be part of the version if the target referred to it."""
+    kind, name = document.value["kind"], document.value["metadata"]["name"]
+    if kind in (CONFIG_MAP, SECRET) and is_tracked(document.value, frozenset({(kind, name)})):
+        message = f"the target does not refer to {kind} {name}: it is applied as it is, a change of it makes no version"
+        remedy = f"refer to it, or remove it; if it is meant so, say it: annotation {TRACKING[0]}: disabled"
+        yield document.problem(("metadata", "name"), message, remedy)
+
+
+def notes_of_group(group: GroupKey, desired: DesiredGroup) -> Iterator[Problem]:
+    """The notes on one group; none where it has errors, because the notes could then be wrong."""
+    services = [one for each in desired.versions.values() for one in each.services.values()]
+    routes = [route for one in services for route in one.routes]
+    if desired.spec is None or desired.problems:
+        return
+    file, gateway = f"{group_folder(group)}/{GROUP_FILE}", desired.spec.gateway
+    if gateway is None and routes:
+        message = "has no gateway: its routes lead nowhere, and no header reaches a version"
+        remedy = "add gateway; without one only the Services follow the active version"
+        yield Problem(file, message, field="spec", remedy=remedy)
+    hosts = sorted({route.match.host for route in routes if route.match.host})
+    if gateway is not None and not gateway.hosts and hosts:
+        message = f"names no hosts, so nobody can tell from Git whether the Gateway serves {', '.join(hosts)}"
+        yield Problem(file, message, field="spec.hosts", remedy="list the hosts of the Gateway; check --live asks it")
+
+
+def services_of(desired: DesiredGroup) -> frozenset[str]:
+    """The Services that the group itself makes: each service's own name."""
+    return frozenset(name for each in desired.versions.values() for name, one in each.services.items() if one.pods)

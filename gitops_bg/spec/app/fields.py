@@ -12,9 +12,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.core.foreign_text import YEARS, is_in_range, seconds_of
-from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SERVICE_NAME, SUBDOMAIN
+from gitops_bg.spec.app.layout import APP_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAME, SUBDOMAIN
 from gitops_bg.spec.app.validation import Matching
-from gitops_bg.spec.dns_labels import DNS_LABEL
 
 NEVER = "never"
 LARGEST = 2**31 - 1

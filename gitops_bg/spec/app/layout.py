@@ -1,10 +1,13 @@
-"""The paths of a configuration repository (DESIGN §3.1), and the names that are allowed in it. Reads no file."""
+"""The paths of a configuration repository (DESIGN §3.1), of its apps and of its release groups, and the names that are
+allowed in it. Reads no file.
+"""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.spec.groups.layout import group_folder, group_of, is_version
 
 SETTINGS_FILE = "gitops-bg.yaml"
 APPS_FOLDER = "apps"
@@ -179,3 +182,72 @@ def meant_as(name: str, there: Iterable[str]) -> str:
     """
     wanted = name.rpartition(".")[0].lower()
     return next((each for each in there if is_manifest(each) and each.rpartition(".")[0].lower() == wanted), "")
+
+
+DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_DNS_LABEL = re.compile(DNS_LABEL)
+
+
+def is_dns_label(name: str) -> bool:
+    """Whether Kubernetes accepts ``name`` for a namespace; apps follow the same rule.
+
+    >>> is_dns_label("web-2"), is_dns_label("Web"), is_dns_label("web_2"), is_dns_label("")
+    (True, False, False, False)
+    """
+    return _DNS_LABEL.fullmatch(name) is not None
+
+
+GROUPS_FOLDER = "groups"
+GROUP_FILE = "group.yaml"
+VERSION_FILE = "version.yaml"
+ROUTES_FILE = "routes.yaml"
+
+
+def group_folder(group: GroupKey) -> str:
+    """The folder of a group, without a trailing slash.
+
+    >>> group_folder(GroupKey("shop", "store"))
+    'groups/shop/store'
+    """
+    return f"{GROUPS_FOLDER}/{group.namespace}/{group.name}"
+
+
+def group_file(group: GroupKey) -> str:
+    """The path of ``group.yaml``.
+
+    >>> group_file(GroupKey("shop", "store"))
+    'groups/shop/store/group.yaml'
+    """
+    return f"{group_folder(group)}/{GROUP_FILE}"
+
+
+def group_of(path: str) -> tuple[GroupKey, str] | None:
+    """The group that a path belongs to, and the rest of the path; None for a path that belongs to none.
+
+    >>> group_of("groups/shop/store/v1/cart/routes.yaml")
+    (GroupKey(namespace='shop', name='store'), 'v1/cart/routes.yaml')
+    >>> group_of("groups/shop/README.md"), group_of("apps/shop/web/app.yaml")
+    (None, None)
+    """
+    parts = path.split("/", 3)
+    if len(parts) != 4 or parts[0] != GROUPS_FOLDER:
+        return None
+    return GroupKey(parts[1], parts[2]), parts[3]
+
+
+def is_version(name: str) -> bool:
+    """Whether a folder's name is that of a version.
+
+    >>> is_version("v10"), is_version("v01"), is_version("two")
+    (True, False, False)
+    """
+    return version_number(name) > 0
+
+
+def looks_like_version(name: str) -> bool:
+    """Whether somebody may have meant a version: ``v01``, ``V2``, ``2``, ``version-3``.
+
+    >>> looks_like_version("v01"), looks_like_version("docs")
+    (True, False)
+    """
+    return re.search(r"\d", name, flags=re.ASCII) is not None or name.lower().startswith("v")

@@ -15,30 +15,42 @@ from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts,
 from gitops_bg.spec.analysis.plans import Plans, plans_of
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
-from gitops_bg.spec.app.daemon_set import check_app, check_no_scaler
 from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
+    ROUTES_FILE,
     SETTINGS_FILE,
     folder_of,
+    is_dns_label,
     is_read,
     meant_as,
     member_of,
 )
 from gitops_bg.spec.app.primary import read_primary
-from gitops_bg.spec.app.to_core import NO_ALERTING, spec_from_live, to_core, without_nulls
+from gitops_bg.spec.app.to_core import (
+    NO_ALERTING,
+    check_app_of_daemon_set,
+    check_beside_daemon_set,
+    check_pod_metadata,
+    spec_from_live,
+    to_core,
+    without_nulls,
+)
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.groups.layout import ROUTES_FILE
 from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
-from gitops_bg.spec.manifests.configuration import Configuration
+from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET, Configuration, Named, Tracked, track
 from gitops_bg.spec.manifests.members import as_own, check_services, implied_app, live_services
-from gitops_bg.spec.manifests.objects import Object, check_place, check_supported, kind_in, model_of
-from gitops_bg.spec.manifests.other_kinds import instead_of_app
-from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
-from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named
-from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
+from gitops_bg.spec.manifests.objects import (
+    Object,
+    check_place,
+    check_supported,
+    instead_of_app,
+    kind_in,
+    model_of,
+    unrendered,
+    unrendered_file,
+)
 from gitops_bg.spec.manifests.target import (
     TargetFile,
     match_labels,
@@ -47,9 +59,8 @@ from gitops_bg.spec.manifests.target import (
     selected_labels,
     value_at,
 )
-from gitops_bg.spec.manifests.tracking import Tracked, track
-from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
-from gitops_bg.spec.rendering.templates import unrendered, unrendered_file
+from gitops_bg.spec.manifests.traffic import check_ports, check_service, is_external, ports_in_git
+from gitops_bg.spec.notifications import Alerting, alerts_of
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
 
 NO_TEMPLATES = Library()
@@ -183,7 +194,7 @@ class _Folder:
         manifests, readable = self._manifests(target_file)
         usable = target_document if target else None
         if target and target.snapshot.workload is WorkloadKind.DAEMON_SET:
-            self.problems.extend(check_no_scaler(manifests.values()))
+            self.problems.extend(check_beside_daemon_set(manifests.values()))
         auxiliary_objects = self._auxiliary_objects(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         services, problems = live_services(self.folder, services, app_document if model else None)
@@ -286,7 +297,7 @@ class _Folder:
         """Whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
         problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
         if target_document and target_document.value.get("kind") == WorkloadKind.DAEMON_SET:
-            problems += tuple(check_app(document))
+            problems += tuple(check_app_of_daemon_set(document))
         self.problems.extend(problems)
         return not problems
 

@@ -28,8 +28,7 @@ from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
-from gitops_bg.spec.notifications.alert_providers import Alert, check_alert_names
-from gitops_bg.spec.notifications.webhooks import Webhook, check_names
+from gitops_bg.spec.notifications import Alert, Webhook, check_alert_names, check_names
 
 
 class Metadata(Model):

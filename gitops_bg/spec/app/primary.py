@@ -1,6 +1,5 @@
-"""Reads and writes primary.yaml, the promoted snapshot: a written file reads back with the same digest.
-
-Every change of the file goes through this module, so that a promotion's diff is the diff of production.
+"""Reads and writes primary.yaml, the promoted snapshot: a written file reads back with the same digest. Of two of them
+it tells the differences in ConfigMaps and Secrets, by name and key, and never shows a value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,8 +19,8 @@ from gitops_bg.spec.app.layout import PRIMARY_FILE, folder_of
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find, listing
 from gitops_bg.spec.manifests.objects import check_place
-from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import Document, read_one
+from gitops_bg.spec.yaml.scalars import to_yaml
 
 HEADER = """\
 # The version that live traffic follows. gitops-bg writes this file, by a promotion or a rollback.
@@ -160,3 +159,84 @@ def _remedy(app: AppKey) -> str:
 
 def _utc(moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC) if moment is not None else None
+
+
+TYPE = "(type)"
+"""Stands for the type of a Secret among the keys; no key can have this name."""
+_MARK = b"\nconfiguration:"
+_MOST_KEYS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationChange:
+    """The change of one ConfigMap or Secret. Keys are sorted; the type of a Secret counts as one, `TYPE`."""
+
+    kind: str
+    name: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    whole: str = ""
+    """`added` or `removed` for a whole object; `changed` where its former content is unknown."""
+
+    def __str__(self) -> str:
+        named = f"{self.kind} {self.name}"
+        if self.whole:
+            return f"{named} {self.whole}"
+        parts = {"changed": self.changed, "added": self.added, "removed": self.removed}
+        return f"{named} ({'; '.join(f'{_listed(keys)} {word}' for word, keys in parts.items() if keys)})"
+
+
+def configuration_changes(
+    before: Iterable[Configuration], after: Iterable[Configuration]
+) -> tuple[ConfigurationChange, ...]:
+    """The changes, by kind and name."""
+    old, new = ({(each.ref.kind, each.ref.name): each for each in side} for side in (before, after))
+    return tuple(_changes(old, new))
+
+
+def _changes(
+    old: Mapping[tuple[str, str], Configuration], new: Mapping[tuple[str, str], Configuration]
+) -> Iterator[ConfigurationChange]:
+    for kind, name in sorted(old.keys() | new.keys()):
+        before, after = old.get((kind, name)), new.get((kind, name))
+        if before is None or after is None:
+            yield ConfigurationChange(kind, name, whole="removed" if before else "added")
+        elif before.ref != after.ref:
+            yield _change(kind, name, entries_of(before), entries_of(after))
+
+
+def _change(kind: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> ConfigurationChange:
+    return ConfigurationChange(
+        kind,
+        name,
+        added=tuple(sorted(after.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        changed=tuple(sorted(key for key in before.keys() & after.keys() if before[key] != after[key])),
+    )
+
+
+def entries_of(configuration: Configuration) -> Mapping[str, Any]:
+    """The content by key, in base64 where the object has that; and its type as `TYPE`."""
+    content = configuration.content
+    kind = {TYPE: content["type"]} if "type" in content else {}
+    return {**kind, **content.get("binaryData", {}), **content.get("data", {})}
+
+
+def configuration_in(content: bytes, app: AppKey) -> tuple[Configuration, ...]:
+    """The configuration in a primary.yaml; none where it has none, or cannot be read."""
+    primary = primary_with_configuration(content, app)
+    return primary.configuration if primary else ()
+
+
+def primary_with_configuration(content: bytes, app: AppKey) -> PrimaryFile | None:
+    """A primary.yaml with configuration; None for any other, which is not even parsed."""
+    if _MARK not in content:
+        return None
+    document, _ = read_one(PRIMARY_FILE, content)
+    return read_primary(document, app)[0] if document else None
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    more = len(keys) - _MOST_KEYS
+    return ", ".join(keys[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "")

@@ -6,9 +6,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gitops_bg.spec.app.fields import DnsLabel, Model
-from gitops_bg.spec.app.layout import APPS_FOLDER
+from gitops_bg.spec.app.layout import APPS_FOLDER, GROUPS_FOLDER
 from gitops_bg.spec.app.validation import Conflict
-from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 
 _PART = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+-]*")
 

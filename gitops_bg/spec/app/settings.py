@@ -5,7 +5,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE, SETTINGS_FILE
 from gitops_bg.spec.app.models import BlueGreenDeployment, Settings
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.notifications.alert_providers import Alerting, Providers
+from gitops_bg.spec.notifications import Alerting, Providers
 from gitops_bg.spec.yaml.reader import read_one
 
 

@@ -1,11 +1,13 @@
 """From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is unreachable,
 and the suspension of a file that is wrong otherwise.
 
-Applies the defaults that depend on more than one field. Validates nothing: `models` has done that.
+Applies the defaults that depend on more than one field, and checks what a schema cannot: the labels and annotations
+that pods get, and what means nothing for a DaemonSet (decision 68), which leaves nothing to size.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +31,8 @@ from gitops_bg.core.model.spec import (
     Strategy,
     Suspension,
 )
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
+from gitops_bg.core.names import GROUP
 from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.analysis.plans import Plans, unknown_plans
 from gitops_bg.spec.app import models
@@ -37,9 +40,8 @@ from gitops_bg.spec.app.fields import NEVER, whole_seconds
 from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.app.models import Suspend
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.manifests import pod_metadata
-from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
-from gitops_bg.spec.notifications.webhooks import to_hook
+from gitops_bg.spec.notifications import Alerting, alerts_of, to_hook
+from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read_one
 from gitops_bg.spec.yaml.scalars import as_map
 
@@ -110,9 +112,9 @@ def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Str
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
         hooks=(*_hooks(spec), *alerts),
-        active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        active_metadata=pod_metadata_of(blue_green.active_metadata),
         max_unavailable=_share(blue_green.max_unavailable),
-        preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
+        preview_metadata=pod_metadata_of(blue_green.preview_metadata),
     )
 
 
@@ -232,3 +234,97 @@ def _remove(body: Any, path: tuple[str | int, ...]) -> None:
     for part in path[:-1]:
         body = body[part]
     del body[path[-1]]
+
+
+ROLES = ("activeMetadata", "previewMetadata")
+_BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
+
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+_NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)")
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_PREFIX = 253
+
+
+def pod_metadata_of(written: models.PodMetadata | None) -> PodMetadata:
+    """The core's view of one of the two."""
+    if written is None:
+        return NO_METADATA
+    return PodMetadata(_pairs(written.labels), _pairs(written.annotations))
+
+
+def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((values or {}).items()))
+
+
+def check_pod_metadata(document: Document, spec: models.AppSpec, selected: Mapping[str, str]) -> Iterator[Problem]:
+    """The problems of the two in app.yaml; ``selected``: the labels by which the target selects, and their fields."""
+    blue_green = spec.strategy.blue_green
+    for role, written in zip(ROLES, (blue_green.active_metadata, blue_green.preview_metadata), strict=True):
+        if written is not None:
+            yield from _check(document, (*_BLUE_GREEN, role), written, selected)
+
+
+def _check(
+    document: Document, path: Path, written: models.PodMetadata, selected: Mapping[str, str]
+) -> Iterator[Problem]:
+    for key, value in (written.labels or {}).items():
+        at = (*path, "labels", key)
+        yield from _check_key(document, at, key)
+        if key in selected:
+            message = f"the target selects its pods by this label ({selected[key]}), so no role may change it"
+            yield document.problem(at, message, "use a label of its own", at_key=True)
+        if value and not _NAME.fullmatch(value):
+            remedy = (
+                "at most 63 letters, digits, - _ and ., letters or digits at both ends; an annotation takes any text"
+            )
+            yield document.problem(at, f"{value!r} is no value of a label", remedy)
+    for key in written.annotations or {}:
+        yield from _check_key(document, (*path, "annotations", key), key)
+
+
+def _check_key(document: Document, path: Path, key: str) -> Iterator[Problem]:
+    prefix, slash, name = key.rpartition("/")
+    if prefix == GROUP or prefix.endswith(f".{GROUP}"):
+        yield document.problem(path, f"{GROUP}/ is reserved for gitops-bg", "use a prefix of your own", at_key=True)
+    elif not _NAME.fullmatch(name) or (slash and not _is_prefix(prefix)):
+        remedy = "at most 63 letters, digits, - _ and ., after a DNS name and / where you like"
+        yield document.problem(path, f"{key!r} is no key that Kubernetes takes", remedy, at_key=True)
+
+
+def _is_prefix(prefix: str) -> bool:
+    return len(prefix) <= _LONGEST_PREFIX and _PREFIX.fullmatch(prefix) is not None
+
+
+_SCALERS = ("HorizontalPodAutoscaler", "ScaledObject")
+
+_FIELDS: dict[Path, str] = {
+    ("spec", "adopt"): "only a Deployment can be adopted, by an app whose target is one",
+    ("spec", "release"): "live traffic can be handed back only to a Deployment that the app was adopted from",
+    ("spec", "autoscalerRef"): "the target is a DaemonSet, which has one pod on each of its nodes: nothing scales it",
+    (*_BLUE_GREEN, "antiAffinity"): "the target is a DaemonSet: both versions have a pod on every node",
+    (*_BLUE_GREEN, "previewReplicaCount"): "the target is a DaemonSet, which has one pod on each of its nodes",
+}
+"""By field of app.yaml: why not."""
+
+
+def check_app_of_daemon_set(app: Document) -> Iterator[Problem]:
+    """Check that app.yaml has no field that means nothing for a DaemonSet."""
+    for path, why in _FIELDS.items():
+        if _has(app.value, path):
+            yield app.problem(path, why, "remove it, or make the target a Deployment", at_key=True)
+
+
+def check_beside_daemon_set(documents: Iterable[Document]) -> Iterator[Problem]:
+    """Check that nothing in the folder wants to scale the target."""
+    for document in documents:
+        if document.value["kind"] in _SCALERS:
+            message = f"nothing scales a DaemonSet, which the target is: this {document.value['kind']} would do nothing"
+            yield document.problem(("kind",), message, "remove it, or make the target a Deployment")
+
+
+def _has(value: Any, path: Path) -> bool:
+    for part in path:
+        if not isinstance(value, dict) or value.get(part) is None:
+            return False
+        value = value[part]
+    return True

@@ -1,6 +1,8 @@
-"""Turns pydantic's errors about a document into Problems: plain words, the place in the file, the remedy.
+"""How a field of app.yaml or another file is wrong: pydantic's errors about a document become Problems, with plain
+words, the place in the file, and the remedy.
 
-Knows no schema of its own: fields and their models come from the caller.
+The remedy knows how a field is written, for those who wrote it in another form, and the grammar of image references,
+which registries and kubelets share. Reads nothing, contacts no registry.
 """
 
 import difflib
@@ -17,10 +19,137 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.forms import remedy_for
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
 from gitops_bg.spec.yaml.scalars import mode_remedy, unquoted
+
+IMAGE_EXAMPLE = "registry.example.com/shop/web:1.4.2"
+
+_PART = r"[a-z0-9]+(?:(?:[_.]|__|-+)[a-z0-9]+)*"
+_PATH = re.compile(f"{_PART}(?:/{_PART})*")
+_HOST_PART = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_DOMAIN = re.compile(rf"(?:{_HOST_PART}(?:\.{_HOST_PART})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
+_TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}")
+_DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
+_LONGEST_NAME = 255
+
+
+def trouble_with(image: str) -> str:
+    """Why ``image`` is no valid image reference, as a sentence about it; empty where it is valid.
+
+    >>> trouble_with("web:1.4.2"), trouble_with("localhost:5000/shop/web@sha256:" + "0" * 64)
+    ('', '')
+    >>> trouble_with("Shop/web:1")
+    "the name 'Shop/web' may have lower-case letters, digits and single separators (. _ __ -) only: 'shop/web'?"
+    """
+    rest, at, digest = image.partition("@")
+    name, tag = _name_and_tag(rest)
+    path = _without_domain(name)
+    if at and not _is_digest(digest):
+        return f"the digest {digest!r} is none: sha256: and 64 hexadecimal digits"
+    if tag is not None and not _TAG.fullmatch(tag):
+        return f"the tag {tag!r} may have letters, digits, '_', '.' and '-', up to 128, and begins with none of '.-'"
+    if path is None:
+        return f"the registry {name.partition('/')[0]!r} is no host name"
+    if not _PATH.fullmatch(path):
+        return _about_path(name, path)
+    if len(name) > _LONGEST_NAME:
+        return f"the name has {len(name)} characters; {_LONGEST_NAME} are the most"
+    return "a name of 64 hexadecimal digits is the id of an image" if re.fullmatch("[0-9a-f]{64}", name) else ""
+
+
+def _name_and_tag(text: str) -> tuple[str, str | None]:
+    """Split name and tag. A colon begins a tag unless a slash follows it; then it begins a registry's port."""
+    name, colon, tag = text.rpartition(":")
+    return (name, tag) if colon and "/" not in tag else (text, None)
+
+
+def _without_domain(name: str) -> str | None:
+    """The path without the registry; None where the registry is invalid."""
+    first, slash, rest = name.partition("/")
+    is_domain = slash and (any(sign in first for sign in ".:") or first == "localhost")
+    if not is_domain:
+        return name
+    return rest if _DOMAIN.fullmatch(first) else None
+
+
+def _is_digest(text: str) -> bool:
+    algorithm, _, digits = text.partition(":")
+    return _DIGEST.fullmatch(text) is not None and len(digits) == _LENGTHS.get(algorithm, len(digits))
+
+
+def _about_path(name: str, path: str) -> str:
+    if not path:
+        return "it has no name"
+    better = f": {name.lower()!r}?" if _PATH.fullmatch(path.lower()) else ""
+    return f"the name {name!r} may have lower-case letters, digits and single separators (. _ __ -) only{better}"
+
+
+_CONTAINER = f"{{name: web, image: {IMAGE_EXAMPLE}}}"
+_PROBE = "{httpGet: {path: /healthz, port: 8080}}"
+_ANALYSIS = "{templates: [{templateName: NAME}]}"
+_AMOUNTS = "{cpu: 100m, memory: 64Mi}"
+_ITEMS: Mapping[str, str] = {
+    "containers": _CONTAINER,
+    "initContainers": _CONTAINER,
+    "env": "{name: NAME, value: text}",
+    "envFrom": "{configMapRef: {name: NAME}}",
+    "volumes": "{name: NAME, emptyDir: {}}",
+    "volumeMounts": "{name: NAME, mountPath: /PATH}",
+    "imagePullSecrets": "{name: NAME}",
+    "templates": "{templateName: NAME}",
+    "webhooks": "{name: NAME, type: event, url: https://HOST}",
+    "alerts": "{name: NAME, providerRef: {name: NAME}}",
+    "parentRefs": "{name: NAME}",
+}
+"""An item of a list, by the name of the list."""
+_FORMS: Mapping[str, str] = {
+    "httpGet": "{path: /healthz, port: 8080}",
+    "tcpSocket": "{port: 8080}",
+    "exec": "{command: [/PATH]}",
+    "readinessProbe": _PROBE,
+    "livenessProbe": _PROBE,
+    "startupProbe": _PROBE,
+    "resources": f"{{requests: {_AMOUNTS}}}",
+    "requests": _AMOUNTS,
+    "limits": _AMOUNTS,
+    "labels": "{app: web}",
+    "matchLabels": "{app: web}",
+    "annotations": "{KEY: text}",
+    "image": IMAGE_EXAMPLE,
+    "strategy": "{blueGreen: {activeService: NAME}}",
+    "blueGreen": "{activeService: NAME}",
+    "promotion": "{via: commit}",
+    "suspend": "{reason: text}",
+    "prePromotionAnalysis": _ANALYSIS,
+    "postPromotionAnalysis": _ANALYSIS,
+    "rollbackWindow": "{revisions: 3}",
+}
+"""A field as a whole, by its name."""
+
+
+def remedy_for(path: Path, expects: str, value: Any) -> str:
+    """How to write what stands at ``path`` in another form; ``expects``: list, dict, or any other type.
+
+    >>> remedy_for(("spec", "containers"), "list", {}), remedy_for(("ports", 0), "dict", 8080)
+    ('such as [{name: web, image: registry.example.com/shop/web:1.4.2}]', 'such as {containerPort: 8080}')
+    >>> remedy_for(("command",), "list", "./run"), remedy_for(("x",), "dict", [])
+    ('write a list: begin each item with "- "', 'write key: value')
+    """
+    last, number = (str(path[-2]), True) if len(path) > 1 and isinstance(path[-1], int) else (str(path[-1:][0]), False)
+    items = {**_ITEMS, "ports": "{port: 80}" if "template" not in path and path[:1] == ("spec",) else _PORT}
+    if last in items and expects in ("list", "dict"):
+        return f"such as {items[last]}" if number else f"such as [{items[last]}]"
+    if last in _FORMS and not number:
+        return f"such as {_FORMS[last]}"
+    if value is None:
+        return "write a value, or remove the field"
+    return {"list": 'write a list: begin each item with "- "', "dict": "write key: value"}.get(expects, "")
+
+
+_PORT = "{containerPort: 8080}"
+
 
 Models = Mapping[str, type[BaseModel]]
 

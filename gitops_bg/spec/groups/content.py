@@ -2,6 +2,8 @@
 main would say after a merge.
 
 People approve it by looking at one commit, so it is told for any commit. Fetches nothing.
+
+Edits of a ``group.yaml`` count for what their author saw: they read and write bytes, and fetch nothing.
 """
 
 import hashlib
@@ -9,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.spec.app.layout import PRIMARY_FILE
-from gitops_bg.spec.groups.layout import GROUP_FILE
+from gitops_bg.spec.app.layout import GROUP_FILE, PRIMARY_FILE
 from gitops_bg.spec.groups.load import load_group
+from gitops_bg.spec.yaml.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one
 
 _OF_BRANCHES = ("active", "archive_size", "retry", "suspend")
@@ -85,3 +88,28 @@ def content_of(files: Mapping[str, bytes | Problem], version: str) -> str | None
         digest.update(f"{path}\0{len(content)}\0".encode() + content)
         count += 1
     return digest.hexdigest() if count else None
+
+
+def with_fields(fields: Mapping[str, str | int], seen: str, path: str, data: bytes) -> bytes:
+    """Return group.yaml with fields of its spec, ``active`` among them, unless it names the version already.
+
+    Raises `WorldChanged` where it names neither that nor the version that was ``seen``.
+    """
+    if active_in(data) != fields["active"]:
+        as_seen(seen, path, data)
+    for name, value in fields.items():
+        data = set_field(data, ("spec", name), value, path)
+    return data
+
+
+def as_seen(seen: str, path: str, data: bytes) -> bytes:
+    """Return group.yaml unchanged where it names the version that was ``seen``.
+
+    Raises `WorldChanged` otherwise: somebody else has asked for another one meanwhile, and only one of the two wins
+    (versions-and-routes.md §10, X2: the check belongs into the transaction).
+    """
+    now = active_in(data)
+    if now != seen:
+        message = f"{path} names {now or 'no version'} and no longer {seen}: look at the versions, and ask again"
+        raise WorldChanged(message)
+    return data

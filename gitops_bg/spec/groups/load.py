@@ -2,6 +2,8 @@
 
 Of a group with a problem nothing is applied: its versions belong together. Fetches nothing. The folders of services are
 read here for their routes and ports only; as apps they are read by ``spec.app.load``.
+
+Where Git cannot be read, what the file of a group said last is told by the spec of its live ReleaseGroup.
 """
 
 import hashlib
@@ -10,30 +12,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
 from gitops_bg.core.groups.inputs import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.auxiliary import Backend, Deny, ExtensionRef, PathKind
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.spec import DeletionPolicy, Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import LONGEST_NAME
-from gitops_bg.spec.analysis.plans import Plans
+from gitops_bg.spec.analysis.plans import Plans, plans_of_group
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import parents_of
-from gitops_bg.spec.app.layout import PRIMARY_FILE, SERVICE_NAME, is_manifest
-from gitops_bg.spec.app.to_core import retry_of, suspension, without_nulls
-from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.groups import models
-from gitops_bg.spec.groups.analysis import plans_of_group
-from gitops_bg.spec.groups.layout import (
+from gitops_bg.spec.app.layout import (
     GROUP_FILE,
+    PRIMARY_FILE,
     ROUTES_FILE,
+    SERVICE_NAME,
     VERSION_FILE,
     group_folder,
+    is_dns_label,
+    is_manifest,
     is_version,
 )
-from gitops_bg.spec.notifications.webhooks import to_hook
+from gitops_bg.spec.app.to_core import retry_of, suspension, without_nulls
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.groups import models
+from gitops_bg.spec.notifications import to_hook
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
 
 File = bytes | Problem
@@ -374,3 +381,27 @@ def _content(files: Mapping[str, File]) -> str:
         if isinstance(content, bytes):
             digest.update(f"{path}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:20]
+
+
+def last_spec(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | None]:
+    """What becomes of the group, and who has suspended it. It is kept where nobody can read what it said.
+
+    >>> last_spec({"active": "v1", "deletionPolicy": "delete"})[0].value, last_spec({"deletionPolicy": "dele"})[0].value
+    ('delete', 'keep')
+    """
+    model = _read(spec)
+    return (DeletionPolicy(model.deletion_policy), suspension(model.suspend)) if model else (DeletionPolicy.KEEP, None)
+
+
+def manual_gates(spec: Mapping[str, Any]) -> tuple[Hook, ...]:
+    """The hooks of a group that people answer; none where nobody can read what its file said."""
+    model = _read(spec)
+    webhooks = (model.webhooks or ()) if model else ()
+    return tuple(to_hook(each) for each in webhooks if each.url is None)
+
+
+def _read(spec: Mapping[str, Any]) -> models.GroupSpec | None:
+    try:
+        return models.GroupSpec.model_validate(spec)
+    except ValidationError:
+        return None

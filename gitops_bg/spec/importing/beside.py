@@ -12,13 +12,13 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis.templates import TEMPLATES
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER, APP_FILE
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.importing.argo_rollouts import template_names
 from gitops_bg.spec.importing.draft import AppDraft, of_other_tools
-from gitops_bg.spec.importing.kinds import OF_OAM
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, handed_over
+from gitops_bg.spec.importing.tools import OF_OAM
+from gitops_bg.spec.importing.workloads import template_names
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.objects import MatchExpression
-from gitops_bg.spec.notifications.alert_providers import AlertProvider
+from gitops_bg.spec.notifications import AlertProvider
 from gitops_bg.spec.yaml.reader import Document, read
 from gitops_bg.spec.yaml.scalars import as_map, as_maps
 

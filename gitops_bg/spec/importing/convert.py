@@ -10,19 +10,16 @@ from dataclasses import dataclass, field, replace
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import fit
-from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of
-from gitops_bg.spec.dns_labels import is_dns_label
-from gitops_bg.spec.importing import argo_rollouts, beside, bgd_controller, deployments, flagger, flagger_copies, oam
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of, is_dns_label
+from gitops_bg.spec.importing import beside, flagger, oam, workloads
 from gitops_bg.spec.importing.beside import CompanionObjects
-from gitops_bg.spec.importing.draft import AppDraft, Piece
+from gitops_bg.spec.importing.draft import AppDraft, Piece, file_text, problems_of
 from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
-from gitops_bg.spec.importing.kinds import AS_BEFORE, IMPORTED, OF_OAM, instead_of, is_known, left_out
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests
 from gitops_bg.spec.importing.manifest import text_of as as_written
-from gitops_bg.spec.importing.outcome import problems_of, text_of
-from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.importing.tools import AS_BEFORE, IMPORTED, OF_OAM, instead_of, is_known, left_out
 from gitops_bg.spec.yaml.reader import first_of_each, read
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import as_map, to_yaml
 
 Content = bytes | Problem
 
@@ -88,7 +85,7 @@ class _Import:
             self._of_oam(each)
         for each in self._of("Deployment"):
             if id(each) not in self.consumed:
-                self._add(deployments.draft_of(each), is_chosen=False, preview=True)
+                self._add(workloads.draft_of_deployment(each), is_chosen=False, preview=True)
         self._rest()
         pieces = self._files()
         self.problems.extend(self._clashes(pieces))
@@ -100,7 +97,7 @@ class _Import:
         listed = [*self.listed, *(each for draft in self.drafts for each in draft.listed)]
         apps = tuple(draft.app for draft in self.drafts)
         found = tuple(first_of_each(_in_order(self.problems)))
-        files = {} if found else {path: text_of(each) for path, each in pieces.items()}
+        files = {} if found else {path: file_text(each) for path, each in pieces.items()}
         return Imported(files, apps, tuple(_in_order(listed)), found)
 
     def _opened(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
@@ -151,9 +148,9 @@ class _Import:
     def _rollout(self, rollout: Manifest) -> None:
         ref = as_map(rollout.spec.get("workloadRef"))
         workload = self._workload(rollout, ref, ("spec", "workloadRef"), ("Deployment",)) if ref else None
-        draft = argo_rollouts.draft_of(rollout, workload)
+        draft = workloads.draft_of_rollout(rollout, workload)
         draft.is_partial = workload is not None and id(workload) not in self.consumed
-        for place, name in argo_rollouts.template_names(draft):
+        for place, name in workloads.template_names(draft):
             if name not in self.templates:
                 message = f"there is no AnalysisTemplate {name} among the files, nor in {ANALYSIS_FOLDER}/"
                 self.problems.append(rollout.problem(place, message, "add its file to the import"))
@@ -170,11 +167,11 @@ class _Import:
         if ref and scaler is None:
             message = f"the files have no {ref.get('kind')} {ref.get('name')}"
             self.problems.append(canary.problem(("spec", "autoscalerRef"), message, "add its file to the import"))
-        draft.listed.extend(flagger_copies.Copies(canary, draft.app.name, draft.services[0]).asked_for(scaler))
+        draft.listed.extend(flagger.Copies(canary, draft.app.name, draft.services[0]).asked_for(scaler))
         self._copies_of_flagger(draft)
         self._add(draft, is_chosen=True)
         draft.parts = [
-            (kind, flagger_copies.resumed(value) if flagger_copies.is_paused(value) else value, origin)
+            (kind, flagger.resumed(value) if flagger.is_paused(value) else value, origin)
             for kind, value, origin in draft.parts
         ]
         self._services_of_flagger(canary, draft)
@@ -212,10 +209,10 @@ class _Import:
                 self.listed.append(copy.problem(("metadata", "name"), message, "leave it out"))
 
     def _bgd(self, bgd: Manifest) -> None:
-        draft = bgd_controller.draft_of(bgd)
+        draft = workloads.draft_of_bgd(bgd)
         self._add(draft, is_chosen=True)
         if not any(kind == "Service" for kind, _, _ in draft.parts):
-            draft.parts.append(("Service", bgd_controller.service_of(draft), bgd))
+            draft.parts.append(("Service", workloads.service_of_bgd(draft), bgd))
 
     def _of_oam(self, workload: Manifest) -> None:
         draft = oam.draft_of(workload)
@@ -342,7 +339,7 @@ class _Import:
             there = self.repository.get(path)
             if there is None:
                 continue
-            if isinstance(there, bytes) and _says(path, there) == _says(path, text_of(files[path]).encode()):
+            if isinstance(there, bytes) and _says(path, there) == _says(path, file_text(files[path]).encode()):
                 del files[path]
             else:
                 message = f"becomes {path}, which the repository has already, and which says something else"

@@ -1,17 +1,25 @@
-"""A Canary of Flagger becomes an app (flagger.md §1, §3). Reads nothing; metrics are those of `flagger_metrics`."""
+"""A Canary of Flagger becomes an app (flagger.md §1, §3). Reads nothing; metrics are those of `flagger_metrics`.
+
+What in a Canary and its ScaledObject is of the copies that Flagger makes is reported (flagger.md §1.5, §1.7): here
+nothing is called as they are, ``<target>-primary``. ``<target>-canary`` in the query of a trigger becomes the Service
+that carries live traffic (`manifests.autoscaling`); a query of primaryScalerQueries is taken word for word.
+
+A DaemonSet becomes an app only with a Canary: what runs on every node for the node's sake has no live traffic.
+"""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.importing import daemon_sets
-from gitops_bg.spec.importing.deployments import TABLE as DEPLOYMENT
 from gitops_bg.spec.importing.draft import AppDraft, of_other_tools, target_of
-from gitops_bg.spec.importing.fields import Table, imported, left, left_fields
-from gitops_bg.spec.importing.manifest import Manifest
-from gitops_bg.spec.yaml.scalars import as_map, as_maps
+from gitops_bg.spec.importing.manifest import Manifest, Table, imported, left, left_fields
+from gitops_bg.spec.importing.workloads import DEPLOYMENT_FIELDS
+from gitops_bg.spec.manifests.autoscaling import PAUSED_AT, SCALED_OBJECT
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.scalars import as_map, as_maps, maps, texts
 
 API = "flagger.app/"
 _WEIGHTS = "shares live traffic between versions, and here all of it is on one"
@@ -154,14 +162,14 @@ def draft_of(canary: Manifest, workload: Manifest) -> AppDraft:
         message = "is 0, as Flagger leaves it in the cluster, and the app would have no pods"
         remedy = "import the manifest from Git, or write how many pods it is to have"
         draft.problems.append(workload.problem(("spec", "replicas"), message, remedy))
-    draft.problems.extend(daemon_sets.off_its_nodes(workload))
+    draft.problems.extend(_off_its_nodes(workload))
     if workload.name != canary.name:
         message = f"is called {canary.name}, and its app is called as its target: {workload.name}"
         draft.listed.append(canary.problem(("metadata", "name"), message, "commands take the app's name"))
     draft.listed.extend((*of_other_tools(canary), *of_other_tools(workload)))
     draft.listed.extend(_hosts_without_a_gateway(canary, service))
     draft.listed.extend(left_fields(canary, TABLE))
-    draft.listed.extend(left_fields(workload, daemon_sets.TABLE if workload.kind == "DaemonSet" else DEPLOYMENT))
+    draft.listed.extend(left_fields(workload, DAEMON_SET_FIELDS if workload.kind == "DaemonSet" else DEPLOYMENT_FIELDS))
     return draft
 
 
@@ -302,3 +310,88 @@ def _discovered(service: Mapping[str, Any], draft: AppDraft) -> list[dict[str, A
                 title = name or f"tcp-{container.get('name')}-{number}"
                 found.append({"name": title, "port": of_container, "targetPort": name or of_container})
     return found
+
+
+class Copies:
+    """The copies of one Canary."""
+
+    def __init__(self, canary: Manifest, target: str, apex: str) -> None:
+        """``target`` is the name of the workload, ``apex`` the Service that carries live traffic."""
+        self._canary = canary
+        self._target = target
+        self._apex = apex
+
+    def asked_for(self, scaler: Manifest | None) -> Iterator[Problem]:
+        """The queries and hooks that name a copy, and the pause in which Flagger keeps the target's own autoscaler."""
+        queries = dict(texts(as_map(self._canary.spec.get("autoscalerRef")).get("primaryScalerQueries")))
+        for name, query in queries.items():
+            place: Path = ("spec", "autoscalerRef", "primaryScalerQueries", name)
+            yield from self._of(self._canary, place, query, "canary|primary")
+        if scaler is not None and scaler.kind == SCALED_OBJECT:
+            yield from self._of_triggers(scaler, queries)
+        yield from self._of_analysis()
+
+    def _of_triggers(self, scaler: Manifest, queries: Mapping[str, str]) -> Iterator[Problem]:
+        for number, trigger in maps(scaler.spec.get("triggers")):
+            query = str(as_map(trigger.get("metadata")).get("query"))
+            if str(trigger.get("name")) not in queries:
+                yield from self._of(scaler, ("spec", "triggers", number, "metadata", "query"), query, "primary")
+        if is_paused(scaler.value):
+            message = "is how Flagger keeps the target at 0 pods, and the app would have none"
+            yield scaler.problem(("metadata", "annotations", PAUSED_AT), message, "it is left out", at_key=True)
+
+    def _of_analysis(self) -> Iterator[Problem]:
+        analysis = as_map(self._canary.spec.get("analysis"))
+        for number, metric in maps(analysis.get("metrics")):
+            if metric.get("query"):
+                place: Path = ("spec", "analysis", "metrics", number, "query")
+                yield from self._of(self._canary, place, str(metric["query"]), "primary")
+        for number, hook in maps(analysis.get("webhooks")):
+            asked = [str(hook.get("url")), *(text for _, text in texts(hook.get("metadata")))]
+            place = ("spec", "analysis", "webhooks", number)
+            yield from self._of(self._canary, place, "\n".join(asked), "primary")
+
+    def _of(self, manifest: Manifest, place: Path, text: str, suffixes: str) -> Iterator[Problem]:
+        names = "|".join(re.escape(each) for each in {self._target: None, self._apex: None})
+        found = re.search(rf"(?<![\w-])(?:{names})-(?:{suffixes})(?![\w-])", text, flags=re.ASCII)
+        if found:
+            message = f"asks for {found.group()}, and nothing is called so here"
+            remedy = f"ask for the Service {self._apex}, which carries live traffic, or for the labels of the pods"
+            yield manifest.problem(place, message, remedy)
+
+
+def is_paused(value: Mapping[str, Any]) -> bool:
+    """Whether a ScaledObject is as Flagger leaves it in the cluster."""
+    annotations = as_map(as_map(value.get("metadata")).get("annotations"))
+    return value.get("kind") == SCALED_OBJECT and annotations.get(PAUSED_AT) == "0"
+
+
+def resumed(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The ScaledObject without that pause."""
+    metadata = dict(as_map(value.get("metadata")))
+    annotations = {key: each for key, each in as_map(metadata.pop("annotations", None)).items() if key != PAUSED_AT}
+    return {**value, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
+
+
+_NOWHERE_OF_FLAGGER = "flagger.app/scale-to-zero"
+_NODE_SELECTOR = ("spec", "template", "spec", "nodeSelector")
+
+DAEMON_SET_FIELDS: Table = {
+    **imported("selector", "template", "minReadySeconds", "revisionHistoryLimit"),
+    **left(
+        "is of pods that are replaced node by node, and here a version comes up whole beside the live one",
+        "leave it out",
+        "updateStrategy",
+        unless=({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}, {}),
+    ),
+}
+"""Every field of `spec` of a DaemonSet; `updateStrategy` unless it is what the API server writes."""
+
+
+def _off_its_nodes(workload: Manifest) -> Iterator[Problem]:
+    """Refuse a DaemonSet as Flagger leaves it in the cluster: on no node (flagger.md §1.3)."""
+    selector = as_map(as_map(as_map(workload.spec.get("template")).get("spec")).get("nodeSelector"))
+    if _NOWHERE_OF_FLAGGER in selector:
+        message = "is on no node, as Flagger leaves it in the cluster, and the app would have no pods"
+        remedy = "import the manifest from Git, or remove this selector"
+        yield workload.problem((*_NODE_SELECTOR, _NOWHERE_OF_FLAGGER), message, remedy, at_key=True)

@@ -10,8 +10,7 @@ from typing import Any
 
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.importing.draft import AppDraft
-from gitops_bg.spec.importing.fields import Table, imported, left, left_fields
-from gitops_bg.spec.importing.manifest import Manifest
+from gitops_bg.spec.importing.manifest import Manifest, Table, imported, left, left_fields
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import as_map
 

@@ -5,15 +5,15 @@ What is an error here the API server refuses as well (k8s.io/kubernetes/pkg/apis
 are there twice, server-side apply, which finds list items by their key.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterator
+from decimal import Decimal
 from typing import Any
 
 from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.validation import nearest
+from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, nearest, trouble_with
 from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container, error, note_rule
-from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
-from gitops_bg.spec.manifests.quantities import amount
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import Body, as_map, maps
 
@@ -21,7 +21,7 @@ from gitops_bg.spec.yaml.scalars import Body, as_map, maps
 def _image_reference(folder: AppFolder) -> Iterator[Problem]:
     for each, image in _images(folder):
         if trouble := trouble_with(image):
-            remedy = "" if trouble.endswith("?") else f"such as {EXAMPLE}"
+            remedy = "" if trouble.endswith("?") else f"such as {IMAGE_EXAMPLE}"
             yield each.problem(("image",), f"{image!r} is no image reference: {trouble}", remedy)
 
 
@@ -335,3 +335,25 @@ PROBE_RULES = (
     note_rule("ready-too-late", "No pod can be ready before the rollout has failed.", _ready_too_late),
     error("prestop-sleep", "A pod would be killed while it still waits for its last requests.", _sleeps_too_long),
 )
+
+
+_SUFFIXES = {
+    "": Decimal(1),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    **{letter: Decimal(1000) ** power for power, letter in enumerate("kMGTPE", start=1)},
+    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)},
+}
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)([numkKMGTPE]?i?)")
+
+
+def amount(value: object) -> Decimal | None:
+    """How much a quantity is; None where it is none.
+
+    >>> amount("500m"), amount("1Ki"), amount(2), amount("1 Gi"), amount("1gb")
+    (Decimal('0.500'), Decimal('1024'), Decimal('2'), None, None)
+    """
+    found = _QUANTITY.fullmatch(str(value))
+    factor = _SUFFIXES.get(found[2]) if found else None
+    return Decimal(found[1]) * factor if found and factor is not None else None

@@ -18,13 +18,18 @@ from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
-from gitops_bg.spec.manifests.configuration import is_tracked
-from gitops_bg.spec.manifests.configuration_checks import check_configuration
+from gitops_bg.spec.manifests.configuration import (
+    CONFIG_MAP,
+    SECRET,
+    Named,
+    check_configuration,
+    is_tracked,
+    references,
+)
 from gitops_bg.spec.manifests.members import check_shared, live_name, own_budget, renamed
 from gitops_bg.spec.manifests.objects import Loose, Object, Selector
-from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named, references
-from gitops_bg.spec.manifests.routes import port_of, route_of
 from gitops_bg.spec.manifests.target import template_of, value_at
+from gitops_bg.spec.manifests.traffic import port_of, route_of
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 

@@ -11,8 +11,7 @@ from typing import Any
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import API_VERSION, APP, KIND, app_label, fit
 from gitops_bg.spec.app.layout import Member, member_of
-from gitops_bg.spec.manifests.configuration import NOT_COPIED
-from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.manifests.configuration import NOT_COPIED, Named
 from gitops_bg.spec.manifests.target import value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document

@@ -1,9 +1,9 @@
-"""Checks of a Kubernetes object before the API server is asked. Changes nothing.
-
-Only what this tool relies on is checked; everything else is left to the API server.
+"""Checks of a Kubernetes object before the API server is asked; and what does not belong into an app's folder: other
+kinds, templates where a manifest should be, the files of kustomize and helm. Changes nothing.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.fields import Count, DnsLabel, Text
-from gitops_bg.spec.manifests.other_kinds import remedy_for
+from gitops_bg.spec.app.layout import KUSTOMIZATIONS
 from gitops_bg.spec.yaml.reader import Document
 
 ALLOWED = {
@@ -226,3 +226,111 @@ def kind_in(written: Any) -> Any:
 def model_of(written: Any) -> type[Applied]:
     """The model of an object of an app's folder beside its own three files."""
     return ServiceObject if kind_in(written) == "Service" else Applied
+
+
+_APPLIER = "gitops-bg does not apply it; move it out of apps/, to where Flux, Argo CD or kubectl does"
+
+_IS_A_TARGET = "the workload of an app is its target: name this file as spec.target in app.yaml, or move it away"
+
+REMEDIES = {
+    "Deployment": _IS_A_TARGET,
+    "StatefulSet": f"two versions cannot both have the names and the storage of its pods: {_APPLIER}",
+    "ReplicaSet": _IS_A_TARGET,
+    "Rollout": _IS_A_TARGET,
+    "Canary": "an app.yaml takes its place: `gitops-bg import` writes it",
+    "DaemonSet": _IS_A_TARGET,
+    "PodSpecWorkload": _IS_A_TARGET,
+    "ContainerizedWorkload": "a Deployment as the target takes its place: `gitops-bg import` writes it",
+    "Ingress": f"it leads to the active Service, whose name never changes: {_APPLIER}",
+    "HTTPRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
+    "GRPCRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
+    "Job": f"as a check of a rollout it is a metric with provider.job in analysis/; else {_APPLIER}",
+    "CronJob": _APPLIER,
+    "AnalysisTemplate": "move it to analysis/",
+    "ClusterAnalysisTemplate": "move it to analysis/",
+    "MetricTemplate": "write it as an AnalysisTemplate in analysis/, or let `gitops-bg import` do it",
+    "AlertProvider": "move it to alerts/",
+    "PromotionPolicy": "move it to policies/",
+    "People": "move it to policies/",
+    "BlueGreenDeployment": "it is the app: call the file app.yaml",
+    "ReleaseGroup": "move it to groups/<namespace>/<group>/group.yaml",
+    "ServiceRoutes": "it belongs to a service of a release group: groups/<namespace>/<group>/<version>/<service>/",
+}
+"""By kind: who takes care of it instead, as the remedy of a problem."""
+
+_IT_IS_THE_TARGET = "it is the target: call the file target.yaml, and write app.yaml beside it"
+_INSTEAD_OF_APP = {
+    "Rollout": "let `gitops-bg import` write it, or write a BlueGreenDeployment: strategy.blueGreen keeps its field "
+    "names, and template belongs into a Deployment in target.yaml; docs/how-to/come-from-argo-rollouts.md",
+    "Canary": "let `gitops-bg import` write it, or write a BlueGreenDeployment: analysis and its webhooks keep their "
+    "field names, and targetRef is the Deployment in target.yaml; docs/how-to/come-from-flagger.md",
+    "Deployment": _IT_IS_THE_TARGET,
+    "PodSpecWorkload": _IT_IS_THE_TARGET,
+}
+"""By kind of what somebody called app.yaml: what to write instead."""
+
+
+def instead_of_app(kind: object) -> str:
+    """The remedy for an object that is no app, in place of app.yaml; empty where its fields tell more.
+
+    >>> instead_of_app("Deployment"), instead_of_app("BlueGreenDeployment")
+    ('it is the target: call the file target.yaml, and write app.yaml beside it', '')
+    """
+    return _INSTEAD_OF_APP.get(kind, "") if isinstance(kind, str) else ""
+
+
+def remedy_for(kind: str, allowed: str) -> str:
+    """Where an object of a kind belongs that no app's folder may have; ``allowed``: the kinds that it may.
+
+    >>> remedy_for("Ingress", "Service")[:57]
+    'it leads to the active Service, whose name never changes:'
+    """
+    return REMEDIES.get(kind) or f"allowed: {allowed}; {_APPLIER}"
+
+
+HOW = "name it as spec.render in app.yaml, and run `gitops-bg render`: docs/how-to/rendered-manifests.md"
+UNRENDERED_FILES = {
+    **dict.fromkeys(KUSTOMIZATIONS, f"move it out of apps/ with what it names; {HOW}"),
+    **dict.fromkeys(("Chart.yaml", "values.yaml"), f"move the chart out of apps/; {HOW}"),
+}
+"""Files that only kustomize or helm reads, by name, each with what to do."""
+
+_OF_HELM = re.compile(
+    r"\{\{-?\s*(?:\.(?:Values|Release|Chart|Capabilities)\b|(?:include|toYaml|tpl)\s)",
+    re.ASCII,
+)
+"""What nothing but helm fills in. Braces alone may be meant: agents of Vault and others read such annotations."""
+
+
+def unrendered(
+    file: str, data: bytes, problems: Sequence[Problem], *, holds_texts: bool = False
+) -> tuple[Problem, ...]:
+    """The problem of a manifest that is a template; none where it is none, or only looks like one.
+
+    It is one where one of the ``problems`` that it has as YAML is at braces, and where it asks for what helm alone
+    knows; unless it ``holds_texts``, as a ConfigMap does: those are for whoever reads it.
+    """
+    if b"{{" not in data:
+        return ()
+    text = data.decode(errors="replace")
+    found = None if holds_texts else _OF_HELM.search(text)
+    start = found.start() if found else _braces_at(text, problems)
+    if start is None:
+        return ()
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    message = "holds {{ }}: it is a template, and the agent renders none"
+    return (Problem(file, message, line, column, remedy=f"commit what it renders to; {HOW}"),)
+
+
+def _braces_at(text: str, problems: Sequence[Problem]) -> int | None:
+    """Where the first braces are in a line with a problem; None where there are none."""
+    lines = text.split("\n")
+    wrong = sorted({each.line for each in problems if each.line and each.line <= len(lines)})
+    line = next((each for each in wrong if "{{" in lines[each - 1]), None)
+    return sum(len(each) + 1 for each in lines[: line - 1]) + lines[line - 1].index("{{") if line else None
+
+
+def unrendered_file(path: str) -> Problem | None:
+    """The problem of a file that only kustomize or helm reads."""
+    remedy = UNRENDERED_FILES.get(path.rpartition("/")[2])
+    return Problem(path, "is not run: the agent renders nothing", 1, 1, remedy=remedy) if remedy else None

@@ -10,12 +10,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gitops_bg.spec.analysis.expressions import BadExpression
+from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import DnsLabel, Model, Period, Positive, Text, whole_seconds
 from gitops_bg.spec.app.validation import Conflict, Matching, nearest
-from gitops_bg.spec.patterns import compile_pattern
-from gitops_bg.spec.policies.cron import read_cron
-from gitops_bg.spec.policies.expressions import compile_expression
+from gitops_bg.spec.policies.expressions import compile_expression, read_cron
 
 LONGEST_WINDOW = 31 * 86400
 """The maximum duration, in seconds, of a window with a cron expression."""

@@ -1,11 +1,14 @@
-"""Changes one value of an author's YAML file and keeps every other byte (pitfalls.md §4).
+"""Changes an author's YAML file and keeps every other byte (pitfalls.md §4): one value of a document, or one whole
+document of a file. Never writes a file; that is the caller's job.
 
-The parser gives the place, the bytes are replaced, the result is read again: if anything but the one value changed, the
-edit is refused. Never writes a file; that is the caller's job.
+Of a value the parser gives the place, the bytes are replaced, the result is read again: if anything but the one value
+changed, the edit is refused. Of documents only the kind and the name are known; a line that begins with ``---`` always
+begins one, wherever it is (YAML 1.2 §9.1.2).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,14 +17,15 @@ from ruamel.yaml.events import AliasEvent, MappingStartEvent
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import json_for_yaml
 from gitops_bg.core.foreign_text import lines_of, one_line
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
+from gitops_bg.spec.manifests.configuration import Named
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
-from gitops_bg.spec.yaml.emit import scalar, to_yaml
 from gitops_bg.spec.yaml.parser import Node
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import Document, Reading, locate, read, read_one
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import as_map, scalar, to_yaml
 
 # --- the text of a file with the places of its values: cuts and inserts, without knowing their meaning ---
 # Offsets count characters; the byte order mark and the author's line breaks stay as they are.
@@ -367,3 +371,79 @@ def _with(value: Any, path: Path, item: Any) -> Any:
         return {**value, part: _with(value[part], rest, item)}
     others = {key: each for key, each in value.items() if key != part}
     return others if item is None else {**others, part: item}
+
+
+_BEGINS = re.compile(r"^---(?=\s|$)", re.MULTILINE | re.ASCII)
+_MARKER = re.compile(r"---[^\n]*(?:\n|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One document: ``named`` and ``value`` are None where it is empty. ``text`` has no leading marker."""
+
+    marker: str
+    text: str
+    named: Named | None
+    value: Any
+
+
+def pieces(file: str, data: bytes) -> list[Piece]:
+    """The documents of a file, in order. Raises ``InvalidInput`` where it cannot be read."""
+    found = [_piece(file, text) for text in _cut(data.decode())]
+    reading = read(file, data)
+    if reading.problems:
+        raise InvalidInput(*reading.problems)
+    return found
+
+
+def piece_of(file: str, data: bytes, named: Named) -> Piece | None:
+    """The document of a kind and name, or None. Raises as `pieces`."""
+    return next((piece for piece in pieces(file, data) if piece.named == named), None)
+
+
+def with_document(file: str, data: bytes, named: Named, text: str) -> bytes:
+    """Return the file with ``text`` as its document of this kind and name: replaced, or appended.
+
+    Raises ``InvalidInput`` where the file cannot be read, or would not contain exactly that afterwards.
+    """
+    before = pieces(file, data)
+    ended = text if text.endswith("\n") else f"{text}\n"
+    if any(piece.named == named for piece in before):
+        parts = [piece.marker + (ended if piece.named == named else piece.text) for piece in before]
+        changed = "".join(parts)
+    else:
+        kept = data.decode()
+        kept += "" if kept.endswith("\n") or not kept else "\n"
+        changed = f"{kept}---\n{ended}" if kept.strip() else ended
+    _verify(file, before, changed, named)
+    return changed.encode()
+
+
+def _cut(text: str) -> Iterator[str]:
+    starts = [0, *(match.start() for match in _BEGINS.finditer(text) if match.start())]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        yield text[start:end]
+
+
+def _piece(file: str, text: str) -> Piece:
+    marker = _MARKER.match(text)
+    head = marker[0] if marker else ""
+    document, _ = read_one(file, text.encode())
+    value = document.value if document else None
+    return Piece(head, text[len(head) :], _named(value), value)
+
+
+def _named(value: Any) -> Named | None:
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return (str(value.get("kind")), name) if isinstance(name, str) else None
+
+
+def _verify(file: str, before: list[Piece], changed: str, named: Named) -> None:
+    """Check that every other document is unchanged, and the new one occurs once."""
+    after = pieces(file, changed.encode())
+    others = [[piece.value for piece in side if piece.named != named and piece.value] for side in (before, after)]
+    if others[0] != others[1] or sum(piece.named == named for piece in after) != 1:
+        kind, name = named
+        message = f"{kind} {name} cannot be put into it without changing more"
+        raise InvalidInput(Problem(file, message, remedy="edit the file by hand"))

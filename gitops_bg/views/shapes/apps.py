@@ -18,8 +18,8 @@ from gitops_bg.core.model.statements import Statement
 from gitops_bg.core.model.version import Color, ConfigurationRef, Stage
 from gitops_bg.core.status.meanings import Meaning
 from gitops_bg.repo.ledger.policy_log import PolicyChange
+from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import encoded_schema
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
 from gitops_bg.spec.status import Gate
 from gitops_bg.views.obstacles import NotLive, Trouble
 from gitops_bg.views.rows import Row

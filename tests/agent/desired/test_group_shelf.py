@@ -12,7 +12,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.git.errors import RemoteUnreachable
-from gitops_bg.repo.read.index.hidden import Hidden
+from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 

@@ -16,7 +16,7 @@ from gitops_bg.agent.desired.policing import SignedFacts
 from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policy_rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.read.commits import Around
-from gitops_bg.repo.verification.signatures import Keys, NoSshKeygen, Signature
+from gitops_bg.repo.read.signatures import Keys, NoSshKeygen, Signature
 from tests.core.worlds import NOW, primary
 from tests.support.signers import PEOPLE
 

@@ -24,9 +24,8 @@ from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.convert import convert
 from gitops_bg.spec.policies.cases import run_cases
 from gitops_bg.spec.policies.load import load_policies
-from gitops_bg.spec.rendering.rendered import rendered
-from gitops_bg.spec.yaml.documents import with_document
-from gitops_bg.spec.yaml.edit import set_field, set_image
+from gitops_bg.spec.rendered import rendered
+from gitops_bg.spec.yaml.edit import set_field, set_image, with_document
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS
 from gitops_bg.spec.yaml.reader import read
 from tests.attacks.mistakes.long_files import (

@@ -63,8 +63,7 @@ from gitops_bg.core.model.observed import GitView, OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey, Source
-from gitops_bg.repo.ledger.ledger_entries import Position
-from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, state_of
+from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, Position, state_of
 from tests.core.groups import gateway
 from tests.core.groups.notation import NOW
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.repo import repository
 from gitops_bg.repo.git.output import lines, parts, parts_of
-from gitops_bg.repo.read import provenance
+from gitops_bg.repo.read import history
 from gitops_bg.repo.read.reverts import markers_in, requests_of
 
 REPO = Path(repository.__file__).parent
@@ -84,7 +84,7 @@ def test_message_of_a_megabyte_is_understood_in_proportion_to_its_length(kind: s
 
 def _seconds(message: str) -> float:
     begun = time.thread_time()
-    provenance._source("c" * 40, "Ada", "a@b", "0", message)
+    history._source("c" * 40, "Ada", "a@b", "0", message)
     markers_in(message)
     requests_of(message)
     return time.thread_time() - begun

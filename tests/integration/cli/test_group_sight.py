@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.forge.markdown import code
+from gitops_bg.forge.wanted import code
 from tests.fixtures.repos.texts import policy
 from tests.integration.cli.conftest import AUTHOR, Cli
 from tests.support.groups import Store

@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.asking import ForgeAnswer, Merged
 from gitops_bg.forge.port import PullRequestDraft, Review, ReviewVerdict, User
-from gitops_bg.web.metrics import render
+from gitops_bg.web.app import exposition
 from tests.documentation.commands.shown import demand_as_shown
 from tests.documentation.commands.world import ROOT
 from tests.fixtures.repos.texts import policy
@@ -177,7 +177,7 @@ def test_the_glass_is_broken_by_who_may_and_all_can_see_it(cli: Cli, web: App) -
     assert entry["Reason"] == "stop (windows): INC-4712 needs it"
     assert entry["By"] == "Grace Hopper <grace@example.com>"
     assert web.scenario.agent is not None
-    series = render(web.scenario.agent.metrics.registry, "")[0].decode()
+    series = exposition(web.scenario.agent.metrics.registry, "")[0].decode()
     assert "gitops_bg_policy_overrides_total{" in series
 
     assert "--overrides" in cli("history", code=2)

@@ -13,7 +13,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.write.messages import Movement
+from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange
 from tests.fixtures.repos import texts
 from tests.support.git.remote import GitRemote

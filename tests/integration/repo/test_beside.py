@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.read import beside
+from gitops_bg.repo.read import commits
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, change
@@ -65,7 +65,7 @@ def test_a_branch_that_carries_more_names_the_first_of_it(
     assert set(repository.extra_files_of_offer(WEB, head)) == set(MORE)
     many = carry(remote, {f"docs/{number}.md": "x" for number in range(9)})
     repository.poll()
-    assert len(repository.extra_files_of_offer(WEB, many)) == beside.MOST_NAMED
+    assert len(repository.extra_files_of_offer(WEB, many)) == commits.MOST_NAMED
 
 
 def test_a_branch_that_main_was_merged_into_carries_nothing_of_main(
@@ -102,8 +102,8 @@ def test_of_more_commits_than_are_read_one_may_be_the_offer(
     repository: Repository, remote: GitRemote, offered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found: fifty commits on top of the agent's hid it, and with it what they brought along."""
-    monkeypatch.setattr(beside, "_MOST_COMMITS", 3)
-    monkeypatch.setattr(beside, "_MESSAGES", (*beside._MESSAGES[:3], "--max-count=3", *beside._MESSAGES[4:]))
+    monkeypatch.setattr(commits, "_MOST_COMMITS", 3)
+    monkeypatch.setattr(commits, "_MESSAGES", (*commits._MESSAGES[:3], "--max-count=3", *commits._MESSAGES[4:]))
     for _ in range(4):
         carry(remote)
     assert set(found(repository, on_main(remote, "--no-ff", "-m", "Merge"))) == MORE_THAN_PRIMARIES
@@ -132,11 +132,11 @@ def test_one_merge_of_several_promotion_branches_is_as_many_promotions(
 def test_folders_in_one_another_without_end_are_named_and_not_looked_into(
     repository: Repository, remote: GitRemote, offered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beside, "_DEEPEST", 5)
+    monkeypatch.setattr(commits, "_DEEPEST", 5)
     head = carry(remote, {"a/b/c/d/e/f/g.txt": "deep"})
     repository.poll()
     assert repository.extra_files_of_offer(WEB, head) == ("a/b/c/d/e/",)
-    monkeypatch.setattr(beside, "_MOST_FOLDERS", 1)
+    monkeypatch.setattr(commits, "_MOST_FOLDERS", 1)
     wide = carry(remote, {f"w{number}/x": "wide" for number in range(3)})
     repository.poll()
     assert repository.extra_files_of_offer(WEB, wide) == ("a/", "apps/")
@@ -144,9 +144,9 @@ def test_folders_in_one_another_without_end_are_named_and_not_looked_into(
 
 def test_the_trailers_are_of_this_app_and_of_a_promotion() -> None:
     said = "Promote (#3)\n\n* web: promote v1 -> v2\n  Bg-App: shop/web\n  Bg-Event: promoted\n"
-    assert beside._promotes(WEB, text(said.encode()))
-    assert not beside._promotes(API, said)
-    assert not beside._promotes(WEB, said.replace("promoted", "rolled-back"))
+    assert commits._promotes(WEB, text(said.encode()))
+    assert not commits._promotes(API, said)
+    assert not commits._promotes(WEB, said.replace("promoted", "rolled-back"))
 
 
 def test_what_main_has_by_now_is_no_more_beside_it(repository: Repository, remote: GitRemote) -> None:

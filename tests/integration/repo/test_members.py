@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read import changes
-from gitops_bg.repo.read.index.app_index import UNKNOWN
+from gitops_bg.repo.read.app_index import UNKNOWN
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts

@@ -11,9 +11,9 @@ import pytest
 
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
+from gitops_bg.repo.read.changes import Trees
 from gitops_bg.repo.read.mainline import BranchPoints
-from gitops_bg.repo.read.near_changes import NearChanges
-from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.read.reverts import NearChanges
 from gitops_bg.repo.settings import RepositorySettings
 from tests.support.git.remote import GitRemote
 

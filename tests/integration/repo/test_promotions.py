@@ -11,8 +11,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused, RemoteMoved, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, Update
-from gitops_bg.repo.read.changes import touched_between
-from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.read.changes import Trees, touched_between
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write import promotion
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult

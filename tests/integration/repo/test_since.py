@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitops_bg.core.model.version import Source
-from gitops_bg.repo.read.journal import differs, unchanged_since
+from gitops_bg.repo.read.history import differs, unchanged_since
 from gitops_bg.repo.repository import Repository
 from tests.support.git.remote import GitRemote
 

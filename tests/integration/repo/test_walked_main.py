@@ -13,13 +13,11 @@ import pytest
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read import changes as walks
-from gitops_bg.repo.read.changes import Step, WalkedMain
+from gitops_bg.repo.read.changes import Step, Trees, WalkedMain
 from gitops_bg.repo.read.changes import walked as way
 from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.read.journal import MainJournal
+from gitops_bg.repo.read.history import Details, MainJournal
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.repo.read.provenance import Details
-from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.repo.test_near_changes import PRIMARY, Past
 from tests.support.git.remote import GitRemote

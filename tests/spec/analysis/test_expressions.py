@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.analysis.expr_conditions import misread
-from gitops_bg.spec.analysis.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_cheap, is_true
+from gitops_bg.spec.analysis.expressions import (
+    LONGEST,
+    BadExpression,
+    NoAnswer,
+    NoValue,
+    check,
+    is_cheap,
+    is_true,
+    misread,
+)
 
 GOOD = [
     "result < 0.05",

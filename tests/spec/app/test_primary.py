@@ -17,8 +17,8 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version, WorkloadKind
 from gitops_bg.spec.app.primary import PrimaryFile, read_primary, render_primary
 from gitops_bg.spec.manifests.configuration import configuration_of
-from gitops_bg.spec.yaml.emit import scalar, to_yaml
 from gitops_bg.spec.yaml.reader import read_one
+from gitops_bg.spec.yaml.scalars import scalar, to_yaml
 
 WEB = AppKey("shop", "web")
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

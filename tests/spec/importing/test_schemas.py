@@ -10,18 +10,9 @@ from pydantic import BaseModel
 
 from gitops_bg.spec.analysis.providers import ONLY_OF_ARGO
 from gitops_bg.spec.analysis.templates import TemplateSpec
-from gitops_bg.spec.importing import (
-    argo_rollouts,
-    bgd_controller,
-    daemon_sets,
-    deployments,
-    flagger,
-    flagger_metrics,
-    oam,
-    oam_containers,
-)
-from gitops_bg.spec.importing.fields import Left, Table, fate_of
-from gitops_bg.spec.notifications.alert_providers import ProviderSpec
+from gitops_bg.spec.importing import flagger, flagger_metrics, oam, workloads
+from gitops_bg.spec.importing.manifest import Left, Table, fate_of
+from gitops_bg.spec.notifications import ProviderSpec
 from tests.spec.importing.texts import CANARY, DEPLOYMENT, PEERS, ROLLOUT, fields, imported
 
 METRICS = "analysis.metrics[]."
@@ -52,18 +43,18 @@ CONTAINERIZED = [
 ]
 """The fields of a ContainerizedWorkload of core.oam.dev/v1alpha2."""
 FATES: dict[str, tuple[Table, list[str]]] = {
-    "Rollout": (argo_rollouts.TABLE, schema("rollout")),
+    "Rollout": (workloads.ROLLOUT_FIELDS, schema("rollout")),
     "Canary": (flagger.TABLE, schema("canary")),
     "metrics of a Canary": (
         flagger_metrics.METRIC_TABLE,
         [each.removeprefix(METRICS) for each in schema("canary") if each.startswith(METRICS)],
     ),
     "MetricTemplate": (flagger_metrics.TABLE, schema("metric-template")),
-    "BlueGreenDeployment of bgd-controller": (bgd_controller.TABLE, ["replicas", "podSpec", "template"]),
+    "BlueGreenDeployment of bgd-controller": (workloads.BGD_FIELDS, ["replicas", "podSpec", "template"]),
     "PodSpecWorkload": (oam.TABLE, ["replicas", "podSpec"]),
-    "ContainerizedWorkload": (oam_containers.TABLE, CONTAINERIZED),
+    "ContainerizedWorkload": (oam.CONTAINERIZED_FIELDS, CONTAINERIZED),
     "Deployment": (
-        deployments.TABLE,
+        workloads.DEPLOYMENT_FIELDS,
         [
             "minReadySeconds",
             "paused",
@@ -76,7 +67,7 @@ FATES: dict[str, tuple[Table, list[str]]] = {
         ],
     ),
     "DaemonSet": (
-        daemon_sets.TABLE,
+        flagger.DAEMON_SET_FIELDS,
         ["minReadySeconds", "revisionHistoryLimit", "selector", "template", "updateStrategy"],
     ),
 }

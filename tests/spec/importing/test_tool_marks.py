@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.importing.tool_marks import INSTANCE, tool_of, without_marks
+from gitops_bg.spec.importing.tools import INSTANCE, tool_of, without_marks
 from tests.spec.importing.test_deployments import HPA, USING
 from tests.spec.importing.texts import CANARY, DEPLOYMENT, SERVICE, imported, value_of
 

@@ -8,8 +8,8 @@ import pytest
 
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.check import notes_of
 from gitops_bg.spec.app.load import AppConfig, load_app
-from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.yaml.reader import read
 from tests.spec.texts import TARGET, WEB, app_with, source_of
 

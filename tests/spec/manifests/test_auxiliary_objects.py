@@ -9,8 +9,8 @@ import yaml
 
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.check import notes_of
 from gitops_bg.spec.app.load import AppConfig, load_app
-from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.yaml.reader import read
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 

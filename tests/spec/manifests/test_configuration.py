@@ -9,8 +9,17 @@ import pytest
 import yaml
 
 from gitops_bg.core.model.digest import canonical_json
-from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, is_tracked, refs_in, text_of
-from gitops_bg.spec.manifests.configuration_checks import MAX_BYTES, MAX_OBJECT_BYTES, check_configuration, check_size
+from gitops_bg.spec.manifests.configuration import (
+    MAX_BYTES,
+    MAX_OBJECT_BYTES,
+    Configuration,
+    check_configuration,
+    check_size,
+    configuration_of,
+    is_tracked,
+    refs_in,
+    text_of,
+)
 from gitops_bg.spec.yaml.reader import Document, read_one
 
 # What an object holds, its canonical text, its digest. Never change a line: each would start a rollout everywhere.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.spec.app.primary import configuration_changes
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
-from gitops_bg.spec.manifests.configuration_changes import configuration_changes
 
 
 def config_map(name: str = "web", **data: str) -> Configuration:

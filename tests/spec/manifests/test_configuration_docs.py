@@ -8,9 +8,7 @@ from pathlib import Path
 import yaml
 
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.manifests.configuration import is_tracked
-from gitops_bg.spec.manifests.configuration_checks import MAX_BYTES
-from gitops_bg.spec.manifests.references import TABLE, references
+from gitops_bg.spec.manifests.configuration import MAX_BYTES, TABLE, is_tracked, references
 from tests.spec.texts import APP, TARGET, WEB, source_of
 
 PAGE = (Path(__file__).parents[3] / "docs/features/configuration.md").read_text()

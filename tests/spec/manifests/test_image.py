@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_bg.spec.manifests.image import trouble_with
+from gitops_bg.spec.app.validation import trouble_with
 
 SHA = "sha256:" + "0123456789abcdef" * 4
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, TABLE, redirected, references
+from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET, TABLE, redirected, references
 
 MAP, HIDDEN = (CONFIG_MAP, "it"), (SECRET, "it")
 CONTAINER = {

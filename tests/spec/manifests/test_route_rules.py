@@ -14,7 +14,7 @@ from gitops_bg.core.groups.world import with_routes
 from gitops_bg.core.model.auxiliary import Backend, HttpMatch, HttpRoute, HttpRule, ParentRef
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.groups.load import load_group
-from gitops_bg.spec.manifests.routes import http_route_spec
+from gitops_bg.spec.manifests.traffic import http_route_spec
 from tests.core.groups.notation import NOW
 from tests.support.cluster.gateway_api import HOW_TO_GET_THEM, broken_rules, definitions
 

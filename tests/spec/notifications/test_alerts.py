@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.load import AppConfig, app_config_from_live, load_app
 from gitops_bg.spec.app.settings import alerting_of
-from gitops_bg.spec.notifications.alert_providers import load_providers
+from gitops_bg.spec.notifications import load_providers
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, app_with, source_of
 
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"

@@ -14,7 +14,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.notify import SERVICES
 from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.app.settings import read_settings
-from gitops_bg.spec.notifications.alert_providers import load_providers
+from gitops_bg.spec.notifications import load_providers
 
 PAGE = (Path(__file__).parents[3] / "docs" / "features" / "alerts.md").read_text()
 PROVIDER, APP, SETTINGS, BY_APPRISE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

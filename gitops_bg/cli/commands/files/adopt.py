@@ -29,7 +29,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import folder_of
-from gitops_bg.spec.importing.tool_marks import tool_of
+from gitops_bg.spec.importing.tools import tool_of
 
 Files = Mapping[str, str]
 """Texts by their path below the work tree, with slashes."""

@@ -12,8 +12,8 @@ from gitops_bg.cli.commands.files.adopted_objects import Chosen
 from gitops_bg.core.model.spec import ScaleDown
 from gitops_bg.core.names import API_VERSION, KIND
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE
-from gitops_bg.spec.importing.tool_marks import without_marks
-from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.importing.tools import without_marks
+from gitops_bg.spec.yaml.scalars import to_yaml
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ _NOT_AUTHORED = (
     "autoscaling.alpha.kubernetes.io/",
     "endpoints.kubernetes.io/",
 )
-"""Annotations, or their prefixes, that kubectl and controllers keep about an object; of other tools: `tool_marks`."""
+"""Annotations, or their prefixes, that kubectl and controllers keep about an object; other tools: `importing.tools`."""
 
 _DEPLOYMENT: Mapping[str, Any] = {
     "revisionHistoryLimit": 10,

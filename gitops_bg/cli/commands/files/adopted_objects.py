@@ -17,7 +17,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import folder_of
 from gitops_bg.spec.manifests.autoscaling import copy_name
-from gitops_bg.spec.manifests.references import SECRET, references
+from gitops_bg.spec.manifests.configuration import SECRET, references
 
 Object = Mapping[str, Any]
 

@@ -23,9 +23,8 @@ from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.layout import GROUP_FILE, GROUPS_FOLDER, PRIMARY_FILE, group_folder, group_of, is_version
 from gitops_bg.spec.groups.content import active_in
-from gitops_bg.spec.groups.layout import GROUP_FILE, GROUPS_FOLDER, group_folder, group_of, is_version
 
 
 def new(

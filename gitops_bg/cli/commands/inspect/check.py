@@ -19,7 +19,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.outbound.refused_addresses import refused_addresses
+from gitops_bg.outbound.addresses import refused_addresses
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.app.check import check_repository
@@ -27,12 +27,12 @@ from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     APPS_FOLDER,
+    GROUPS_FOLDER,
     POLICIES_FOLDER,
     SETTINGS_FILE,
     SIGNERS_FILE,
 )
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.groups.layout import GROUPS_FOLDER
 from gitops_bg.spec.lint.app_folder import PROBLEM, STALE, Finding, Severity
 from gitops_bg.spec.lint.rules import RULES
 

@@ -36,8 +36,8 @@ from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
+from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
 from gitops_bg.views.explanation import (
     Explained,
     Explanation,

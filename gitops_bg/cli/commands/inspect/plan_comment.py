@@ -13,7 +13,7 @@ from gitops_bg.cli.options.options import CommentOptions
 from gitops_bg.cli.output import clean
 from gitops_bg.cli.session.connect import credential_file
 from gitops_bg.forge.connect import ForgeSettings, connect
-from gitops_bg.forge.markdown import code
+from gitops_bg.forge.wanted import code
 from gitops_bg.views.plan import Planned, PlannedSubject, counted, until
 
 LONGEST = 60_000

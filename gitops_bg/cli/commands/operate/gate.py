@@ -20,7 +20,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import HookState
-from gitops_bg.spec.groups.live import manual_gates
+from gitops_bg.spec.groups.load import manual_gates
 
 if TYPE_CHECKING:
     from gitops_bg.views.shapes.decisions import GateJson

@@ -32,10 +32,9 @@ from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.write.edits import EditOrNew
-from gitops_bg.spec.groups.content import active_in
-from gitops_bg.spec.groups.edits import with_fields
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_file, group_folder
+from gitops_bg.repo.write.main_branch import EditOrNew
+from gitops_bg.spec.app.layout import GROUP_FILE, group_file, group_folder
+from gitops_bg.spec.groups.content import active_in, with_fields
 from gitops_bg.spec.groups.load import GroupConfig, load_group
 from gitops_bg.spec.yaml.edit import set_retry, set_suspend
 

@@ -20,7 +20,7 @@ from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.write.edits import Edit
+from gitops_bg.repo.write.main_branch import Edit
 from gitops_bg.spec.yaml.edit import set_restart, set_retry
 from gitops_bg.views.words import spoken
 

@@ -48,7 +48,7 @@ from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.world import World
-from gitops_bg.repo.write.edits import Edit
+from gitops_bg.repo.write.main_branch import Edit
 from gitops_bg.spec.yaml.edit import set_release
 
 

@@ -39,7 +39,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_rules import Mode, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import AppKey, AppOrGroup
-from gitops_bg.repo.write.edits import Edit, EditOrNew
+from gitops_bg.repo.write.main_branch import Edit, EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 from gitops_bg.spec.app.settings import load_settings, new_settings
 from gitops_bg.spec.app.to_core import suspension_in

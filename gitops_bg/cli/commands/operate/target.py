@@ -23,7 +23,7 @@ from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
-from gitops_bg.spec.manifests.image import EXAMPLE, trouble_with
+from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit
 
 
@@ -58,10 +58,11 @@ def set_image(
 def _pair(text: str) -> tuple[str, str]:
     container, equals, image = text.partition("=")
     if not (container and equals and image) or any(sign.isspace() for sign in text):
-        raise UsageError(f"{text!r} names no image; write CONTAINER=IMAGE, as in web={EXAMPLE}")
+        raise UsageError(f"{text!r} names no image; write CONTAINER=IMAGE, as in web={IMAGE_EXAMPLE}")
     trouble = trouble_with(image)
     if trouble:
-        raise UsageError(f"{image!r} is no image: {trouble}; write [REGISTRY/]NAME[:TAG][@DIGEST], as in {EXAMPLE}")
+        form = f"[REGISTRY/]NAME[:TAG][@DIGEST], as in {IMAGE_EXAMPLE}"
+        raise UsageError(f"{image!r} is no image: {trouble}; write {form}")
     return container, image
 
 

@@ -4,7 +4,7 @@ from gitops_bg.cli.demo.act import Act, NotAsExpected
 from gitops_bg.cli.demo.group_sight import GROUP, STORE, VERSION_HEADER, GroupSight
 from gitops_bg.cli.demo.hosting import bare_folder
 from gitops_bg.cli.demo.story import Step, Story
-from gitops_bg.spec.groups.layout import GROUP_FILE, group_folder
+from gitops_bg.spec.app.layout import GROUP_FILE, group_folder
 
 _FOLDER = group_folder(GROUP)
 _DENIED = "status 500"

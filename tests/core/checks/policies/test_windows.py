@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.core.checks.policy_rules import HORIZON, ends_at, is_open, next_open, next_shut, starts_at, why_shut
 from gitops_bg.core.model.policy_rules import Repeating, Span, Weekly, Windows
-from gitops_bg.spec.policies.cron import read_cron
+from gitops_bg.spec.policies.expressions import read_cron
 
 MINUTE = timedelta(minutes=1)
 FRI, SAT, SUN, MON = 4, 5, 6, 0

@@ -23,7 +23,7 @@ from gitops_bg.repo.read.polling import Poller
 from gitops_bg.repo.read.promotion_branches import PromotionBranches
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.write.shared_branches import GroupBranches
+from gitops_bg.repo.write.promotion import GroupBranches
 from tests.fixtures.repos import texts
 from tests.integration.agent.three_apps import WEB
 from tests.support.git.remote import GitRemote

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client.parser import text_string_to_metric_families
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.web.metrics import render
+from gitops_bg.web.app import exposition
 from tests.support.scenario import App
 from tests.support.waiting import eventually
 
@@ -16,7 +16,7 @@ def counted(web: App, name: str, by: str) -> dict[str, float]:
     """What a scrape of the running agent says about the app: the samples of a name by one of their labels."""
     agent: Agent | None = web.scenario.agent
     assert agent is not None
-    text, _ = render(agent.metrics.registry, "")
+    text, _ = exposition(agent.metrics.registry, "")
     samples = [sample for family in text_string_to_metric_families(text.decode()) for sample in family.samples]
     ours = {"kind": "app", "namespace": web.key.namespace, "name": web.key.name}
     return {

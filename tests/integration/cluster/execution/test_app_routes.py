@@ -17,7 +17,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import BlueGreen
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
-from gitops_bg.spec.manifests.routes import route_of
+from gitops_bg.spec.manifests.traffic import route_of
 from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.cluster.gateway_api import broken_rules, grpc_definition, install_grpc_routes
 from tests.support.cluster.paths import collection

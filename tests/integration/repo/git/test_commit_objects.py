@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.repo.git.commit_objects import CommitObjects
-from gitops_bg.repo.git.objects import Objects
+from gitops_bg.repo.git.objects import CommitObjects, Objects
 from gitops_bg.repo.git.output import Commit, subject_of
 from gitops_bg.repo.git.runner import CommandLimits, Git, initialise, memory_for_git
 from gitops_bg.repo.git.transport import transport_for

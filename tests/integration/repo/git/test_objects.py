@@ -15,8 +15,8 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import entries_of
 from gitops_bg.repo.git.runner import Git, GitFailed
-from gitops_bg.repo.read import trees
-from gitops_bg.repo.read.trees import NOTHING, Node, TreeChange, Trees
+from gitops_bg.repo.read import changes
+from gitops_bg.repo.read.changes import NOTHING, Node, TreeChange, Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.support.git.raw_git import RawGit
 from tests.support.git.remote import GitRemote
@@ -167,7 +167,7 @@ class TestFolders:
 
     @pytest.fixture(params=[0, 1_000_000], ids=["by git", "here"])
     def folders(self, request: pytest.FixtureRequest, mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> Trees:
-        monkeypatch.setattr(trees, "_SMALL_BYTES", request.param)
+        monkeypatch.setattr(changes, "_SMALL_BYTES", request.param)
         return Trees(mirror)
 
     def test_every_kind_of_change_is_told(self, folders: Trees, mirror: Mirror, remote: GitRemote) -> None:

@@ -22,8 +22,18 @@ from gitops_bg.core.model.version import (
     Version,
 )
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
-from gitops_bg.repo.ledger.ledger_entries import Position, PublishedEntry, path_of
-from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, SubjectState, VersionState, parse, render, state_of
+from gitops_bg.repo.ledger.ledger_file import (
+    Document,
+    LedgerBatch,
+    Position,
+    PublishedEntry,
+    SubjectState,
+    VersionState,
+    parse,
+    path_of,
+    render,
+    state_of,
+)
 from gitops_bg.repo.repository import Repository
 from tests.core.records import statements_of
 from tests.fixtures.repos import texts

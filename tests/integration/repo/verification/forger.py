@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from gitops_bg.core.model.statements import Cause, Hold, holds
-from gitops_bg.repo.ledger.ledger_entries import Position
-from gitops_bg.repo.ledger.ledger_file import SubjectState
+from gitops_bg.repo.ledger.ledger_file import Position, SubjectState
 from gitops_bg.repo.repository import Repository
 from tests.core.records import statements_of
 from tests.integration.repo.conftest import NOON, WEB

@@ -13,12 +13,12 @@ import pytest
 from gitops_bg.core.model.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.repo.git.errors import MainNotVerified, OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.read import main_verifier
+from gitops_bg.repo.read.main_verifier import VerifiedBefore
 from gitops_bg.repo.read.polling import Poll
+from gitops_bg.repo.read.signatures import NoSshKeygen
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification import main_verifier
-from gitops_bg.repo.verification.main_verifier import VerifiedBefore
-from gitops_bg.repo.verification.signatures import NoSshKeygen
-from gitops_bg.repo.write.edits import Edited
+from gitops_bg.repo.write.main_branch import Edited
 from tests.integration.repo.conftest import API, WEB, change, git_calls
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.raw_commits import with_signature_before
@@ -194,7 +194,7 @@ def test_a_failure_at_the_agent_s_own_commit_is_no_refusal_and_is_tried_again(
         repository.promotions.commit([change(repository)])
     failing.unlink()
     with monkeypatch.context() as patched:
-        patched.setattr("gitops_bg.repo.verification.signatures.shutil.which", lambda _: None)
+        patched.setattr("gitops_bg.repo.read.signatures.shutil.which", lambda _: None)
         with pytest.raises(NoSshKeygen, match="install OpenSSH"):
             repository.promotions.commit([change(repository)])
     assert signed.remote.head() == head

@@ -18,12 +18,10 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.main import SourceVerification, VerificationFailure
+from gitops_bg.repo.read import signatures
 from gitops_bg.repo.read.polling import Poll
+from gitops_bg.repo.read.signatures import FIRST_SECONDS, NO_ANSWER, Keys, Signature, make_keyring
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification import openpgp, signatures
-from gitops_bg.repo.verification.answers import FIRST_SECONDS
-from gitops_bg.repo.verification.openpgp import make_keyring
-from gitops_bg.repo.verification.signatures import NO_ANSWER, Keys, Signature
 from tests.integration.repo.verification.conftest import Signed
 from tests.support.git.remote import locked_down_env
 from tests.support.openpgp_keys import GpgKey, make_gpg_key, signing_by_gpg
@@ -220,7 +218,7 @@ def test_changed_keys_that_this_machine_cannot_try_are_taken_as_soon_as_it_can(
     before = reading.head
     keys.write_text(other.public)
     with monkeypatch.context() as patched:
-        patched.setattr(f"gitops_bg.repo.verification.key_files.{failure}", fail)
+        patched.setattr(f"gitops_bg.repo.read.main_verifier.{failure}", fail)
         poll = reading.poll()
         assert poll.commit == before
         assert poll.verification is not None
@@ -254,8 +252,8 @@ def test_a_gpg_that_hangs_ends(grace: GpgKey, tmp_path: Path, monkeypatch: pytes
     program = tmp_path / "slow"
     program.write_text("#!/bin/sh\nexec sleep 600\n")
     program.chmod(0o755)
-    monkeypatch.setattr(openpgp, "PROGRAM", str(program))
-    monkeypatch.setattr(openpgp, "_SECONDS", 0.2)
+    monkeypatch.setattr(signatures, "GPG", str(program))
+    monkeypatch.setattr(signatures, "_SECONDS_OF_GPG", 0.2)
     found = make_keyring(tmp_path, grace.public.encode())
     assert found is not None
     assert found.message == f"is not read by {program} within 0 s"
@@ -273,13 +271,13 @@ def test_what_a_gpg_that_fails_did_not_judge_is_asked_again_after_minutes(
     monkeypatch.setattr(reading.signatures._known, "_monotonic", lambda: now[0])
     commit = push(signed, grace)
     with monkeypatch.context() as patched:
-        patched.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *{when}*) {failure};; esac'))
-        patched.setattr(openpgp, "_SECONDS", 0.2 if when == AT_ITS_KEYS else 10.0)
+        patched.setattr(signatures, "GPG", program(signed, f'case "$*" in *{when}*) {failure};; esac'))
+        patched.setattr(signatures, "_SECONDS_OF_GPG", 0.2 if when == AT_ITS_KEYS else 10.0)
         patched.setattr(signatures, "_SECONDS", 2.0)
         poll = reading.poll()
         assert (poll.commit, doubt(poll)) == (before, VerificationFailure.NOT_CHECKABLE)
     with monkeypatch.context() as patched:
-        patched.setattr(openpgp, "make_keyring", lambda *_: pytest.fail("gpg is asked again at once"))
+        patched.setattr(signatures, "make_keyring", lambda *_: pytest.fail("gpg is asked again at once"))
         assert doubt(reading.poll()) is VerificationFailure.NOT_CHECKABLE
     now[0] += FIRST_SECONDS
     assert reading.poll().commit == commit
@@ -378,7 +376,7 @@ def test_one_that_takes_all_the_time_takes_no_answer_from_those_before_it_and_be
     asked = signed.folder / "asked"
     at_the_second = f'echo >> "{asked}"; [ "$(wc -l < "{asked}")" -ne 2 ] || exec sleep 600'
     with monkeypatch.context() as patched:
-        patched.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *--verify*) {at_the_second};; esac'))
+        patched.setattr(signatures, "GPG", program(signed, f'case "$*" in *--verify*) {at_the_second};; esac'))
         patched.setattr(signatures, "_SECONDS", 2.0)
         found = reading.signatures.of(commits, keys, anew=True)
     assert list(found.values()) == [good, NO_ANSWER, NO_ANSWER, NO_ANSWER]
@@ -396,7 +394,7 @@ def test_a_git_that_is_stopped_leaves_no_file(
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    monkeypatch.setattr(openpgp, "PROGRAM", program(signed, 'case "$*" in *--verify*) exec sleep 600;; esac'))
+    monkeypatch.setattr(signatures, "GPG", program(signed, 'case "$*" in *--verify*) exec sleep 600;; esac'))
     monkeypatch.setattr(signatures, "_SECONDS", 1.0)
     assert reading.signatures.of([commit], Keys(openpgp=grace.public.encode()), anew=True) == {commit: NO_ANSWER}
     assert list(temporary.iterdir()) == []
@@ -408,7 +406,7 @@ def test_gpg_runs_within_limits(
 ) -> None:
     told = signed.folder / "told"
     noted = f'ulimit -t > "{told}"; ulimit -d >> "{told}"'
-    monkeypatch.setattr(openpgp, "PROGRAM", program(signed, f'case "$*" in *{when}*) {noted};; esac'))
+    monkeypatch.setattr(signatures, "GPG", program(signed, f'case "$*" in *{when}*) {noted};; esac'))
     commit = push(signed, grace)
     assert reading.poll().commit == commit
     assert told.read_text().split() == ["10", str(256 * 1024)]

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.statements import holds
-from gitops_bg.repo.ledger.ledger_entries import Position
+from gitops_bg.repo.ledger.ledger_file import Position
 from gitops_bg.repo.ledger.own_commits import LedgerNotChecked
+from gitops_bg.repo.read.signatures import FIRST_SECONDS
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings, VerificationSettings
-from gitops_bg.repo.verification.answers import FIRST_SECONDS
 from tests.integration.repo.conftest import API, NOON, WEB
 from tests.integration.repo.ledger.test_ledger import STATE, STORE, batch, entry, sequences
 from tests.integration.repo.verification.forger import (
@@ -175,7 +175,7 @@ class TestChecksThatFail:
         reader = restarted(signed)
         untouched(reader)
         agent.ledger.publish({WEB: batch(entry(2), state=STATE_OF_WEB)})
-        monkeypatch.setattr("gitops_bg.repo.verification.signatures.shutil.which", lambda _: None)
+        monkeypatch.setattr("gitops_bg.repo.read.signatures.shutil.which", lambda _: None)
         reader.poll()
         assert (reader.ledger.positions()[WEB].sequence, reader.ledger.doubts()) == (1, {})
         assert "ssh-keygen is not on this machine" in reader.ledger.trouble()

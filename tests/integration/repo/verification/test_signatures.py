@@ -18,10 +18,9 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.policy_rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.git.runner import Finished, GitFailed
+from gitops_bg.repo.read.signatures import FIRST_SECONDS, Keys, NoSshKeygen, Signature
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.verification.answers import FIRST_SECONDS
-from gitops_bg.repo.verification.signatures import Keys, NoSshKeygen, Signature
-from gitops_bg.repo.write.edits import Edited
+from gitops_bg.repo.write.main_branch import Edited
 from tests.integration.repo.conftest import Opener
 from tests.support.git.remote import GitRemote
 from tests.support.raw_commits import with_signature_before

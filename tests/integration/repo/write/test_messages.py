@@ -15,8 +15,7 @@ from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.commits import blob_id
-from gitops_bg.repo.write.messages import Movement, asking, ledger_message, trailers
+from gitops_bg.repo.write.commits import Movement, asking, blob_id, ledger_message, trailers
 from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of

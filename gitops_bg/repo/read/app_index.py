@@ -1,16 +1,151 @@
-"""The apps of a commit, and where they lie: by their folders' ids, without reading a file."""
+"""The apps and release groups of a commit, and where they lie: by their folders' ids, without reading a file.
 
+A folder that is in a wrong place, or in two, makes its app unknown and not absent: nothing is concluded from its
+absence.
+"""
+
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.read.changes import MOST_PLACES, Moved, leads_on, moved_between
-from gitops_bg.repo.read.index.hidden import Hidden
-from gitops_bg.repo.read.index.misplaced import misplaced, not_followed
-from gitops_bg.repo.read.trees import FOLDER, LINK, SUBMODULE, Trees
-from gitops_bg.spec.app.layout import APPS_FOLDER, Places
-from gitops_bg.spec.groups.layout import GROUPS_FOLDER
+from gitops_bg.repo.layout import app_at, is_app
+from gitops_bg.repo.read.changes import (
+    FOLDER,
+    LINK,
+    MOST_PLACES,
+    NOTHING,
+    SUBMODULE,
+    Moved,
+    Node,
+    Trees,
+    leads_on,
+    moved_between,
+)
+from gitops_bg.spec.app.layout import (
+    APPS_FOLDER,
+    GROUPS_FOLDER,
+    Places,
+    is_dns_label,
+    is_manifest,
+    is_version,
+    member_of,
+)
+
+
+def groups_at(trees: Trees, commit: str) -> dict[GroupKey, str]:
+    """Return the groups, sorted, with the object ids of their folders; impossible names are left to `misplaced`."""
+    top = trees.at(commit, [GROUPS_FOLDER]).get(GROUPS_FOLDER, NOTHING).folder
+    if not top:
+        return {}
+    spaces: defaultdict[str, list[str]] = defaultdict(list)
+    for _, name, node in trees.listed([top]):
+        if node.folder:
+            spaces[node.folder].append(name)
+    found = {
+        GroupKey(namespace, name): node.folder
+        for folder, name, node in trees.listed(spaces)
+        for namespace in spaces[folder]
+        if node.folder and is_app(namespace, name)
+    }
+    return dict(sorted(found.items()))
+
+
+_MEMBER = re.compile(r".-(v[1-9][0-9]*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Why apps are unknown."""
+
+    places: Mapping[str, Problem] = field(default_factory=dict)
+    """The folders above apps in whose place is something that is not followed."""
+    apps: Mapping[AppKey, Problem] = field(default_factory=dict)
+    """The apps that were there before, or that are in two places."""
+
+    def __bool__(self) -> bool:
+        return bool(self.places or self.apps)
+
+    def above(self, folder: str) -> Problem | None:
+        """What hides a folder; None where nothing does."""
+        if not self.places:
+            return None
+        names = folder.split("/")
+        return next(filter(None, (self.places.get("/".join(names[:count])) for count in range(1, len(names)))), None)
+
+    def may_hide(self, app: AppKey) -> Problem | None:
+        """Why an app that was not found may be there all the same; None where it is known to be absent.
+
+        >>> link = Problem("groups/shop/store/v1", "is a symbolic link")
+        >>> hidden = Hidden({link.file: link})
+        >>> [bool(hidden.may_hide(AppKey("shop", name))) for name in ("cart-v1", "cart-v2", "cart")]
+        [True, False, False]
+        """
+        return self.apps.get(app) or next(
+            (problem for place, problem in self.places.items() if _may_hold(place, app)), None
+        )
+
+
+def _may_hold(place: str, app: AppKey) -> bool:
+    """Whether an app may have its folder below a place."""
+    top, *names = place.split("/")
+    if names[:1] not in ([], [app.namespace]):
+        return False
+    if top == APPS_FOLDER:
+        return True
+    version = _MEMBER.search(app.name)
+    return top == GROUPS_FOLDER and version is not None and names[2:] in ([], [version[1]])
+
+
+_GROUP, _VERSION = 3, 4
+"""How many names the path of a release group's folder has, and of its version's."""
+
+
+def not_followed(node: Node, path: str) -> Problem | None:
+    """The problem of a link or submodule; None for anything else."""
+    if node.mode == LINK:
+        return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
+    if node.mode == SUBMODULE:
+        return Problem(path, "is a submodule; submodules are not read", remedy="commit the folder itself")
+    return None
+
+
+def misplaced(node: Node, path: str) -> Problem | None:
+    """Why an entry of ``apps/`` or ``groups/`` cannot be what its place says; None where it can."""
+    names = path.split("/")
+    if node.mode == FOLDER:
+        return _misnamed(path, names)
+    return not_followed(node, path) or (_stray(path, names) if node.id and is_manifest(path) else None)
+
+
+def _misnamed(path: str, names: list[str]) -> Problem | None:
+    top, name = names[0], names[-1]
+    if len(names) == 1 or (top == GROUPS_FOLDER and len(names) == _VERSION and not is_version(name)):
+        return None  # of the second, the group's own reader says what is wrong
+    if not is_dns_label(name):
+        what = "a namespace or an app" if top == APPS_FOLDER else "a namespace, a release group or a service"
+        remedy = "use lower case letters, digits and dashes, as Kubernetes does"
+        return Problem(path, f"cannot be the name of {what}", remedy=remedy)
+    member = member_of(path)
+    if member and app_at(path) is None and len(member.app.name) > LONGEST_NAME:
+        message = f"{member.app.name} is longer than the {LONGEST_NAME} characters that Kubernetes allows"
+        return Problem(path, message, remedy="use a shorter name")
+    return None
+
+
+def _stray(path: str, names: list[str]) -> Problem | None:
+    """The problem of a manifest above the folders that are read."""
+    if names[0] == APPS_FOLDER:
+        return Problem(path, "belongs to no app", remedy=f"move it into {APPS_FOLDER}/<namespace>/<app>/")
+    if len(names) <= _GROUP:
+        remedy = f"move it into {GROUPS_FOLDER}/<namespace>/<group>/"
+        return Problem(path, "belongs to no release group", remedy=remedy)
+    return None
+
 
 UNKNOWN = "unknown"
 """The id of an app's folder where it is unknown whether the folder still exists, or which of two is meant."""
@@ -22,7 +157,7 @@ class AppIndex:
     """The folder id of every app at one commit, updated from commit to commit by their difference."""
 
     def __init__(self, mirror: Mirror, trees: Trees, oldest: Callable[[Iterable[str], str], str]) -> None:
-        """``oldest`` says which of several folders of a commit has been there longest (`repo.read.index.births`)."""
+        """``oldest`` says which of several folders of a commit has been there longest (`repo.read.history`)."""
         self._oldest = oldest
         self._mirror = mirror
         self._trees = trees

@@ -2,32 +2,35 @@
 
 Git checks with ``ssh-keygen`` and ``gpg``, and only commits in the form that git itself writes: many in one process of
 git. A good result for a commit and these keys never changes, so it is cached by both; a bad one may be a failure of
-this machine, and is asked for again later. The machine's key rings are not used, and a signature by X.509 does not
-count.
+this machine, and is asked for again later, after a time that grows. The machine's key rings, its keyservers and its
+agent are not used, and a signature by X.509 does not count.
 """
 
 import base64
 import binascii
 import functools
 import hashlib
+import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import signature_in, text
-from gitops_bg.repo.git.runner import GitFailed
-from gitops_bg.repo.verification import openpgp
-from gitops_bg.repo.verification.answers import Answers
+from gitops_bg.repo.git.output import lines, signature_in, text
+from gitops_bg.repo.git.runner import MEBIBYTE, OWN_GROUP, CommandLimits, GitFailed, running
 
 _REMEMBERED = 100_000
 """How many checked commits are cached; what keys say of a good commit never changes."""
@@ -36,7 +39,7 @@ _FIELDS = 6
 _FORMAT = "--format=%H%x00%G?%x00%GS%x00%GF%x00%GK%x00"
 _SECONDS = 60.0
 """The deadline of one check of several commits."""
-_PROGRAM = "ssh-keygen"
+_SSH_KEYGEN = "ssh-keygen"
 _SIGNERS = "allowed_signers"
 _FINGERPRINT = "SHA256:"
 """How ssh-keygen begins the name of a key."""
@@ -179,9 +182,9 @@ class Signatures:
             too_large = Signature(why_not=why_not, doubt=VerificationFailure.NOT_CHECKABLE, settled=True)
             yield from ((commit, too_large) for commit in commits)
             return
-        if shutil.which(_PROGRAM) is None:
+        if shutil.which(_SSH_KEYGEN) is None:
             raise NoSshKeygen(
-                f"{_PROGRAM} is not on this machine, so that nobody can check signatures; install OpenSSH"
+                f"{_SSH_KEYGEN} is not on this machine, so that nobody can check signatures; install OpenSSH"
             )
         by_gpg: dict[str, bool] = {}
         for commit, signature in self._written(commits):
@@ -211,7 +214,7 @@ class Signatures:
                 home = Path(folder)
                 (home / _SIGNERS).write_bytes(keys.signers)
                 # As when the file of keys was read, unless gpg fails.
-                usable = not any(by_gpg.values()) or openpgp.make_keyring(home, keys.openpgp) is None
+                usable = not any(by_gpg.values()) or make_keyring(home, keys.openpgp) is None
                 told = [_CommitSignature(commit) for commit, is_gpg in by_gpg.items() if is_gpg and not usable]
                 told += self._signatures_of([commit for commit, is_gpg in by_gpg.items() if usable or not is_gpg], home)
         except OSError:  # no room for the files: nobody has judged anything
@@ -239,7 +242,7 @@ class Signatures:
                 stdin=asked,
                 longest=_LONGEST,
                 environment={"GNUPGHOME": str(home), "TMPDIR": str(home)},  # where a git that is killed leaves files
-                limits=openpgp.LIMITS,
+                limits=GPG_LIMITS,
                 seconds=_SECONDS,
             ) as parts:
                 told = list(map(text, parts))
@@ -259,9 +262,9 @@ def _read_signatures(parts: Sequence[str]) -> list[_CommitSignature]:
 def _only(home: Path) -> tuple[str, ...]:
     """Return the options that make git check only by the keys in this folder."""
     settings = {
-        "gpg.ssh.program": _PROGRAM,
+        "gpg.ssh.program": _SSH_KEYGEN,
         "gpg.ssh.allowedSignersFile": str(home / _SIGNERS),
-        "gpg.program": openpgp.PROGRAM,
+        "gpg.program": GPG,
         "gpg.x509.program": "false",
     }
     return tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
@@ -351,3 +354,110 @@ def _end(options: str) -> datetime | None:
         return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return datetime(1970, 1, 1, tzinfo=UTC)
+
+
+GPG = "gpg"
+_PUBLIC = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"
+_PRIVATE = b"-----BEGIN PGP PRIVATE KEY BLOCK-----"
+_SECONDS_OF_GPG = 10.0
+"""The deadline of one call of gpg."""
+GPG_LIMITS = CommandLimits(256 * MEBIBYTE, cpu_seconds=10)
+"""What each process of a check may use: keys and signatures are others' to write, and gpg unpacks what it is given."""
+_LONGEST_OUTPUT = 1024 * 1024
+_SETTINGS = """\
+batch
+no-tty
+no-autostart
+disable-dirmngr
+no-auto-key-retrieve
+no-auto-key-locate
+trust-model always
+"""
+_TAKEN = re.compile(r"\[GNUPG:\] IMPORT_OK ")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a file of keys."""
+
+    message: str
+    line: int | None = None
+
+
+def make_keyring(home: Path, keys: bytes) -> Wrong | None:
+    """Make a home of gpg with these armored public keys; return what is wrong with them, if anything.
+
+    ``home`` is an empty folder that nobody else can read; the caller removes it. Raises ``OSError`` without room.
+    """
+    for number, line in enumerate(lines(keys), 1):
+        if line.strip() == _PRIVATE:
+            return Wrong("has a private key: only the public ones belong here", number)
+    if _PUBLIC not in keys:
+        return Wrong("has no armored OpenPGP public key", 1)
+    (home / "gpg.conf").write_text(_SETTINGS, encoding="ascii")
+    (home / "keys.asc").write_bytes(keys)
+    said = _import(home)
+    if said is None:
+        return Wrong(f"is not read by {GPG} within {_SECONDS_OF_GPG:.0f} s")
+    # Not by its exit status: it fails, too, where it has all keys, and only its agent would have too long a path.
+    statuses, complaint = said
+    if sum(_TAKEN.match(line) is not None for line in lines_of(statuses)) < keys.count(_PUBLIC):
+        return Wrong(f"has a key that {GPG} refuses: {complaint or 'it does not say why'}")
+    return None
+
+
+def _import(home: Path) -> tuple[str, str] | None:
+    """The status lines and the complaints of gpg; None where it took too long or said too much."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": str(home)}
+    gpg = (GPG, "--homedir", str(home), "--status-fd", "1", "--import", str(home / "keys.asc"))
+    process = subprocess.Popen(
+        ["sh", "-c", f'{GPG_LIMITS.script}exec "$@"', "sh", *gpg],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=OWN_GROUP["start_new_session"],
+    )
+    output = bytearray()
+    with running(process, _SECONDS_OF_GPG) as one:
+        for chunk in one.chunks():
+            output += chunk
+            if len(output) > _LONGEST_OUTPUT:
+                return None
+        one.end()
+    return None if one.timed_out else (text(bytes(output)), one_line(text(one.complaint)))
+
+
+FIRST_SECONDS = 180.0
+"""How long an answer that does not last is remembered at first; twice as long each time that it comes again."""
+_LONGEST_SECONDS = 24 * 3600.0
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer(Generic[Value]):
+    value: Value
+    lasts: bool
+    until: float = 0.0
+    seconds: float = 0.0
+
+
+class Answers(Generic[Key, Value]):
+    """The answers to the questions that were asked last. ``monotonic`` gives seconds."""
+
+    def __init__(self, most: int, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._known: LRUCache[Key, _Answer[Value]] = LRUCache(most)
+
+    def get(self, key: Key) -> Value | None:
+        """The answer, if it still counts."""
+        known = self._known.get(key)
+        return known.value if known is not None and (known.lasts or self._monotonic() < known.until) else None
+
+    def put(self, key: Key, value: Value, *, lasts: bool) -> None:
+        """Remember an answer: for good, or for a time that grows while the question has none that lasts."""
+        before = self._known.get(key)
+        seconds = min(2 * before.seconds, _LONGEST_SECONDS) if before and not before.lasts else FIRST_SECONDS
+        self._known[key] = _Answer(value, lasts, self._monotonic() + seconds, seconds)

@@ -1,4 +1,6 @@
-"""A Rollout of Argo Rollouts becomes an app (argo-rollouts.md §1). Reads nothing; Services come later (`beside`)."""
+"""The workloads that become an app by themselves: a Deployment, a Rollout of Argo Rollouts (argo-rollouts.md §1), and a
+BlueGreenDeployment of Google's bgd-controller (bgd-controller.md §1). Reads nothing; Services come later (`beside`).
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,17 +8,47 @@ from typing import Any
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing.draft import AppDraft, deployment_of, of_other_tools, target_of
-from gitops_bg.spec.importing.fields import Table, imported, left, left_fields
-from gitops_bg.spec.importing.manifest import Manifest, cleaned
-from gitops_bg.spec.importing.tool_marks import without_marks
+from gitops_bg.spec.importing.manifest import Manifest, Table, cleaned, imported, left, left_fields
+from gitops_bg.spec.importing.tools import without_marks
 from gitops_bg.spec.yaml.scalars import as_map, as_maps
 
-API = "argoproj.io/"
-_SCALE_DOWN = 30
+_DEFAULT_STRATEGY = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+"""What the ARGO_API server writes: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#strategy."""
+
+DEPLOYMENT_FIELDS: Table = {
+    **imported(
+        "replicas", "selector", "template", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
+    ),
+    **imported("paused"),
+    **left(
+        "is of pods that are replaced a few at a time, and here a version comes up whole beside the live one",
+        "leave it out",
+        "strategy",
+        unless=(_DEFAULT_STRATEGY, {"type": "RollingUpdate"}, {}),
+    ),
+}
+"""Every field of `spec` of a Deployment."""
+
+
+def draft_of_deployment(deployment: Manifest) -> AppDraft:
+    """The app that a Deployment becomes: the target is the Deployment as it is."""
+    app = AppKey(deployment.namespace, deployment.name)
+    draft = AppDraft(app, deployment, deployment, target_of(deployment))
+    for key in ("progressDeadlineSeconds", "revisionHistoryLimit"):
+        draft.put(key, deployment.spec.get(key))
+    if deployment.spec.get("paused"):
+        draft.suspend(f"spec.paused of the Deployment {deployment.name}")
+    draft.listed.extend(of_other_tools(deployment))
+    draft.listed.extend(left_fields(deployment, DEPLOYMENT_FIELDS))
+    return draft
+
+
+ARGO_API = "argoproj.io/"
+_ARGO_SCALE_DOWN = 30
 """Argo Rollouts' default of scaleDownDelaySeconds, in seconds."""
 _WEIGHTS = "shares live traffic between versions, and here all of it is on one"
 
-TABLE: Table = {
+ROLLOUT_FIELDS: Table = {
     **imported(
         "replicas", "selector", "template", "minReadySeconds", "progressDeadlineSeconds", "progressDeadlineAbort"
     ),
@@ -83,7 +115,7 @@ _OF_CANARY = {
 """What stands in strategy.blueGreen for a field of strategy.canary."""
 
 
-def draft_of(rollout: Manifest, workload: Manifest | None) -> AppDraft:
+def draft_of_rollout(rollout: Manifest, workload: Manifest | None) -> AppDraft:
     """The app that a Rollout becomes; ``workload`` is the object that its workloadRef names."""
     draft = _with_workload(rollout, workload) if workload else _with_template(rollout)
     spec = rollout.spec
@@ -102,7 +134,7 @@ def draft_of(rollout: Manifest, workload: Manifest | None) -> AppDraft:
     _as_argo_means_it(rollout, draft, is_canary=is_canary)
     for each in (rollout, workload) if workload else (rollout,):
         draft.listed.extend(of_other_tools(each))
-    draft.listed.extend(left_fields(rollout, TABLE))
+    draft.listed.extend(left_fields(rollout, ROLLOUT_FIELDS))
     return draft
 
 
@@ -156,7 +188,7 @@ def _as_argo_means_it(rollout: Manifest, draft: AppDraft, *, is_canary: bool) ->
         blue_green["autoPromotionEnabled"] = True
         draft.comments["autoPromotionEnabled"] = "the default of Argo Rollouts; remove it, and a person decides"
     if blue_green.get("scaleDownDelaySeconds") is None and not is_canary:
-        blue_green["scaleDownDelaySeconds"] = _SCALE_DOWN
+        blue_green["scaleDownDelaySeconds"] = _ARGO_SCALE_DOWN
         draft.comments["scaleDownDelaySeconds"] = "the default of Argo Rollouts; 600 here"
     elif blue_green.get("scaleDownDelaySeconds") == 0:
         message = "is never with Argo Rollouts (issue 1992), and at once here"
@@ -200,3 +232,44 @@ def template_names(draft: AppDraft) -> list[tuple[tuple[str | int, ...], str]]:
             place = ("spec", "strategy", "blueGreen", field, "templates", number, "templateName")
             found.append((place, str(as_map(each).get("templateName", ""))))
     return found
+
+
+BGD_APIS = ("controller.google.com/v1alpha1", "demo.google.com/v1")
+BGD_SERVICE = "bgd-svc"
+"""The one Service of a namespace; bgd-controller makes it."""
+
+BGD_FIELDS: Table = imported("replicas", "podSpec", "template")
+"""Every field of `spec`, of both versions of the kind."""
+
+
+def draft_of_bgd(bgd: Manifest) -> AppDraft:
+    """The app that a BlueGreenDeployment becomes: it promotes by itself, and has the one Service, 80 to 443."""
+    spec = as_map(cleaned(bgd.value).get("spec"))
+    pods = as_map(spec.get("template")) or {"spec": spec.get("podSpec") or {}}
+    labels = as_map(as_map(pods.get("metadata")).get("labels")) or {"app": bgd.name}
+    template = {**pods, "metadata": {**as_map(pods.get("metadata")), "labels": dict(labels)}}
+    size = {"replicas": spec["replicas"]} if isinstance(spec.get("replicas"), int) else {}
+    workload = {**size, "selector": {"matchLabels": dict(labels)}, "template": template}
+    target = deployment_of(bgd.name, bgd.namespace, workload, {})
+    draft = AppDraft(AppKey(bgd.namespace, bgd.name), bgd, bgd, target)
+    draft.blue_green.update(activeService=BGD_SERVICE, autoPromotionEnabled=True)
+    draft.comments["autoPromotionEnabled"] = "as bgd-controller does; remove it, and a person decides"
+    if not size:
+        message = "is not there: bgd-controller makes it 0, and Kubernetes 1"
+        draft.listed.append(bgd.problem(("spec", "replicas"), message, "write replicas into target.yaml"))
+    if not as_map(template.get("spec")).get("containers"):
+        message = "has no containers, so there is nothing to run"
+        draft.problems.append(bgd.problem(("spec",), message, "add spec.podSpec.containers"))
+    draft.listed.extend(of_other_tools(bgd))
+    draft.listed.extend(left_fields(bgd, BGD_FIELDS))
+    return draft
+
+
+def service_of_bgd(draft: AppDraft) -> dict[str, Any]:
+    """The Service as bgd-controller makes it (bgd-controller.md §1)."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": BGD_SERVICE, "namespace": draft.app.namespace},
+        "spec": {"ports": [{"port": 80, "targetPort": 443, "protocol": "TCP"}]},
+    }

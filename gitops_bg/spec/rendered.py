@@ -16,12 +16,10 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import KUSTOMIZATIONS, member_of
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.manifest import cleaned
-from gitops_bg.spec.manifests.objects import ALLOWED
-from gitops_bg.spec.manifests.other_kinds import remedy_for
+from gitops_bg.spec.manifests.objects import ALLOWED, remedy_for
 from gitops_bg.spec.manifests.target import APPS_KINDS, POD_SPEC_WORKLOAD
-from gitops_bg.spec.yaml.emit import to_yaml
 from gitops_bg.spec.yaml.reader import Document, read
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import as_map, to_yaml
 
 # --- the files that it is rendered from, and their digest ---
 # Of a chart all its files and the values count. Of a kustomization all files of its folder, and of every folder or file

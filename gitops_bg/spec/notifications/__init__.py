@@ -1,1 +1,0 @@
-"""Hooks and alerts as users write them."""
