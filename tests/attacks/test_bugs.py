@@ -79,8 +79,8 @@ BOUNDARIES = {
     "offering a promotion": Boundary(Promotions, "offer"),
     "writing the ledger": Boundary(Ledger, "publish"),
     "asking what was measured": Boundary(MeasurementRunner, "results"),
-    "ordering measurements": Boundary(MeasurementRunner, "take"),
-    "ordering calls": Boundary(HookCaller, "take"),
+    "ordering measurements": Boundary(MeasurementRunner, "update"),
+    "ordering calls": Boundary(HookCaller, "update"),
 }
 
 

@@ -36,7 +36,7 @@ class OneByOne:
             self.order.append(app.name)
             look(agent, app)
 
-        monkeypatch.setattr(Agent, "_look_at", noted)
+        monkeypatch.setattr(Agent, "_reconcile", noted)
 
     @property
     def first(self) -> list[str]:
