@@ -44,7 +44,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core.backoff import Backoff
-from gitops_bg.core.errors import GitopsBgError, Transient
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.journal import PullRequest
@@ -232,8 +232,7 @@ class Agent:
         """
         collect_less_often()
         self.cluster.start()
-        if not self.cluster.wait(self.settings.sync_timeout_seconds):
-            raise _cannot_watch(self.cluster.troubles())
+        self.cluster.demand_synced(self.settings.sync_timeout_seconds)
         log_missing(self.settings.namespaces, self.cluster.has_namespace)
         self._recurring.start()
         self._timers.start()
@@ -442,7 +441,7 @@ class Agent:
 
     def _verified_before(self) -> VerifiedBefore:
         """The mains of `_remembered_mains` by their commits, and whether no record is missing."""
-        commits, is_complete = set(), self.cluster.knows_all
+        commits, is_complete = set(), self.cluster.caches.knows_all
         for state in (state for app, state in self.cluster.bgds().items() if self.catalog.cares_for(app)):
             try:
                 commits.add(main_of_live(state).commit)
@@ -508,12 +507,11 @@ class Agent:
 
     def readiness_problems(self) -> list[str]:
         """Why the agent does not manage its apps yet, or decides on what may be no longer so; empty once it does."""
-        reasons = [] if self.cluster.synced else ["the caches of the cluster are not filled yet"]
-        if self.cluster.synced and self.cluster.age > STALE:
-            why = next((f": {error}" for error in self.cluster.troubles()), "")
-            reasons.append(
-                f"the API server last confirmed {self.cluster.age:.0f} s ago what is known of the cluster{why}"
-            )
+        caches = self.cluster.caches
+        reasons = [] if caches.synced else ["the caches of the cluster are not filled yet"]
+        if caches.synced and caches.age > STALE:
+            why = next((f": {error}" for error in caches.troubles()), "")
+            reasons.append(f"the API server last confirmed {caches.age:.0f} s ago what is known of the cluster{why}")
         return [*reasons, *self._ignorance_of_main()]
 
     def _ignorance_of_main(self) -> Iterable[str]:
@@ -529,14 +527,7 @@ class Agent:
 
     def unmanaged(self) -> list[str]:
         """In which namespaces the agent can do nothing at present, and why. It manages the others."""
-        return [f"namespace {name}: {why}" for name, why in self.cluster.unmanaged().items() if name]
-
-
-def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:
-    """One error that says why the caches did not fill."""
-    if not troubles:
-        return Transient("the cluster did not list its objects in time")
-    return troubles[0]
+        return [f"namespace {name}: {why}" for name, why in self.cluster.caches.unmanaged().items() if name]
 
 
 def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:

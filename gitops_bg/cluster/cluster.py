@@ -1,4 +1,9 @@
-"""The façade: one cluster, as the agent and the command line use it. Connects the parts, does nothing itself."""
+"""One cluster, as the agent and the command line use it: apps, with the parts that have the rest.
+
+What is known of namespaces is asked of ``cluster.caches``, release groups are in ``cluster.release_groups``, requests
+of operators in ``cluster.operator_requests``, Events in ``cluster.events``, what is carried out in
+``cluster.executor``.
+"""
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +33,7 @@ from gitops_bg.cluster.observation.observe import ObservationSources, gather, ob
 from gitops_bg.cluster.observation.on_demand import Pods, deployment_view, left_manifests
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership, app_owner_of
 from gitops_bg.cluster.observation.project import app_state
-from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
+from gitops_bg.cluster.observation.reader import Caches, LiveReader, Reader, Uncached, WriteThrough
 from gitops_bg.cluster.observation.routes import ForeignServices
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.status import (
@@ -44,11 +49,10 @@ from gitops_bg.cluster.status import (
     with_condition,
 )
 from gitops_bg.core import names
-from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient, WorldChanged
+from gitops_bg.core.errors import InternalError, Refused, Transient, WorldChanged
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis import MeasurementRequest, MeasurementResult, RunRecord
-from gitops_bg.core.model.auxiliary import RivalRoute
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Problem
@@ -56,9 +60,8 @@ from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import OperatorState, Record
-from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.manifests.configuration import Configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +97,17 @@ class Cluster:
         """The difference between the API server's clock and ours, where it is measured."""
         self._us = us
         self._jobs = jobs
-        self._sources = sources
+        self.sources = sources
         self._reader = sources.reader
         self._writer = writer
-        self._executor = executor
+        self.executor = executor
         self._settled = settled
         self._kept = PrunedStatus()
         self._last_status = LastStatus()
         self._decided: dict[AppKey, str] = {}
-        self._caches = sources.reader if isinstance(sources.reader, Informers) else None
-        self._events = EventSink(client)
-        self._requests = OperatorRequests(APPS, client.get, writer.merge_patch, _answered)
+        self.caches: Caches = sources.reader if isinstance(sources.reader, Informers) else Uncached()
+        self.events = EventSink(client)
+        self.operator_requests = OperatorRequests(APPS, client.get, writer.merge_patch, _answered)
         self.release_groups = GroupCluster(client, us)
 
     @classmethod
@@ -175,52 +178,31 @@ class Cluster:
 
     def start(self) -> None:
         """Start to watch and to write Events; returns at once, see `wait`."""
-        self._events.start()
-        if self._caches is not None:
-            self._caches.start()
+        self.events.start()
+        self.caches.start()
 
     def stop(self) -> None:
         """End all threads and connections; waiting Events get two seconds."""
-        if self._caches is not None:
-            self._caches.stop()
+        self.caches.stop()
         if self._jobs is not None:
             self._jobs.stop()
-        self._events.stop()
+        self.events.stop()
         self.client.close()
 
-    @property
-    def synced(self) -> bool:
-        """Whether the caches are complete; until then, nothing may be decided.
+    def demand_synced(self, seconds: float) -> None:
+        """Wait until the caches are complete, at most so many seconds: until then, nothing may be decided. Raises what
+        keeps them from that.
 
         A namespace that the server refuses to list, or fails to, holds up no other one: see `demand_known`.
         """
-        return self._caches is None or self._caches.synced
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `synced`, at most ``timeout`` seconds, and no longer than until a list is refused; return whether
-        it is.
-        """
-        return self._caches is None or self._caches.wait(timeout)
+        if not self.caches.wait(seconds):
+            late = Transient("the cluster did not list its objects in time")
+            raise next(iter(self.caches.troubles()), late)
 
     @property
     def alive(self) -> bool:
         """Whether the watches run; False after a bug in one of them."""
-        return (self._caches is None or self._caches.alive) and (self._jobs is None or self._jobs.alive)
-
-    @property
-    def knows_all(self) -> bool:
-        """Whether every namespace of ours is known: what is in the others cannot be counted."""
-        return self._caches is None or self._caches.knows_all
-
-    @property
-    def age(self) -> float:
-        """The seconds since the API server last confirmed what the caches say; 0 without caches."""
-        return self._caches.age if self._caches is not None else 0.0
-
-    def troubles(self) -> list[GitopsBgError]:
-        """Why watches receive nothing at present, what is refused first; empty when all is well."""
-        found = self._caches.troubles() if self._caches is not None else []
-        return sorted(found, key=lambda each: not isinstance(each, Refused))
+        return self.caches.alive and (self._jobs is None or self._jobs.alive)
 
     def apps(self, namespace: str = "") -> list[AppKey]:
         """The apps whose BlueGreenDeployment is ours, sorted; those of one namespace, or of all."""
@@ -245,8 +227,7 @@ class Cluster:
 
     def known_groups(self) -> list[GroupKey]:
         """The live release groups that follow what this agent follows, as far as they are watched."""
-        found = self._caches.groups() if self._caches is not None else ()
-        ours = (each.meta for each in found if Ownership(each.repository, each.cluster) == self._us)
+        ours = (each.meta for each in self.caches.groups() if Ownership(each.repository, each.cluster) == self._us)
         return [GroupKey(each.namespace, each.name) for each in ours]
 
     def uid_of(self, subject: AppOrGroup) -> str:
@@ -256,32 +237,21 @@ class Cluster:
         state = self._reader.app(subject)
         return state.meta.uid if state is not None else ""
 
-    def http_routes(self, namespace: str) -> tuple[RivalRoute, ...]:
-        """All HTTPRoutes of a namespace, whoever's they are, never cached."""
-        return self._sources.auxiliary_objects.http_routes(namespace)
-
     def has_namespace(self, name: str) -> bool:
         """Whether a namespace exists now, never cached."""
         return self.client.get(NAMESPACES, "", name) is not None
 
-    def unmanaged(self) -> dict[str, GitopsBgError]:
-        """The namespaces in which nothing may be decided, and why; the empty name stands for all of them."""
-        return self._caches.unmanaged() if self._caches is not None else {}
-
     def is_open(self, namespace: str) -> bool:
         """Whether a namespace exists, and all that is in it is known."""
-        return self._unknown(namespace) is None and self.has_namespace(namespace)
+        return self.caches.unknown(namespace) is None and self.has_namespace(namespace)
 
     def demand_known(self, namespace: str) -> None:
         """Raise why nothing may be decided in a namespace: `NamespaceClosed` where the server refuses to list it."""
-        error = self._unknown(namespace)
+        error = self.caches.unknown(namespace)
         if isinstance(error, Forbidden):
             raise NamespaceClosed(str(error)) from error
         if error is not None:
             raise error
-
-    def _unknown(self, namespace: str) -> GitopsBgError | None:
-        return self._caches.unknown(namespace) if self._caches is not None else None
 
     def since(self, app: AppKey, condition: str) -> datetime | None:
         """Since when a condition of the app has its status; None where that is unknown."""
@@ -324,11 +294,11 @@ class Cluster:
         """The live state of an app; Git's part stays empty. ``config`` None: the folder left main; ``now`` None: nobody
         asks why pods are late.
         """
-        return observe(app, gather(self._sources, app, config, record, now), config, record, self._settled, self._us)
+        return observe(app, gather(self.sources, app, config, record, now), config, record, self._settled, self._us)
 
     def left_manifests(self, config: AppConfig) -> tuple[Problem, ...]:
         """A problem for each active Service that is live as a manifest said it which is in the folder no more."""
-        app, workloads = config.app, self._sources.workloads
+        app, workloads = config.app, self.sources.workloads
         return left_manifests(
             config, lambda name: self._reader.service(app.namespace, name), lambda: workloads.current(app).snapshots()
         )
@@ -340,13 +310,9 @@ class Cluster:
             raise NotFound(f"{SECRETS.called(namespace, name)} does not exist in this cluster")
         return {key: base64.b64decode(data) for key, data in (found.get("data") or {}).items()}
 
-    def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
-        """The content of the live copy of a ConfigMap or Secret. Raises `NotFound` where no copy has that content."""
-        return self._executor.copies.held(app, ref)
-
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> ActionResult:
         """Carry out one action of the decision saved last, see `Executor.carry_out`."""
-        return self._executor.carry_out(app, config, action, self._decided.get(app, ""))
+        return self.executor.carry_out(app, config, action, self._decided.get(app, ""))
 
     def save(
         self,
@@ -438,20 +404,7 @@ class Cluster:
     ) -> None:
         """Queue a Kubernetes Event about an app or a release group; never fails, never waits."""
         if uid := self.uid_of(subject):
-            self._events.put(KubernetesEvent(subject, uid, reason, message, warning, now))
-
-    @property
-    def events_written(self) -> bool:
-        """Whether every Event so far was written, or dropped."""
-        return self._events.idle
-
-    def request(self, app: AppKey, request: Request) -> None:
-        """Write an operator's request for the agent, beside those that wait (`gitops-bg abort`)."""
-        self._requests.add(app, request)
-
-    def withdraw(self, app: AppKey, request: Request) -> None:
-        """Take an operator's request back, unless it is answered."""
-        self._requests.withdraw(app, request)
+            self.events.put(KubernetesEvent(subject, uid, reason, message, warning, now))
 
     def requests(self, app: AppKey) -> tuple[Request, ...]:
         """The requests of the app, oldest first, answered or not; none where it does not exist."""
@@ -466,8 +419,7 @@ class Cluster:
 
     def recheck(self, app: AppKey, config: AppConfig | None) -> None:
         """Forget which foreign names were free: part of a resync."""
-        if self._caches is not None:
-            self._caches.recheck(app, service_names(config, self._reader.app(app)).all())
+        self.caches.recheck(app, service_names(config, self._reader.app(app)).all())
 
     def _annotate(self, app: AppKey, annotation: str, text: str) -> None:
         if self._reader.app(app) is None:

@@ -158,8 +158,7 @@ def test_look_that_hangs_is_its_apps_condition_and_takes_no_worker_away(
 def test_object_of_the_cluster_that_cannot_be_read_is_its_apps_condition(siege: Siege) -> None:
     agent, web = siege.world.agent, siege.web
     assert agent is not None
-    caches = agent.cluster._caches
-    assert caches is not None
+    caches: Any = agent.cluster.caches
     cache = caches._replica_sets
     sound = cache._reduce
 

@@ -131,7 +131,7 @@ def main() -> None:
         """Wait until nothing is left to do; when that was. No Event waits any more, so what comes after is counted."""
         agent.rest(_IDLE)
         done = time.monotonic()
-        while not agent.cluster.events_written:
+        while not agent.cluster.events.idle:
             time.sleep(0.005)
         return done
 

@@ -166,7 +166,7 @@ class Scenario:
 
         eventually(idle, timeout, what="the agent is idle")
         patient = time.monotonic() + _FOR_EVENTS
-        eventually(lambda: agent.cluster.events_written or time.monotonic() > patient, what="its Events are written")
+        eventually(lambda: agent.cluster.events.idle or time.monotonic() > patient, what="its Events are written")
 
     def writes(self) -> list[Write]:
         """Every write of the agent to this namespace so far, Events included."""

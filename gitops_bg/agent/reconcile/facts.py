@@ -312,14 +312,14 @@ def _why_awaited(cluster: Cluster, reading: Reading, facts: Facts) -> str:
     ends = facts.spec.deletion_policy is DeletionPolicy.DELETE and not facts.desired.moved_to
     if not ends or not has_http_route(facts.record):
         return ""
-    routes, label = cluster.http_routes(facts.app.namespace), names.app_label(facts.app)
+    routes, label = cluster.sources.auxiliary_objects.http_routes(facts.app.namespace), names.app_label(facts.app)
     own = [each for each in routes if each.app == label]
     return why_awaited(cluster, reading, facts.app.namespace, own, (each for each in routes if each.app != label))
 
 
 def why_accident(catalog: Catalog, cluster: Cluster, reading: Reading) -> str:
     """Why so many apps left main that it looks like an accident, or may have; empty where it does not."""
-    if not cluster.knows_all:
+    if not cluster.caches.knows_all:
         return "not all namespaces can be read, so nobody can say how many apps left"
     live = frozenset(filter(catalog.cares_for, cluster.apps()))
     gone = sum(reading.found(each) is None for each in live)
@@ -358,7 +358,7 @@ def _at_hand(facts: Facts, version: Version, cluster: Cluster) -> Iterator[Confi
         found = find(facts.config.configuration, ref)
         if found is None:
             try:
-                found = cluster.held(facts.app, ref)
+                found = cluster.executor.copies.held(facts.app, ref)
             except (Refused, Transient):
                 continue  # Main's history may have it; where it has not, the commit says what is missing.
         yield found

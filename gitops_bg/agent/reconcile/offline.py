@@ -16,7 +16,7 @@ from gitops_bg.agent.reconcile.kind import FOR_AUXILIARY_OBJECTS, REFUSALS, act
 from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.drift import ActionResult
@@ -62,9 +62,11 @@ class Offline:
 
     def __enter__(self) -> "Offline":
         self._cluster.start()
-        if not self._cluster.wait(SYNC_SECONDS):
+        try:
+            self._cluster.demand_synced(SYNC_SECONDS)
+        except BaseException:
             self._cluster.stop()
-            raise next(iter(self._cluster.troubles()), Transient("the cluster did not list its objects in time"))
+            raise
         return self
 
     def __exit__(
@@ -91,11 +93,11 @@ class Offline:
 
     def ask(self, request: Request) -> None:
         """Write the request for the agent to carry out. Raises ``NotFound``, ``Refused``, ``Transient``."""
-        self._cluster.request(self.subject, request)
+        self._cluster.operator_requests.add(self.subject, request)
 
     def withdraw(self, request: Request) -> None:
         """Take the request back, unless it is answered. Raises ``NotFound``, ``Refused``, ``Transient``."""
-        self._cluster.withdraw(self.subject, request)
+        self._cluster.operator_requests.withdraw(self.subject, request)
 
     def is_lost(self, request: Request) -> bool:
         """Whether somebody who knows of no others overwrote the request before anybody answered it."""

@@ -75,7 +75,7 @@ def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> Side:
 def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
     """Return the content of the copy; None where there is no copy, or where we may not read it."""
     try:
-        return cluster.held(app, ref)
+        return cluster.executor.copies.held(app, ref)
     except Refused:
         return None
 

@@ -22,7 +22,7 @@ from gitops_bg.cluster.api.watch import Watch
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.states import decided_from
-from gitops_bg.core.errors import GitopsBgError, Transient
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model.conditions import GIT_REACHABLE
 from gitops_bg.core.model.version import AppKey, GroupKey
@@ -44,8 +44,7 @@ def changes(access: Access, namespace: str = "", pods: str = "", *, groups: bool
     cluster = Cluster.watching(access, lambda _app: changed.set(), [namespace] if namespace else [])
     try:
         cluster.start()
-        if not cluster.wait(_SYNC_SECONDS):
-            raise next(iter(cluster.troubles()), Transient("the cluster did not list its objects in time"))
+        cluster.demand_synced(_SYNC_SECONDS)
         changed.set()
         # What we may not watch is left out: it continues without.
         more = [(PODS, pods)] if pods else []

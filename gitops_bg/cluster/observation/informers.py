@@ -181,8 +181,9 @@ class Informers:
         return max(watch.silent_seconds for watch in [each for each in needed if each.namespace in known] or needed)
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches receive nothing at present."""
-        return [error for cache in self._all() for error in cache.troubles()]
+        """Why watches receive nothing at present, what is refused first."""
+        found = [error for cache in self._all() for error in cache.troubles()]
+        return sorted(found, key=lambda each: not isinstance(each, Refused))
 
     def app(self, app: AppKey) -> AppState | None:
         """The BlueGreenDeployment, whoever created it."""

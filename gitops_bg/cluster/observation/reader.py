@@ -1,5 +1,6 @@
 """The one interface to the live objects of an app: from caches (`informers`) or read on demand (`LiveReader`)."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
@@ -17,11 +18,13 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
+    GroupState,
     ReplicaSetState,
     ServiceState,
     SliceState,
 )
 from gitops_bg.core import names
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey, WorkloadKind
 
 
@@ -79,6 +82,88 @@ class WriteThrough(Protocol):
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
         """Note that an object without our labels has a name that the app needs: no cache has it, so it is read live."""
+
+
+class Caches(Protocol):
+    """What is known of the watched namespaces: of each all that is in it, or why not."""
+
+    def start(self) -> None:
+        """Start to watch; returns at once."""
+
+    def stop(self) -> None:
+        """End all watches."""
+
+    @property
+    def synced(self) -> bool:
+        """Whether all is known of every namespace, except of those that the server refuses to list, or fails to."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for `synced`, at most ``timeout`` seconds, and no longer than until a list is refused; return whether it
+        is.
+        """
+
+    @property
+    def alive(self) -> bool:
+        """Whether all watches run; False is a bug."""
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether no namespace is `unknown`: what is in one that is cannot be counted."""
+
+    @property
+    def age(self) -> float:
+        """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge."""
+
+    def troubles(self) -> list[GitopsBgError]:
+        """Why watches receive nothing at present, what is refused first; empty when all is well."""
+
+    def unknown(self, namespace: str) -> GitopsBgError | None:
+        """Why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
+
+    def unmanaged(self) -> dict[str, GitopsBgError]:
+        """The namespaces that are `unknown`, and why; the empty name stands for all of them."""
+
+    def groups(self) -> list[GroupState]:
+        """All ReleaseGroups, where they are watched."""
+
+    def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
+        """Look live again for what did not exist: part of a resync."""
+
+
+class Uncached:
+    """The caches of who reads each object when it is needed: always as the server has it."""
+
+    synced = alive = knows_all = True
+    age = 0.0
+
+    def start(self) -> None:
+        """There is nothing to watch."""
+
+    def stop(self) -> None:
+        """As `start`."""
+
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - the protocol's
+        """Return at once."""
+        return True
+
+    def troubles(self) -> list[GitopsBgError]:
+        """What goes wrong is raised by each read."""
+        return []
+
+    def unknown(self, namespace: str) -> GitopsBgError | None:  # noqa: ARG002 - the protocol's
+        """As `troubles`."""
+        return None
+
+    def unmanaged(self) -> dict[str, GitopsBgError]:
+        """As `troubles`."""
+        return {}
+
+    def groups(self) -> list[GroupState]:
+        """None is watched."""
+        return []
+
+    def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
+        """Everything is read anew anyway."""
 
 
 class LiveReader:

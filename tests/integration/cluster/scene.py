@@ -166,7 +166,7 @@ def watching(
     subject = Cluster.watching(Access(kubeconfig, impersonate=impersonate), on_change, [namespace], **options)
     subject.start()
     try:
-        assert subject.wait(20), subject.troubles()
+        assert subject.caches.wait(20), subject.caches.troubles()
         yield Scene(cluster, AppKey(namespace, "web"), subject, changed, kubeconfig, woken)
     finally:
         subject.stop()

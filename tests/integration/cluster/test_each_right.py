@@ -101,7 +101,7 @@ def copies(scene: Scene, of: Configuration) -> None:
     """The copy of a ConfigMap or Secret of a version."""
     scene.do(ApplyApp())
     scene.copied(of)
-    scene.subject.held(scene.app, of.ref)
+    scene.subject.executor.copies.held(scene.app, of.ref)
     scene.do(DeleteConfiguration(of.ref.kind, configuration_name(scene.app, of.ref)))
 
 

@@ -70,7 +70,7 @@ def test_each_namespace_is_watched(served: TestCluster, namespace: str) -> None:
         assert here.subject.apps() == [here.app]
         assert there.subject.apps() == [there.app]
         assert here.subject.alive
-        assert here.subject.troubles() == []
+        assert here.subject.caches.troubles() == []
 
 
 def test_many_threads_get_their_own_answers(scene: Scene) -> None:

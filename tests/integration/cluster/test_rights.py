@@ -107,7 +107,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(DeleteConfiguration("ConfigMap", *agent.copied(SETTINGS)))
     agent.do(DeleteApp())
     agent.until(lambda seen: not seen.app_uid)
-    assert agent.subject.troubles() == []
+    assert agent.subject.caches.troubles() == []
 
 
 def test_pods_are_changed_in_place_only_where_that_was_granted(

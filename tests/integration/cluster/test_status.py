@@ -284,7 +284,7 @@ def test_a_request_reaches_the_agent_and_wakes_it(scene: Scene) -> None:
     with scene.changed:
         scene.woken.clear()
     path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web"
-    scene.subject.request(scene.app, request)
+    scene.subject.operator_requests.add(scene.app, request)
     assert scene.observe().requests == (request,)
     annotation = scene.cluster.get(path)["metadata"]["annotations"][names.REQUEST]
     assert json.loads(annotation)["by"] == "alice"
@@ -297,16 +297,16 @@ def test_requests_wait_beside_each_other_until_they_are_answered_or_taken_back(s
     scene.do(ApplyApp())
     one, two, three = (Request(number, OperatorCommand.ABORT, "alice", NOW, "it burns") for number in "123")
     for request in (one, two, one):  # whoever asks twice asks once
-        scene.subject.request(scene.app, request)
+        scene.subject.operator_requests.add(scene.app, request)
     scene.until(lambda seen: set(seen.requests) == {one, two})
     answered = replace(RECORD, operator=RECORD.operator.answering("2"))
     scene.subject.save(scene.app, replace(DECISION, record=answered), NOW)
-    scene.subject.request(scene.app, three)
+    scene.subject.operator_requests.add(scene.app, three)
     scene.until(lambda seen: seen.requests == (one, three))
-    scene.subject.request(scene.app, two)
+    scene.subject.operator_requests.add(scene.app, two)
     scene.until(lambda seen: seen.requests == (one, three))
     for request in (one, two, three):
-        scene.subject.withdraw(scene.app, request)
+        scene.subject.operator_requests.withdraw(scene.app, request)
     scene.until(lambda seen: seen.requests == ())
 
 
@@ -316,17 +316,17 @@ def test_a_request_that_nobody_answered_for_days_makes_room_and_otherwise_ten_ca
     late = NOW + TOO_OLD + timedelta(seconds=1)
     new = [Request(f"new-{number}", OperatorCommand.ABORT, "alice", late) for number in range(MOST + 1)]
     for each in (*old, *new[:MOST]):
-        scene.subject.request(scene.app, each)
+        scene.subject.operator_requests.add(scene.app, each)
     scene.until(lambda seen: list(seen.requests) == new[:MOST])
     with pytest.raises(Refused, match="10 requests wait for an agent already"):
-        scene.subject.request(scene.app, new[MOST])
+        scene.subject.operator_requests.add(scene.app, new[MOST])
 
 
 def test_requests_of_several_people_at_once_are_all_kept(scene: Scene) -> None:
     scene.do(ApplyApp())
     asked = [Request(str(number), OperatorCommand.ABORT, "alice", NOW) for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda each: scene.subject.request(scene.app, each), asked))
+        list(pool.map(lambda each: scene.subject.operator_requests.add(scene.app, each), asked))
     scene.until(lambda seen: {each.id for each in seen.requests} == {each.id for each in asked})
 
 

@@ -96,7 +96,8 @@ def promote(
         live = world.record.routing.traffic
         if asked and _is_judged_live(world):
             output.would(f"{facts.app}: what serves would stay live; {_ASKED[asked]}")
-            session.cluster.request(facts.app, new_request(asked, who, commit.message, about=[live], live=live))
+            about_live = new_request(asked, who, commit.message, about=[live], live=live)
+            session.cluster.operator_requests.add(facts.app, about_live)
             return _print_serving_version(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, what.force or what.full)
         _demand_meant(facts.app, candidate, number_named(what.to, world, session))
@@ -165,7 +166,7 @@ def _is_judged_live(world: World) -> bool:
 def _ask(session: Session, app: AppKey, request: Request) -> None:
     """Send the request that belongs to a commit. Raises `CommandFailed` with what the commit alone does."""
     try:
-        session.cluster.request(app, request)
+        session.cluster.operator_requests.add(app, request)
     except GitopsBgError as error:
         raise CommandFailed(f"{app}: the promotion is in Git, with all its checks: {error}") from error
 

@@ -71,7 +71,7 @@ def test_a_namespace_that_cannot_be_listed_keeps_no_other_from_being_managed(
         world.wait_idle()
         assert pay.scenario.live(names.PLURAL, "web") is None
         assert agent.readiness_problems() == []
-        assert [second in str(each) for each in agent.cluster.troubles()] == [True]
+        assert [second in str(each) for each in agent.cluster.caches.troubles()] == [True]
         (told,) = agent.unmanaged()
         assert told.startswith(f"namespace {second}: list replicasets")
 
@@ -86,7 +86,7 @@ def test_while_the_server_confirms_nothing_the_agent_is_not_ready_and_says_since
     monkeypatch.setattr(agent_module, "STALE", 1.0)
     agent = world.start()
     world.app().deploy("v1")
-    assert agent.cluster.age < 60, "it grows from the last answer on, whatever the app does"
+    assert agent.cluster.caches.age < 60, "it grows from the last answer on, whatever the app does"
     own_sandbox.sandbox.faults.fail(503)
     own_sandbox.sandbox.faults.drop_watches()
     stale = "the API server last confirmed "

@@ -57,8 +57,8 @@ def test_the_others_go_on_and_its_apps_do_once_the_rights_are_there(
 
     rights.bind(control_plane_cluster, closed)
     pay.wait_live("v1")
-    eventually(lambda: agent.cluster.knows_all, timeout=PATIENCE, what="all is known")
-    assert agent.cluster.troubles() == []
+    eventually(lambda: agent.cluster.caches.knows_all, timeout=PATIENCE, what="all is known")
+    assert agent.cluster.caches.troubles() == []
     agent.wake_all([web.key])
     eventually(lambda: world.live("bluegreendeployments", "web") is None, what="it is deleted")
 

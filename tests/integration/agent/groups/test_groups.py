@@ -314,7 +314,7 @@ def test_what_somebody_deletes_or_changes_is_made_again_and_that_is_said(store: 
         store.look()
         eventually(lambda: store.selected("cart") == store.selected("cart-v1"), what="the Service is repaired")
     cluster = store.world.agent.cluster
-    eventually(lambda: cluster.events_written, what="all Events are written")
+    eventually(lambda: cluster.events.idle, what="all Events are written")
     changed = "kubectl-edit changed spec.selector"
     (repaired,) = (each for each in store.world.events() if changed in each["message"])
     told_before = 1  # that it was deleted

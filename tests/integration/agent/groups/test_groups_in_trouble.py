@@ -52,7 +52,7 @@ def test_a_write_that_the_cluster_refuses_is_in_the_status_and_told_once_until_i
         store.look()
         store.world.wait_idle()
     cluster = store.world.agent.cluster if store.world.agent else None
-    eventually(lambda: cluster is not None and cluster.events_written, what="all Events are written")
+    eventually(lambda: cluster is not None and cluster.events.idle, what="all Events are written")
     (told,) = (each for each in store.world.events() if each["reason"] == "WriteRefused")
     assert (told["type"], told.get("count", 1)) == ("Warning", 1)
 

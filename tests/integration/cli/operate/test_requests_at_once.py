@@ -11,8 +11,7 @@ from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.main import app as command_line
 from gitops_bg.cli.repository.proposals import content_of
 from gitops_bg.cli.session.operator_requests import new_request
-from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.execution.operator_requests import annotation_of, requests_of
+from gitops_bg.cluster.execution.operator_requests import OperatorRequests, annotation_of, requests_of
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey
@@ -68,17 +67,17 @@ def test_an_abort_is_told_as_done_whatever_others_ask_for_meanwhile(
     cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older command overwrites what waits, before an agent has seen it or after."""
-    write = Cluster.request
+    write = OperatorRequests.add
     answered_first: list[bool] = []
 
-    def overwritten(self: Cluster, app: AppKey, request: Request) -> None:
+    def overwritten(self: OperatorRequests, app: AppKey, request: Request) -> None:
         write(self, app, request)
         if answered_first:
             if answered_first.pop():
                 web.wait(lambda: web.record.operator.has_answered(request.id), "the abort is answered")
             overwrite(web, new_request(OperatorCommand.PROMOTE, "bob", "measure again"))
 
-    monkeypatch.setattr(Cluster, "request", overwritten)
+    monkeypatch.setattr(OperatorRequests, "add", overwritten)
     for after, tag in ((False, "v2"), (True, "v3")):
         web.push_image(tag)
         web.wait_offered(tag)

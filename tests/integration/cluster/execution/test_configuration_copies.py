@@ -180,12 +180,12 @@ def test_one_that_a_replica_set_uses_is_never_deleted(there: Scene) -> None:
 def test_what_a_live_copy_holds_can_be_read_back(there: Scene) -> None:
     (name, _) = there.copied(SETTINGS, PASSWORDS)
     for each in (SETTINGS, PASSWORDS):
-        assert there.subject.held(there.app, each.ref).content == each.content
+        assert there.subject.executor.copies.held(there.app, each.ref).content == each.content
     with pytest.raises(NotFound, match="no copy of ConfigMap settings"):
-        there.subject.held(there.app, OTHER.ref)
+        there.subject.executor.copies.held(there.app, OTHER.ref)
     there.cluster.delete(path(there, name))
     with pytest.raises(NotFound):
-        there.subject.held(there.app, SETTINGS.ref)
+        there.subject.executor.copies.held(there.app, SETTINGS.ref)
 
 
 def test_a_configmap_of_ours_that_is_no_copy_is_none_of_the_copies(there: Scene) -> None:
