@@ -1,8 +1,7 @@
 """One cluster, as the agent and the command line use it: apps, with the parts that have the rest.
 
-What is known of namespaces is asked of ``cluster.caches``, release groups are in ``cluster.release_groups``, requests
-of operators in ``cluster.operator_requests``, Events in ``cluster.events``, what is carried out in
-``cluster.executor``.
+What is known of namespaces is asked of ``caches``, release groups are in ``release_groups``, requests of operators in
+``operator_requests``, Events in ``events``, and ``executor`` carries out what was decided.
 """
 
 import base64

@@ -1,1 +1,1 @@
-"""Release groups in the running agent: a thread of their own, which tells each member whether to run."""
+"""Release groups in the running agent: their facts, their members, and what policies ask about them."""

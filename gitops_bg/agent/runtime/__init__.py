@@ -1,1 +1,1 @@
-"""What keeps the agent running: timers, the queue, leadership, backoff, the boundaries for bugs."""
+"""What keeps the agent running: the queue and its workers, timers, leadership, what becomes of failures."""

@@ -1,1 +1,1 @@
-"""The API server: connection, verbs, watches, the Lease, its errors and its clock."""
+"""The API server: connection, verbs, watches, its errors and its clock."""
