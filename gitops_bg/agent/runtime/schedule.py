@@ -32,7 +32,7 @@ class Moments(Generic[K]):
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     >>> moments.set("web", noon + timedelta(hours=2)), moments.set("web", noon), moments.set("api", None)
     (True, True, False)
-    >>> moments.take(noon), moments.earliest
+    >>> moments.pop_due(noon), moments.earliest
     (['web'], None)
     """
 
@@ -61,7 +61,7 @@ class Moments(Generic[K]):
             heappush(self._heap, (moment, next(self._next), key))
         return self.earliest != before
 
-    def take(self, now: datetime) -> list[K]:
+    def pop_due(self, now: datetime) -> list[K]:
         """Remove the keys whose moments have come, and return them in the order of these."""
         due: list[K] = []
         while (moment := self.earliest) is not None and moment <= now:
@@ -109,7 +109,7 @@ class Timers(BackgroundThread):
     def fire(self) -> None:
         """Wake all whose time has come."""
         with self._changed:
-            due = self._moments.take(self._clock())
+            due = self._moments.pop_due(self._clock())
         for app in dict.fromkeys(app for app, _ in due):
             with quietly(f"waking {app}", app):
                 self._wake(app)

@@ -20,7 +20,7 @@ from gitops_bg.core.groups.model import (
 )
 from gitops_bg.core.groups.record import DeletedVersion, Transition, TransitionKind
 from gitops_bg.core.groups.requests import answer_retries, lift_answered
-from gitops_bg.core.groups.routing import matches_claim
+from gitops_bg.core.groups.routing import captures
 from gitops_bg.core.groups.succession import (
     inherited,
     is_lost,
@@ -124,7 +124,7 @@ def _has_successor(world: GroupWorld, part: Part) -> bool:
     served = {(each.service, each.match) for each in state.routes if each.version == active}
     own = [match for service, match in served if service == part.service]
     return any(
-        matches_claim(route.match, match, gateway.hosts)
+        captures(route.match, match, gateway.hosts)
         for version in {active, world.wanted}
         for service, folder in _services_in(world, version)
         for route in folder.routes

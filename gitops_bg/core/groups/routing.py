@@ -168,7 +168,7 @@ def led_by_default(routes: Iterable[HttpRoute], gateway: GroupGateway | None) ->
 
 def claims_requests(new: _Requests, old: _Requests) -> bool:
     """Whether a rule for some requests would take one that another rule is for: one may be narrower."""
-    return any(matches_claim(one, other, ()) for one in _matches_of(new) for other in _matches_of(old))
+    return any(captures(one, other, ()) for one in _matches_of(new) for other in _matches_of(old))
 
 
 def _matches_of(requests: _Requests) -> Iterator[RouteMatch]:
@@ -228,11 +228,11 @@ def _hides(state: GroupState, version: str, active: str, route: Route) -> bool:
 _SPECIAL = re.compile(r"[\\.\[\](){}*+?^$|]")
 
 
-def matches_claim(new: RouteMatch, old: RouteMatch, hosts: tuple[str, ...]) -> bool:
+def captures(new: RouteMatch, old: RouteMatch, hosts: tuple[str, ...]) -> bool:
     """Whether some request that ``old`` is for would go by ``new``; ``hosts`` are those of matches that name none.
 
     >>> cart, narrower = RouteMatch("/cart"), RouteMatch("/cart/export")
-    >>> takes(narrower, cart, ()), takes(cart, narrower, ()), takes(RouteMatch("/cartoon"), cart, ())
+    >>> captures(narrower, cart, ()), captures(cart, narrower, ()), captures(RouteMatch("/cartoon"), cart, ())
     (True, False, False)
     """
     if not (_same_method(new, old) and _same_headers(new, old) and _same_path(new, old)):

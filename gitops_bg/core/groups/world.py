@@ -21,7 +21,7 @@ from gitops_bg.core.groups.model import (
     version_number,
 )
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.routing import matches_claim
+from gitops_bg.core.groups.routing import captures
 from gitops_bg.core.model.analysis import MOST_RUNS, Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.events import Notice
@@ -222,7 +222,7 @@ class GroupWorld:
             if route.version != active or not route.allowed or _place_of(route) in known:
                 continue
             for was in answering:
-                if (was.service, was.initial_version) != (route.service, route.initial_version) and matches_claim(
+                if (was.service, was.initial_version) != (route.service, route.initial_version) and captures(
                     route.match, was.match, hosts
                 ):
                     yield route, was

@@ -11,7 +11,7 @@ import pytest
 from gitops_bg.core.groups.inputs import DesiredRoute, DesiredService, DesiredVersion
 from gitops_bg.core.groups.model import RouteMatch
 from gitops_bg.core.groups.record import MemberState
-from gitops_bg.core.groups.routing import matches_claim
+from gitops_bg.core.groups.routing import captures
 from gitops_bg.core.model.auxiliary import NO_BACKEND, Deny, PathKind
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
@@ -301,14 +301,14 @@ TAKES = [
 
 @pytest.mark.parametrize(("new", "old", "expected"), TAKES)
 def test_which_requests_a_route_takes(new: RouteMatch, old: RouteMatch, expected: bool) -> None:
-    assert matches_claim(new, old, ()) is expected
+    assert captures(new, old, ()) is expected
 
 
 def test_a_host_of_its_own_is_compared_with_those_of_the_group() -> None:
     hosts = ("a.example.com", "b.example.com")
-    assert matches_claim(match("/cart", host="a.example.com"), match("/cart"), hosts)
-    assert not matches_claim(match("/", host="a.example.com"), match("/cart"), hosts)
-    assert not matches_claim(match("/cart", host="c.example.com"), match("/cart"), hosts)
+    assert captures(match("/cart", host="a.example.com"), match("/cart"), hosts)
+    assert not captures(match("/", host="a.example.com"), match("/cart"), hosts)
+    assert not captures(match("/cart", host="c.example.com"), match("/cart"), hosts)
 
 
 def test_time_alone_gives_nobody_the_requests_of_another() -> None:
