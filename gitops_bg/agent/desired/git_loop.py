@@ -170,7 +170,10 @@ class GitLoop(BackgroundThread):
                 if changes:
                     self._write(changes)
         except GitopsBgError as error:
+            log_bug(error)
             self._decide_again(dict.fromkeys(changes, error))
+            if poll:
+                self.poll_later(self._backoff.failed("remote"))
         else:
             self._tidy()
         finally:

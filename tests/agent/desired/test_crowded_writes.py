@@ -41,8 +41,9 @@ class Git:
         closed = ClosedRefs(Backoff(lambda: 1.0, first=2.0), lambda: self.now)
         backoff: Backoff[str] = Backoff(lambda: 1.0)
         self.catalog = catalog
+        self.listener = MagicMock()
         self.loop = GitLoop(
-            repository, catalog, MagicMock(), MagicMock(), lambda: self.now, backoff=backoff, closed=closed
+            repository, catalog, self.listener, MagicMock(), lambda: self.now, backoff=backoff, closed=closed
         )
         monkeypatch.setattr(git_loop, "write", self._write)
 
@@ -143,3 +144,14 @@ def test_what_kept_a_write_from_being_made_is_over_once_nothing_is_wanted(git: G
     assert git.loop.trouble(WEB) is mistake
     git.submit(WEB)
     assert git.loop.trouble(WEB) is None
+
+
+def test_a_bug_after_a_poll_is_logged_and_the_next_poll_is_scheduled(
+    git: Git, caplog: pytest.LogCaptureFixture
+) -> None:
+    git.listener.wake.side_effect = RuntimeError("broken")
+    git.loop.poll_soon()
+    git.loop._round()
+    assert git.loop._poll_at is not None
+    assert git.loop._poll_at > git.now
+    assert "broken" in caplog.text
