@@ -64,7 +64,7 @@ from gitops_bg.core.transitions.decisions import (
     sync_pull_request,
     track_extra_files,
 )
-from gitops_bg.core.transitions.journal import answer_main, record_main, register_from_main, resume_rollback
+from gitops_bg.core.transitions.journal import answer_main, follow_main, record_main, resume_rollback
 from gitops_bg.core.transitions.notifications import alert_of, enqueue
 from gitops_bg.core.transitions.record import record_departure, remember_last_read, restore_record, update_rollouts
 from gitops_bg.core.transitions.switching import (
@@ -91,7 +91,7 @@ SETTLE: Steps = (
 """What has become of what was decided before: all else is read against where traffic is."""
 
 READ: Steps = (
-    register_from_main,  # what main said up to the last change of primary.yaml, and what that names
+    follow_main,  # what main said up to the last change of primary.yaml, and what that names
     step_of_app(subject.answer_requests),  # abort, rollback --offline
     answer_main,  # what main said since: retries, reverts of pushes
     sync_pull_request,  # somebody closed the pull request, or reopened it

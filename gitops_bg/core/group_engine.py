@@ -36,7 +36,7 @@ from gitops_bg.core.groups.record import (
     GroupDecision,
     GroupRecord,
 )
-from gitops_bg.core.groups.registering import register_from_main, reject_late
+from gitops_bg.core.groups.registering import register_versions_of_main, reject_late
 from gitops_bg.core.groups.requests import go_back_still, record_refused_commit
 from gitops_bg.core.groups.subject import latest_start, round_of, step_of_group
 from gitops_bg.core.groups.succession import succeed, taking_over, why_not_succeeded, why_unknown
@@ -74,7 +74,7 @@ SETTLE: Steps = (
 """What has become of what was decided before; that the Gateway has taken a step is asked where versions move."""
 
 READ: Steps = (
-    register_from_main,  # what main names, and asks for once more; folders that are new, or have left
+    register_versions_of_main,  # what main names, and asks for once more; folders that are new, or have left
     reject_late,  # what has passed, or serves, gets nothing new without a promotion
     go_back_still,  # a way back whose record was lost
     step_of_group(subject.answer_requests),  # abort, and manual gates

@@ -65,7 +65,7 @@ TABLE = (
     Row(
         NOWHERE,
         Stage.CANDIDATE,
-        ("choose_candidate", "register_from_main", "restore_record"),
+        ("choose_candidate", "follow_main", "restore_record"),
         "The target names a new snapshot, or `primary.yaml` names one that the record does not know, or a ReplicaSet "
         "of a lost record is found that never served. It gets a number, a color and a rollout.",
     ),
@@ -105,7 +105,7 @@ TABLE = (
     Row(
         Stage.LEGACY,
         Stage.CANDIDATE,
-        ("choose_candidate", "register_from_main", "answer_main"),
+        ("choose_candidate", "follow_main", "answer_main"),
         "Git names it again, and no way back leads there: an old tag is pushed, a bad version is named, somebody "
         "retries it. A new rollout, through every gate.",
     ),
@@ -120,7 +120,7 @@ TABLE = (
         Stage.ARCHIVED,
         Stage.LEGACY,
         (
-            "register_from_main",
+            "follow_main",
             "answer_main",
             "answer_requests",
             "process_results",
@@ -132,7 +132,7 @@ TABLE = (
     Row(
         Stage.ARCHIVED,
         Stage.CANDIDATE,
-        ("choose_candidate", "register_from_main", "answer_main"),
+        ("choose_candidate", "follow_main", "answer_main"),
         "As from legacy: Git names it again, and no way back leads there.",
     ),
     Row(

@@ -34,7 +34,7 @@ from gitops_bg.core.model.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 
 
-def register_from_main(world: GroupWorld) -> GroupWorld:
+def register_versions_of_main(world: GroupWorld) -> GroupWorld:
     """Follow what main says: holds and retries, versions and services that left, and new ones. Where main does not
     count, nothing is concluded from what it has, or lacks.
     """

@@ -352,7 +352,7 @@ def lift_by_revert(world: World, source: Source) -> World:
     return lift_hold(world, version.digest, how=Says.CLEARED, reason=reason, by=source.author)
 
 
-def register_from_main(world: World) -> World:
+def follow_main(world: World) -> World:
     """Follow what main said up to the last change of ``primary.yaml``, then what that names.
 
     All but that is older than the decisions that await this look, so it counts before the look ends their wait.

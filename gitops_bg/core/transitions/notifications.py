@@ -121,7 +121,7 @@ def notified(
         for each in standing
         if each.is_told and each.key not in before.alerted
     )
-    outbox = notify(decision.record.outbox, _of_group(key, desired, decision, ongoing, now))
+    outbox = notify(decision.record.outbox, _facts_of_group(key, desired, decision, ongoing, now))
     kept = {each.key for each in standing if each.is_told or each.key in before.alerted}
     nobody = () if desired.main.counts else before.alerted
     record = replace(decision.record, outbox=outbox, alerted=tuple(sorted(kept)) if desired.alerts else nobody)
@@ -131,7 +131,7 @@ def notified(
     return replace(decision, record=record, calls=(*decision.calls, *calls), wake_at=wake_at)
 
 
-def _of_group(
+def _facts_of_group(
     key: GroupKey, desired: DesiredGroup, decision: GroupDecision, ongoing: tuple[OngoingAlert, ...], now: datetime
 ) -> NotificationFacts:
     record, active = decision.record, desired.spec.active if desired.spec is not None else ""
