@@ -266,6 +266,7 @@ class Agent:
         self._stopped.set()
         if self._recurring.running:
             self._recurring.pause()
+        self.git.poll_no_more()
         self.queue.stop()
         self.measurements.stop()
         self._timers.stop(self._left(until))
@@ -355,8 +356,8 @@ class Agent:
             self._wake_one(group)
 
     def _others_wait(self, subject: AppOrGroup) -> bool:
-        """Whether others come before an app or a group that has just written; none does while its traffic moves."""
-        return len(self.queue) > 0 and self._urgency(subject) is not Urgency.TRAFFIC
+        """Whether apps that changed come before one that has just written; they do not where its traffic is to move."""
+        return self.queue.has_before(Urgency.AT_REST) and not self._is_to_move_traffic(subject)
 
     def wake_all(self, those: Iterable[AppOrGroup]) -> None:
         """Put apps and groups on the queue, the urgent ones first. What concerns all of main makes none of them
@@ -476,9 +477,10 @@ class Agent:
             self.queue.rest(subject)
             self._failures.failed(subject, error)
             return
-        if look is ReconcileResult.WROTE:
+        if look is ReconcileResult.WROTE:  # Whether all is well, the pass that follows says.
             self.queue.add(subject, Urgency.AT_REST)
-        elif look is not ReconcileResult.ON_ITS_WAY:
+            return
+        if look is not ReconcileResult.ON_ITS_WAY:
             self.queue.rest(subject)
         if look is ReconcileResult.INTERRUPTED:
             self._wake_one(subject)
@@ -495,7 +497,7 @@ class Agent:
             reasons.append("the forge's thread ended")
         if not self._timers.alive:
             reasons.append("the thread of the timers ended")
-        if not self._recurring.running:
+        if not self._recurring.alive:
             reasons.append("the scheduler ended")
         if not self._hanging.alive:
             reasons.append("the thread that looks for hanging looks ended")

@@ -49,14 +49,13 @@ class _Main:
 
     def __init__(self) -> None:
         self.files = {"groups/shop/store/group.yaml": _FILE, "groups/shop/store/v2/cart/target.yaml": _TARGET}
-
-    def group_branch_head(self, group: GroupKey) -> str:
-        return ""
+        self.group_branches = SimpleNamespace(head=lambda _: "")
+        self.edits = SimpleNamespace(commit=self._commit)
 
     def files_below(self, folder: str) -> Mapping[str, bytes]:
         return self.files
 
-    def commit_files(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
+    def _commit(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
         message.encode()
         for path, edit in edits.items():
             edit(self.files[path])  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from time import monotonic
 
 from gitops_bg.agent.desired.batching import ClosedRefs, Gathering
 from gitops_bg.agent.desired.catalog import Catalog, Refresh
@@ -78,7 +79,9 @@ class GitLoop(BackgroundThread):
         self._asked: dict[AppOrGroup, tuple[AnyGitAction, ...]] = {}
         self._gathering = Gathering()
         self._writing: Mapping[AppOrGroup, GitChange] = {}
-        self._poll_at: datetime | None = None
+        self._poll_at: float | None = None
+        """When to poll, by the clock of the process, as whatever recurs: not by the one that decisions go by."""
+        self._polls = True
         self._policies_due, self._policies_trouble = True, ""
         self._busy = False
         self._told_of_signatures: list[str] = []
@@ -118,10 +121,15 @@ class GitLoop(BackgroundThread):
 
     def poll_later(self, seconds: float) -> None:
         """Look at the remote after so many seconds, or before."""
-        moment = self._clock() + timedelta(seconds=seconds)
+        moment = monotonic() + seconds
         with self._changed:
             self._poll_at = min(self._poll_at or moment, moment)
             self._changed.notify_all()
+
+    def poll_no_more(self) -> None:
+        """Begin no further poll: the agent stops, and only writes what is decided."""
+        with self._changed:
+            self._polls = False
 
     def try_again(self) -> None:
         """Look at the remote as soon as the thread is free, and retry refused branches: somebody asked."""
@@ -242,13 +250,13 @@ class GitLoop(BackgroundThread):
         return bool(self._changes_waiting) and self._gathering.is_due(self._clock())
 
     def _is_poll_due(self) -> bool:
-        return self._poll_at is not None and self._poll_at <= self._clock()
+        return self._polls and self._poll_at is not None and self._poll_at <= monotonic()
 
     def _patience(self) -> float | None:
         """The seconds until there is something to do; None where nothing is known to come."""
         now = self._clock()
         batch = self._gathering.patience(now) if self._changes_waiting else None
-        poll = max(0.0, (self._poll_at - now).total_seconds()) if self._poll_at is not None else None
+        poll = max(0.0, self._poll_at - monotonic()) if self._polls and self._poll_at is not None else None
         return min((each for each in (batch, poll) if each is not None), default=None)
 
     def _poll(self) -> None:

@@ -4,6 +4,7 @@ The machine's clock may be set; a steady one only goes on. What an app waits for
 and people can read. How long this process waits, for an answer or until it tries again, is measured by a steady clock.
 """
 
+import logging
 import time
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -156,6 +157,9 @@ class Recurring(BackgroundScheduler):  # type: ignore[misc]
             executors={"default": ThreadPoolExecutor(_AT_ONCE)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
+        logging.getLogger("apscheduler.scheduler").setLevel(
+            logging.ERROR
+        )  # A job that takes long is skipped, and says so.
 
     def every(self, seconds: float, call: Callable[[], None], name: str) -> None:
         """Make a call again and again, ``seconds`` apart. One that fails is logged, and made again."""
@@ -164,7 +168,12 @@ class Recurring(BackgroundScheduler):  # type: ignore[misc]
             with quietly(name):
                 call()
 
-        self.add_job(guarded, trigger=Every(seconds), id=name)
+        self.add_job(guarded, trigger=Every(seconds), id=name, name=name)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, and its thread does."""
+        return bool(self.running and self._thread is not None and self._thread.is_alive())
 
 
 # --- clocks ---------------------------------------------------------------------------------------------------

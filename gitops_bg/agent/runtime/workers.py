@@ -127,9 +127,14 @@ class WorkQueue:
         with self._changed:
             self._working.discard(app)
             again = self._again.pop(app, None)
+            if again is not None:
+                self.add(app, again)
             self._changed.notify_all()
-        if again is not None:
-            self.add(app, again)
+
+    def has_before(self, urgency: int) -> bool:
+        """Whether an app waits that is more urgent."""
+        with self._changed:
+            return any(each < urgency for each in self._queued.values())
 
     def _closed(self, pauses: int) -> bool:
         return self._stopped or self._paused or pauses != self._pauses

@@ -259,3 +259,14 @@ def test_an_app_whose_look_outlives_a_pause_is_not_looked_at_twice_at_once() -> 
     assert len(queue) == 0
     queue.done(WEB)
     assert queue.get() == WEB
+
+
+def test_whether_a_more_urgent_app_waits() -> None:
+    queue = WorkQueue()
+    assert not queue.has_before(3)
+    queue.add(WEB, 3)
+    assert not queue.has_before(3)
+    queue.add(API, 2)
+    assert queue.has_before(3)
+    queue.get()
+    assert not queue.has_before(3), "what a worker has does not wait"
