@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tests.support.waiting import PATIENCE
+
 _END = "--- the end of a command:"
-DEADLINE = 90.0
-"""No command of a page takes longer, in seconds."""
+DEADLINE = 2 * PATIENCE
+"""No command of a page takes longer, in seconds, on a machine on which all else runs."""
 
 
 class Done(NamedTuple):

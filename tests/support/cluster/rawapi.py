@@ -16,6 +16,8 @@ from urllib.parse import urlencode
 
 import urllib3
 
+from tests.support.waiting import PATIENCE
+
 Json = dict[str, Any]
 
 USER_AGENT = "gitops-bg-tests"  # by which the tests' own requests are told from those of the code under test
@@ -141,7 +143,7 @@ class RawApi:
         return self.ask("DELETE", path, **query)
 
     @contextmanager
-    def watch(self, path: str, *, seconds: float = 20, **query: str) -> Iterator[Watch]:
+    def watch(self, path: str, *, seconds: float = 2 * PATIENCE, **query: str) -> Iterator[Watch]:
         """Open a watch that ends after `seconds`; iterate over it for its events."""
         asked = {"watch": "true", "timeoutSeconds": str(max(1, round(seconds))), **query}
         response = self._pool.request(
