@@ -36,12 +36,13 @@ class Lagging:
     clock: Clock
 
     def poll(self) -> None:
-        """Let it look at its remote, and at everything, as often as a while brings."""
+        """Let it look at its remote, and at everything, as often as a while brings; so does the agent that knows more."""
         for _ in range(POLLS):
             self.clock.ahead += LEAST_BETWEEN
             self.agent.wake("a test")
             self.agent.wake_all(self.agent.catalog.apps())
             eventually(lambda: self.agent.queue.idle and self.agent.git.idle, what="it rests")
+            self.world.wake()
             self.world.wait_idle()
         assert self.agent.catalog.rewritten, "it does lag"
 
