@@ -176,7 +176,7 @@ class Cluster:
         return cls(client, sources, writer, executor, settled, jobs, us)
 
     def start(self) -> None:
-        """Start to watch and to write Events; returns at once, see `wait`."""
+        """Start to watch and to write Events; returns at once, see `Informers.wait`."""
         self.events.start()
         self.caches.start()
 

@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 # --- the one decoder of JSON from outside: with limits, and a result that can always be encoded again ---
-# `read_json` is for a document of one author, and refuses what breaks a rule of `Limits`. `read_objects` is for answers
-# that contain objects of many authors: what is nested too deep in one becomes null, and the others stay as they are.
+# `read_json` is for a document of one author, and refuses what breaks a rule of `DocumentLimits`. `read_objects` is for
+# answers that contain objects of many authors: what is nested too deep in one becomes null, and the others stay as they
+# are.
 # `reread_json` is for texts that this process wrote itself. Python's own decoder returns infinities and lone surrogates
 # (which fail later, where they are encoded), and raises RecursionError for twenty thousand brackets. msgspec refuses
 # all of these, and takes two thirds of the time (docs/decisions/0003). A server written in Go sends none of them, but

@@ -134,7 +134,7 @@ class _Answered:
 
 
 class Answers:
-    """All questions and answers of one forge. ``kind`` as in `Heard`.
+    """All questions and answers of one forge. ``kind`` as in `ForgeAnswer`.
 
     Reviews are read only if a policy asks for them and the pull request has changed: its ``updated_at`` moved. That has
     a resolution of a second, so a changed one is read again after each list until `SETTLES_AFTER` has passed.

@@ -33,7 +33,7 @@ LOOK_AGAIN = timedelta(seconds=1)
 
 
 class GroupKind:
-    """All release groups. See `Kind`. ``wake`` has apps looked at."""
+    """All release groups. See `ReconciledKind`. ``wake`` has apps looked at."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class GroupKind:
         """Why the last step of a group was not written: no pod answered where it leads."""
 
     def gather(self, group: GroupKey, now: datetime) -> AnyFacts | None:
-        """See `Kind.gather`."""
+        """See `ReconciledKind.gather`."""
         self._cluster.demand_known(group.namespace)
         return self._gatherer.gather(self._catalog.reading, group, now)
 
     def with_results(self, facts: AnyFacts, results: Results) -> AnyFacts:
-        """See `Kind.with_results`."""
+        """See `ReconciledKind.with_results`."""
         if isinstance(facts, LeftFacts):
             return facts
         observed = replace(
@@ -74,7 +74,7 @@ class GroupKind:
         return replace(facts, observed=observed)
 
     def peer_after(self, facts: AnyFacts, decision: GroupDecision, now: datetime) -> Peer | None:
-        """See `Kind.peer_after`."""
+        """See `ReconciledKind.peer_after`."""
         return None if isinstance(facts, LeftFacts) else facts.peer_after(decision, now)
 
     def answered(self, facts: AnyFacts, decision: GroupDecision) -> GroupDecision:
@@ -84,11 +84,11 @@ class GroupKind:
         return decision
 
     def view(self, decision: GroupDecision) -> Hashable:
-        """See `Kind.view`."""
+        """See `ReconciledKind.view`."""
         return decision.phase, decision.conditions, decision.gates
 
     def save(self, facts: AnyFacts, decision: GroupDecision, now: datetime, may_report: Callable[[], bool]) -> bool:
-        """See `Kind.save`."""
+        """See `ReconciledKind.save`."""
         pull = None if isinstance(facts, LeftFacts) else facts.observed.git.pull
         commit = decision.record.main.commit if isinstance(facts, LeftFacts) else facts.commit
         saved = self._groups.save(facts.seen, decision, commit, now, pull, may_report)
@@ -97,7 +97,7 @@ class GroupKind:
         return saved
 
     def events(self, facts: AnyFacts, decision: GroupDecision) -> Sequence[RolloutEvent]:
-        """See `Kind.events`."""
+        """See `ReconciledKind.events`."""
         if decision.silent:
             return ()
         before, after = facts.record, decision.record
@@ -105,14 +105,14 @@ class GroupKind:
         return *ledger_events(before, after), *analysis_events(before, after), *notices
 
     def describe(self, facts: AnyFacts, decision: GroupDecision) -> None:
-        """See `Kind.describe`."""
+        """See `ReconciledKind.describe`."""
         state, spec = decision.record.state, None if isinstance(facts, LeftFacts) else facts.desired.spec
         asked_for = spec.active if spec is not None else ""
         candidate = asked_for if state.stage(asked_for) is VersionStage.CANDIDATE else ""
         self._metrics.info(facts.group, decision.phase, None, state.only(VersionStage.ACTIVE), candidate)
 
     def change(self, facts: AnyFacts, decision: GroupDecision) -> GitChange | None:
-        """See `Kind.change`. Who remembers nothing has nothing to tell: what waits for Git stays."""
+        """See `ReconciledKind.change`. Who remembers nothing has nothing to tell: what waits for Git stays."""
         record = decision.record
         if isinstance(facts, LeftFacts):
             decided_from, seen = record.main.commit, facts.left.branch
@@ -123,8 +123,8 @@ class GroupKind:
         return GitChange((*publication(record), *decision.git), record, decided_from, seen=seen)
 
     def carry_out(self, facts: AnyFacts, decision: GroupDecision, on_result: Callable[[ActionResult], None]) -> Acted:
-        """See `Kind.carry_out`. Each prefix of the actions is safe, and nothing but that: what follows one that failed
-        waits.
+        """See `ReconciledKind.carry_out`. Each prefix of the actions is safe, and nothing but that: what
+        follows one that failed waits.
         """
         group = facts.group
         self._know(facts, decision)
@@ -141,13 +141,13 @@ class GroupKind:
         self._members.know(facts.group, decision.record, ends=ends)
 
     def event_of(self, result: ActionResult, news: Sequence[LedgerEntry]) -> RolloutEvent | None:
-        """See `Kind.event_of`: a refusal, and what was repaired."""
+        """See `ReconciledKind.event_of`: a refusal, and what was repaired."""
         if result.drifts:
             return RolloutEvent(Notice.REPAIRED, str(result))
         return event_of(result, news)
 
     def again_at(self, facts: AnyFacts, decision: GroupDecision, now: datetime) -> datetime | None:
-        """See `Kind.again_at`."""
+        """See `ReconciledKind.again_at`."""
         soon = now + LOOK_AGAIN if _waits(facts, decision) else None
         return min(filter(None, (soon, decision.wake_at)), default=None)
 
@@ -158,7 +158,7 @@ class GroupKind:
         self._wake(self._members.changed())
 
     def forget(self, group: GroupKey) -> None:
-        """See `Kind.forget`. What main may still have is remembered: what serves runs on."""
+        """See `ReconciledKind.forget`. What main may still have is remembered: what serves runs on."""
         self._without_pods.pop(group, None)
         if self._catalog.reading.group_has_left(group):
             self._members.forget(group)

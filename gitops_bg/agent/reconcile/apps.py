@@ -128,7 +128,7 @@ _MADE_ANEW = (
 
 
 class AppKind:
-    """All apps. See `Kind`."""
+    """All apps. See `ReconciledKind`."""
 
     def __init__(
         self, *, catalog: Catalog, cluster: Cluster, git: GitLoop, timers: Timers, recorder: EventRecorder
@@ -146,11 +146,11 @@ class AppKind:
         return self._unsaved.hurry()
 
     def gather(self, app: AppKey, now: datetime) -> Facts | None:
-        """See `Kind.gather`."""
+        """See `ReconciledKind.gather`."""
         return gather(self._catalog, self._cluster, app, now, self._unsaved.record)
 
     def with_results(self, facts: Facts, results: Results) -> Facts:
-        """See `Kind.with_results`."""
+        """See `ReconciledKind.with_results`."""
         observed = replace(
             facts.observed,
             refused=results.refused,
@@ -177,7 +177,7 @@ class AppKind:
         return found
 
     def peer_after(self, facts: Facts, decision: Decision, now: datetime) -> Peer:
-        """See `Kind.peer_after`."""
+        """See `ReconciledKind.peer_after`."""
         return peer_after(facts, decision, now, self._cluster.since)
 
     def answered(self, facts: Facts, decision: Decision) -> Decision:
@@ -188,11 +188,11 @@ class AppKind:
         return replace(decision, handled=asked.handled(facts.app, desired.commit, desired.looks))
 
     def view(self, decision: Decision) -> ProcessView:
-        """See `Kind.view`."""
+        """See `ReconciledKind.view`."""
         return process_view_of(decision)
 
     def save(self, facts: Facts, decision: Decision, now: datetime, may_report: Callable[[], bool]) -> bool:
-        """See `Kind.save`. Notes wait for the next save, where nothing follows from them at once."""
+        """See `ReconciledKind.save`. Notes wait for the next save, where nothing follows from them at once."""
         app, was_edited, waits = facts.app, self._cluster.record_was_edited(facts.app), False
 
         def may_wait(longest: timedelta) -> bool:
@@ -220,11 +220,11 @@ class AppKind:
         return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
 
     def events(self, facts: Facts, decision: Decision) -> Sequence[RolloutEvent]:
-        """See `Kind.events`."""
+        """See `ReconciledKind.events`."""
         return tuple(rollout_events(facts.record, decision.record))
 
     def describe(self, facts: Facts, decision: Decision) -> None:
-        """See `Kind.describe`."""
+        """See `ReconciledKind.describe`."""
         app, record = facts.app, decision.record
         is_suspended = any(one.type == SUSPENDED and one.status for one in decision.conditions)
         self._metrics.replicas(app, decision.counts)
@@ -239,13 +239,13 @@ class AppKind:
         )
 
     def change(self, facts: Facts, decision: Decision) -> GitChange:
-        """See `Kind.change`."""
+        """See `ReconciledKind.change`."""
         actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
         contents = contents_for(facts, actions, self._cluster)
         return GitChange(actions, decision.record, facts.decided_from, contents, facts.offered_head)
 
     def carry_out(self, facts: Facts, decision: Decision, on_result: Callable[[ActionResult], None]) -> Acted:
-        """See `Kind.carry_out`."""
+        """See `ReconciledKind.carry_out`."""
         app = facts.app
         if decision.record.awaits_poll and self._catalog.waits_for_poll(app):
             self._git.poll_soon()
@@ -254,10 +254,10 @@ class AppKind:
         return act(decision.actions, partial(self._cluster.carry_out, app, facts.config), on_result)
 
     def event_of(self, result: ActionResult, news: Sequence[LedgerEntry]) -> RolloutEvent | None:
-        """See `Kind.event_of`."""
+        """See `ReconciledKind.event_of`."""
         return event_of(result, news)
 
-    def again_at(self, facts: Facts, decision: Decision, now: datetime) -> datetime | None:  # noqa: ARG002 - a `Kind`
+    def again_at(self, facts: Facts, decision: Decision, now: datetime) -> datetime | None:  # noqa: ARG002 - a `ReconciledKind`
         """When time alone changes the decision: all else wakes an app."""
         return decision.wake_at
 
@@ -265,7 +265,7 @@ class AppKind:
         """Nothing follows for others."""
 
     def forget(self, app: AppKey) -> None:
-        """See `Kind.forget`."""
+        """See `ReconciledKind.forget`."""
         self._unsaved.drop(app)
         self._git.submit(app, GitChange((), Record(), ""))
 

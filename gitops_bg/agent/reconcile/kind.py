@@ -1,6 +1,6 @@
-"""What a look does with an app or a release group: the questions in which the two differ (`Kind`), the loop that
-carries out the actions of a decision on the cluster (`act`), also for commands without Git, and how soon each has its
-turn.
+"""What a reconciliation does with an app or a release group: the questions in which the two differ (`ReconciledKind`),
+the loop that carries out the actions of a decision on the cluster (`act`), also for commands without Git, and how soon
+each has its turn.
 
 One loop (`reconciler`) reads, decides, saves and acts for both. Contains no rule: the caller decides what an error
 means. Of many, those whose live traffic is to move come first, then what is on its way, what changed, all else: a

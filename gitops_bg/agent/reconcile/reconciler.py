@@ -1,7 +1,7 @@
 """Gather, decide, act: one app or release group, pass after pass, until nothing is left to do at once.
 
-The three never share a function: `Kind.gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6). What
-differs between apps and groups is behind `Kind`.
+The three never share a function: `ReconciledKind.gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6).
+What differs between apps and groups is behind `ReconciledKind`.
 """
 
 import logging

@@ -261,7 +261,7 @@ _OF_PEOPLE = frozenset(["approvals", "separation"])
 
 
 AS_A_WHOLE = "policy"
-"""The `Verdict.rule` of a policy that could not be read: its rules are unknown."""
+"""The `RuleVerdict.rule` of a policy that could not be read: its rules are unknown."""
 
 
 class Outcome(StrEnum):

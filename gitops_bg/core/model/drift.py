@@ -1,7 +1,7 @@
 """What the executor changed of the live objects (a change set, in the words of Flux's ``ssa.ChangeSet``), what somebody
 else changed of them, and how often that happened of late.
 
-Events, metrics, logs and `rollback --offline` all read the change set; nothing decides by it. A `Contest` counts the
+Events, metrics, logs and `rollback --offline` all read the change set; nothing decides by it. A `DriftLoop` counts the
 repairs of one object. When it is a fight, and how long the next repair waits, are the rules of DESIGN §10.6; they read
 no clock. Nothing here holds the value of a secret.
 """

@@ -36,7 +36,7 @@ class Lagging:
     clock: Clock
 
     def poll(self) -> None:
-        """Let it look at its remote, and at everything, as often as a while brings; so does the agent that knows more."""
+        """Let it look at its remote, and at everything, as often as a while brings; so does the other agent."""
         for _ in range(POLLS):
             self.clock.ahead += LEAST_BETWEEN
             self.agent.wake("a test")
