@@ -137,14 +137,14 @@ def test_a_forge_that_is_down_holds_up_nothing(web: App, forge: ForgeOfRemote) -
     web.wait_offered("v3")
     for _ in range(4):
         web.scenario.advance(1000)
-        web.scenario.agent.forge.look_soon()
+        web.scenario.agent.forge.poll_soon()
         before = len(forge.calls)
         eventually(lambda before=before: len(forge.calls) > before, what="it is asked again")
     web.wait(lambda: web.condition("PullRequest")["reason"] == "Trouble", "it is told")
     assert web.condition("PullRequest")["message"] == str(DOWN)
     forge.fails = lambda call: None
     web.scenario.advance(1000)
-    web.scenario.agent.forge.look_soon()
+    web.scenario.agent.forge.poll_soon()
     eventually(lambda: forge.opened, what="its pull request, late")
     web.wait(lambda: web.condition("PullRequest")["reason"] == "Open", "it is told")
 
