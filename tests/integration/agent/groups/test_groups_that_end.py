@@ -87,6 +87,7 @@ def test_one_that_left_main_and_is_kept_has_metrics_until_somebody_deletes_it(st
     assert series_of(store).keys() >= before.keys()
     assert series_of(store)["gitops_bg_resource_info"]["version"] == "v1"
     store.delete()
+    store.look()  # Nobody watches groups: that it is gone is seen with the next poll.
     eventually(lambda: series_of(store) == {}, what="nothing tells of it any more")
 
 
