@@ -1,9 +1,9 @@
 """The running agent: threads, timers and wiring. The only place that knows real clocks and real randomness.
 
-    timers ──poll──▶ Git thread ──dirty apps──▶ queue ──▶ workers: gather → decide → act
-                          ▲                       ▲               │
-                          └──── what Git is to get ┼───────────────┤
-                                watches ───────────┘  timers ◀─────┘ wake_at
+    webhooks ──poll──▶ Git thread ──dirty apps──▶ queue ──▶ workers: gather → decide → act
+                            ▲                       ▲               │
+                            └──── what Git is to get ┼───────────────┤
+                                  watches ───────────┘  timers ◀─────┘ wake_at
 
 Nothing here knows a rule about rollouts.
 """
@@ -357,7 +357,7 @@ class Agent:
 
     def _others_wait(self, subject: AppOrGroup) -> bool:
         """Whether apps that changed come before one that has just written; they do not where its traffic is to move."""
-        return self.queue.has_before(Urgency.AT_REST) and not self._is_to_move_traffic(subject)
+        return self.queue.has_before(Urgency.WROTE) and not self._is_to_move_traffic(subject)
 
     def wake_all(self, those: Iterable[AppOrGroup]) -> None:
         """Put apps and groups on the queue, the urgent ones first. What concerns all of main makes none of them
@@ -478,7 +478,7 @@ class Agent:
             self._failures.failed(subject, error)
             return
         if look is ReconcileResult.WROTE:  # Whether all is well, the pass that follows says.
-            self.queue.add(subject, Urgency.AT_REST)
+            self.queue.add(subject, Urgency.WROTE)
             return
         if look is not ReconcileResult.ON_ITS_WAY:
             self.queue.rest(subject)

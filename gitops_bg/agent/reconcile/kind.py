@@ -273,8 +273,10 @@ class Urgency(IntEnum):
     """It goes on by itself: a rollout, a restart."""
     CHANGED = 2
     """Git says something else than what its record was decided from, or no more, or it has no record yet."""
-    AT_REST = 3
-    """A look probably finds nothing."""
+    WROTE = 3
+    """The agent has just written it, and more may follow; in a crowd, what happens to it meanwhile says so first."""
+    AT_REST = 4
+    """A pass probably finds nothing."""
 
 
 def urgency_of(state: AppState | None, entry: Entry | None) -> Urgency:

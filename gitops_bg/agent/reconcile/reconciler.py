@@ -101,9 +101,9 @@ class Reconciler:
     def reconcile(self, subject: AppOrGroup, others_wait: Callable[[], bool] = lambda: False) -> ReconcileResult:
         """Look at an app or a group and act until nothing is left to do at once, or for as many passes as are its turn.
 
-        After a pass that wrote, the next waits where ``others_wait``: in a crowd it finds nothing mostly, and
-        what the cluster or Git answers meanwhile needs a pass anyway. Raises the errors of ``core.errors``; the next
-        look begins with what was written before.
+        After a pass that wrote, the next one waits where ``others_wait``: in a crowd it mostly finds nothing, and what
+        the cluster or Git answers meanwhile needs a pass anyway. Raises the errors of ``core.errors``; the next look
+        begins with what was written before.
         """
         kind, has_failed = self._kinds[subject.kind], True
         passes, is_done, yields = 0, False, False

@@ -157,9 +157,8 @@ class Recurring(BackgroundScheduler):  # type: ignore[misc]
             executors={"default": ThreadPoolExecutor(_AT_ONCE)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
-        logging.getLogger("apscheduler.scheduler").setLevel(
-            logging.ERROR
-        )  # A job that takes long is skipped, and says so.
+        # It warns at each time that a job is skipped because its last run has not ended.
+        logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
 
     def every(self, seconds: float, call: Callable[[], None], name: str) -> None:
         """Make a call again and again, ``seconds`` apart. One that fails is logged, and made again."""

@@ -1,9 +1,12 @@
 """What those who only listen are told of an app or a release group: one table, filled by the subject's answers, and an
 outbox of the messages on their way: queued, answered, given up. Pure.
 
-| What | event hooks | post-rollout hooks | alerts | |---|---|---|---| | an entry of the ledger | its event and reason |
-how a rollout ended, where it did | a sentence, with what to do | | a version serves, and nothing judges it any more | |
-Succeeded | | | another phase | both phases | | | | what lasts until somebody acts | | | a sentence, once |
+| What | event hooks | post-rollout hooks | alerts |
+|---|---|---|---|
+| an entry of the ledger | its event and reason | how a rollout ended, where it did | a sentence, with what to do |
+| a version serves, and nothing judges it any more | | Succeeded | |
+| another phase | both phases | | |
+| what lasts until somebody acts | | | a sentence, once |
 
 Each message stays in the record until its hook accepts it, refuses it, or is unreachable for too long: at least once,
 in order for each hook, and no hook waits for another (flagger.md §3.4, §3.7). They block nothing.

@@ -5,6 +5,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as some
 
+from gitops_bg.agent.reconcile.kind import Urgency
 from gitops_bg.agent.runtime.workers import MOST_LOOKS, MOST_PASSED, WorkQueue
 from gitops_bg.core.model.version import AppKey
 
@@ -270,3 +271,10 @@ def test_whether_a_more_urgent_app_waits() -> None:
     assert queue.has_before(3)
     queue.get()
     assert not queue.has_before(3), "what a worker has does not wait"
+
+
+def test_what_may_follow_from_a_write_comes_after_what_changed_and_before_apps_at_rest() -> None:
+    queue = WorkQueue()
+    for app, urgency in ((OTHER, Urgency.AT_REST), (WEB, Urgency.WROTE), (API, Urgency.CHANGED)):
+        queue.add(app, urgency)
+    assert [queue.get() for _ in range(3)] == [API, WEB, OTHER]
