@@ -17,7 +17,7 @@ from gitops_bg.core.checks.policy_facts import awaits_promotion
 from gitops_bg.core.checks.policy_judge import asked_of_people
 from gitops_bg.core.groups.forecast import proposal_of
 from gitops_bg.core.groups.record import GroupDecision
-from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
+from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.journal import PullState, offer_of, offer_of_branch
 from gitops_bg.core.model.main import away
@@ -210,7 +210,7 @@ def _gates(world: World, decision: Decision, version: Version) -> tuple[GateResu
 def _refused(world: World, version: Version) -> str:
     hold, newer = world.record.held(version.digest), _superseding(world, version)
     if newer is not None:
-        return f"superseded by {label(newer.number, newer.digest)}, which this will offer once it is ready"
+        return f"superseded by {newer.name}, which this will offer once it is ready"
     alone = offered_alone(world, version)
     if alone is not None and not hold:
         return alone.reason

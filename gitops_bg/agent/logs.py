@@ -16,10 +16,9 @@ from typing import Literal, TextIO
 from gitops_bg.core.foreign_text import forms, printable, without
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.drift import NOTHING, ChangeSet
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import Subject, short
 
 
 class _Secrets:

@@ -7,8 +7,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey, short
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.analysis import MeasurementId

@@ -15,12 +15,12 @@ from gitops_bg.core.foreign_json import tags_between
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
-from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
+from gitops_bg.core.model.digest import is_genuine, same_snapshot
 from gitops_bg.core.model.journal import SuspensionChanged
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import SCALE_DOWN_DELAY_SECONDS, AppSpec, DeletionPolicy, Release
-from gitops_bg.core.model.version import Snapshot, Source, Stage, SubjectKind, Version
+from gitops_bg.core.model.version import Snapshot, Source, Stage, SubjectKind, Version, short
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:

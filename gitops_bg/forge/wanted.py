@@ -11,9 +11,8 @@ from typing import Any
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.groups.forecast import Changed
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import AppOrGroup, version_name
 from gitops_bg.forge.known import Marker, hashed, without_marker
 from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
 from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, Pull, PullRequestDraft
@@ -330,7 +329,7 @@ def _fitting(lines: list[str], room: int) -> list[str]:
 
 def _head(offer: Offer) -> str:
     where = f"live traffic of **{offer.app}** on {code(offer.cluster)}"
-    named = label(offer.to.number, offer.to.digest)
+    named = version_name(offer.to.number, offer.to.digest)
     if offer.content is Content.OTHER:
         return _other(offer, where)
     if offer.content is Content.WAY_BACK:
@@ -359,7 +358,7 @@ def _table(offer: Offer) -> Iterator[str]:
     yield f"| | {'Now | ' if offer.before else ''}{'Main is to say' if _is_back(offer) else 'Promoted'} |"
     yield "|---" * (len(sides) + 1) + "|"
     rows = {
-        "Version": [code(label(side.number, side.digest)) for side in sides],
+        "Version": [code(version_name(side.number, side.digest)) for side in sides],
         "Images": ["<br>".join(map(code, _images(side).values())) or "–" for side in sides],
         "Source commit": [code(side.source.commit[:10]) for side in sides],
         "Says": [code(side.source.subject) for side in sides],

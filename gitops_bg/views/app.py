@@ -12,11 +12,10 @@ from typing import Any
 from gitops_bg.core import names
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.analysis import AnalysisRun
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Strategy
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.version import Stage, Version, short
 from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.views.rows import Row
 

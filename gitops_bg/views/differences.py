@@ -15,8 +15,7 @@ from typing import Any
 from gitops_bg.core.foreign_text import hidden
 from gitops_bg.core.groups.inputs import LiveRoute, StableService
 from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import ConfigurationRef
+from gitops_bg.core.model.version import ConfigurationRef, short
 from gitops_bg.spec.app.primary import TYPE, entries_of
 from gitops_bg.spec.manifests.configuration import SECRET, Configuration, find
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.events import MOVES, goal_of, origin_of
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.model.version import AppKey, AppOrGroup, short
 from gitops_bg.repo.ledger.ledger import Committed
 from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, primary_with_configuration

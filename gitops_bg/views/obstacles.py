@@ -10,9 +10,8 @@ from itertools import groupby
 from gitops_bg.core.checks.git import why_not_back
 from gitops_bg.core.checks.pods import remedy_for
 from gitops_bg.core.delivery.holds import can_roll_back_to
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot, version_name
 from gitops_bg.core.names import configuration_name
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.layout import APP_FILE
@@ -40,7 +39,7 @@ def went_back(world: World) -> NotLive | None:
     why, back, live = why_not_back(world), world.record.version(world.target_digest), world.active
     if not why or back is None or live is None or not world.record.came_before(back.digest, live.digest):
         return None
-    names = label(back.number, back.digest), label(live.number, live.digest)
+    names = back.name, live.name
     reason = f"the target went back to {names[0]}, live traffic stays with {names[1]}: {why}"
     if not can_roll_back_to(world.record, back, by_name=True):
         again = f"if it is good all the same, to try it through every gate: gitops-bg retry {world.spec.app}"
@@ -57,7 +56,7 @@ def held_back(config: AppConfig, record: Record) -> NotLive | None:
         return None
     digest = waiting.snapshot.digest
     known = record.version(digest)
-    target = label(known.number if known else None, digest)
+    target = version_name(known.number if known else None, digest)
     reason = f"{config.target_file} says {target}, and spec.revision runs {revision} instead"
     return NotLive(reason, f"to run what it says: remove revision from {config.folder}/{APP_FILE}")
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from gitops_bg.core import names
 from gitops_bg.core.model.conditions import Condition
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppKey, GroupKey, short
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.glance import GateGlance, GroupGlance, StatusSummary

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, MetricRun, due_at
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.spec import Strategy
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.version import Stage, Version, short
 from gitops_bg.spec.codec import to_json
 from gitops_bg.views.app import AppView, Pod, ReplicaSet
 from gitops_bg.views.rows import tells_branches

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.bench.apps import FIRST, NEVER_READY, NEXT, BenchApp
 from tests.bench.channel import Child
 from tests.bench.rows import Row, percentile, spread

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.cluster.manifests.stored_record import RECORD, packed, unpacked
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.bench.apps import BenchApp
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import urllib3
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.bench.apps import BenchApp
 from tests.fixtures.repos import texts
 from tests.support.cluster.clusters import TestCluster

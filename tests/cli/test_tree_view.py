@@ -21,12 +21,12 @@ from gitops_bg.core.model.analysis import (
     MetricRun,
 )
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import LastRead, Record, Routing
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
+from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version, short
 from gitops_bg.views.app import AppView, Pod, ReplicaSet
 from gitops_bg.views.rows import Row
 from gitops_bg.views.tree import Branch, json_tree_of_app, root_of, stage_in_a_word

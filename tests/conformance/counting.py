@@ -10,7 +10,8 @@ from typing import NamedTuple
 import yaml
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import short
 from tests.support.cluster.paths import replica_sets
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from gitops_bg.cluster.status import record_in, rollout_of
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.version import short
 from tests.support.cluster.paths import pods
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App

@@ -20,7 +20,7 @@ from gitops_bg.core.model.analysis import MeasurementResult
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
-from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse
 from gitops_bg.core.model.journal import (
     AwaitsPoll,
@@ -53,7 +53,7 @@ from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.policy_rules import Policy, Span, Windows
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
-from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
+from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source, short
 from gitops_bg.core.plan.chains import waits_for
 from gitops_bg.core.transitions.journal import aborting, meant_in_full
 from gitops_bg.core.transitions.versions import paused_versions

@@ -8,10 +8,10 @@ import pytest
 from gitops_bg.core.invariants import InvariantBroken, check, violations
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import Autoscaler
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import Adoption, ScaleDown
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.simulation import COPY, Simulation, deployed, manual, template
 from tests.core.worlds import EARLIER, NOW, SECOND, active, digest, service, world

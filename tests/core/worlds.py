@@ -14,12 +14,11 @@ from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis import AnalysisPhase, Metric, MetricRun
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
 from gitops_bg.core.model.main import SourceVerification, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.spec import AppSpec, Retry
-from gitops_bg.core.model.version import Color, Retirement, Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import Color, Retirement, Snapshot, Source, Stage, Version, short
 from gitops_bg.core.world import World
 from tests.core.consistency import contradictions, untimely
 from tests.core.records import record_of

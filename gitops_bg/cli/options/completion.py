@@ -66,7 +66,7 @@ def versions(typed: Typed) -> Iterator[tuple[str, str]]:
     """Yield the versions of the app that was named, as its status remembers them, each with what it is."""
     from gitops_bg.cluster.api.kinds import APPS
     from gitops_bg.cluster.manifests.stored_record import unpacked
-    from gitops_bg.core.model.digest import short
+    from gitops_bg.core.model.version import short
 
     status = _one(typed, APPS, "app").get("status") or {}
     for version in (unpacked(status) or {}).get("versions") or []:

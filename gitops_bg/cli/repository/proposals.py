@@ -18,10 +18,9 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.errors import InvalidInput, WorldChanged
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.model.version import AppKey, Snapshot, Version
+from gitops_bg.core.model.version import AppKey, Snapshot, Version, version_name
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import PushRefused
@@ -205,7 +204,7 @@ def report_proposal(
     elif proposed.branch:
         print_offer(output, proposed, branch)
     else:
-        shown = label(movement.to_version, movement.to_digest)
+        shown = version_name(movement.to_version, movement.to_digest)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
         output.line(f"{change.subject}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
         for wait in waits:

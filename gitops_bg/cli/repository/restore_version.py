@@ -14,7 +14,6 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.foreign_json import reread_json
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, ConfigurationRef, Snapshot, Source, Stage, Version
@@ -152,7 +151,7 @@ def edits_back(folder: Folder, version: Version, contents: tuple[Configuration, 
 
 
 def _shown(version: Version) -> str:
-    return label(version.number, version.digest)
+    return version.name
 
 
 def _path(folder: Folder, name: str) -> str:

@@ -13,8 +13,7 @@ from gitops_bg.cluster.observation.reader import labels_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Version
+from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Version, short
 from gitops_bg.spec.app.load import app_config_from_live
 from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.views.app import AppView, Pod, ReplicaSet, daemon_set_of, pod_of, replica_set_of

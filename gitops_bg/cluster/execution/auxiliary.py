@@ -44,11 +44,10 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject, RivalRoute
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.drift import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.auxiliary import BUDGET

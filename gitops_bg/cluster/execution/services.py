@@ -48,9 +48,8 @@ from gitops_bg.core.model.actions import (
     RepairSelector,
     SwitchTraffic,
 )
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.drift import ChangeSetEntry
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 
 _SetsService = ApplyService | PointPreview | SwitchTraffic

@@ -19,9 +19,8 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES, BackendPorts, HttpRoute
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.traffic import http_route_spec
 

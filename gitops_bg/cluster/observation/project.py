@@ -31,9 +31,9 @@ from gitops_bg.cluster.observation.states import (
 from gitops_bg.core import names
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import PackedJson
-from gitops_bg.core.model.digest import is_genuine, short
+from gitops_bg.core.model.digest import is_genuine
 from gitops_bg.core.model.main import NO_MAIN, Main
-from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
+from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind, short
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, refs_in
 

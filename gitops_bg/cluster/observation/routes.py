@@ -30,9 +30,8 @@ from gitops_bg.core.checks.ports import choose, sources_of, written
 from gitops_bg.core.errors import InternalError, Refused, Transient
 from gitops_bg.core.foreign_json import reread_json, sorted_json
 from gitops_bg.core.model.desired import Desired, Missing
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import SelectedPods, ServiceView
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 
 _COMPARISONS_AT_HAND = 2048
 """Two for each of a thousand apps that are on their way at once: a few megabytes."""

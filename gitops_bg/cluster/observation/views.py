@@ -16,11 +16,11 @@ from gitops_bg.cluster.observation.project import snapshot_in
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import AppState, Meta, ReplicaSetState, ServiceState
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import digest_of, short
+from gitops_bg.core.model.digest import digest_of
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Adoption
-from gitops_bg.core.model.version import AppKey, Color, Version, WorkloadKind
+from gitops_bg.core.model.version import AppKey, Color, Version, WorkloadKind, short
 from gitops_bg.spec.app.load import AppConfig
 
 _S = TypeVar("_S", AppState, ServiceState)

@@ -13,10 +13,9 @@ from typing import Protocol
 from gitops_bg.core import names
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.auxiliary import AppRoute, HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.core.world import World
 
 

@@ -46,12 +46,11 @@ from gitops_bg.core.delivery.hooks import hook_gate, hooks_of, is_skipped, run_o
 from gitops_bg.core.delivery.subject import Round
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Version, short
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 

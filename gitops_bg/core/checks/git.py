@@ -13,7 +13,6 @@ from itertools import takewhile
 
 from gitops_bg.core.delivery.holds import can_roll_back_to, can_roll_back_without_gates
 from gitops_bg.core.delivery.world import Describes
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.journal import Entry, PullState, Targeted, offer_of
 from gitops_bg.core.model.observed import PromotionBranch
@@ -225,7 +224,7 @@ def _commit(source: Source) -> str:
 
 
 def _label(version: Version | None) -> str:
-    return label(version.number, version.digest) if version else "the version that traffic follows"
+    return version.name if version else "the version that traffic follows"
 
 
 def is_offered_here(world: World, branch: PromotionBranch) -> bool:

@@ -23,10 +23,9 @@ from gitops_bg.core.checks.auxiliary import may_be_live
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.version import Stage, Version, short
 from gitops_bg.core.world import World
 
 # --- Services that the app does not name ---

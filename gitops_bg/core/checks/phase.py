@@ -16,12 +16,10 @@ from gitops_bg.core.checks.onboarding import (
 )
 from gitops_bg.core.checks.pods import why_stuck
 from gitops_bg.core.checks.ports import unservable
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.auxiliary import ROUTES
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 
 
@@ -50,7 +48,7 @@ def failure(world: World) -> str:
     coming = world.incoming or world.candidate
     if coming is None or not coming.failure:
         return ""
-    said, pods = f"{coming.failure}: {version_name(coming)} did not become available", why_stuck(world, coming)
+    said, pods = f"{coming.failure}: {coming.name} did not become available", why_stuck(world, coming)
     return f"{said}: {pods}" if pods else said
 
 
@@ -59,7 +57,7 @@ def unavailable(world: World) -> str:
     active = world.active
     if active is None or is_released(world) or world.full_size == 0 or world.available(active.digest) > 0:
         return ""
-    return f"no pod of the active {version_name(active)} is available"
+    return f"no pod of the active {active.name} is available"
 
 
 def unreached(world: World) -> str:
@@ -76,9 +74,7 @@ def unreached(world: World) -> str:
         if view.ready_endpoints == 0:
             names = [name for name, _ in unservable(world.snapshot(active).text, view.ports) if isinstance(name, str)]
             if names:
-                return (
-                    f"no container of the active {version_name(active)} has the port {names[0]} of Service {view.name}"
-                )
+                return f"no container of the active {active.name} has the port {names[0]} of Service {view.name}"
     return ""
 
 
@@ -93,7 +89,7 @@ def led_elsewhere(world: World) -> str:
     astray = [name for name, view in world.active_services if view and view.ours and view.digest != live]
     if not astray and not world.is_selected(active.digest):
         astray = [name for name, _ in world.active_services]
-    return f"no live traffic comes to {version_name(active)} through Service {', '.join(astray)}" if astray else ""
+    return f"no live traffic comes to {active.name} through Service {', '.join(astray)}" if astray else ""
 
 
 def foreign_object(world: World) -> str:
@@ -134,11 +130,6 @@ def _preview(world: World) -> ServiceView | None:
 def ledger_error(world: World) -> str:
     """Why the app's history does not reach Git, or empty."""
     return world.observed.git.ledger_refused if world.record.ledger else ""
-
-
-def version_name(version: Version) -> str:
-    """The name of a version in a sentence."""
-    return label(version.number, version.digest)
 
 
 def is_to_go(world: World) -> bool:

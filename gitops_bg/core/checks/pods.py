@@ -8,11 +8,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitops_bg.core.checks.adoption import placeholder_labels
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.spec import PreviewSwitch
-from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Stabilization, Stage, Version
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Stabilization, Stage, Version, short
 from gitops_bg.core.world import World
 
 LATE = timedelta(seconds=15)

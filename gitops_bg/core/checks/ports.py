@@ -9,9 +9,8 @@ from typing import Any
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.version import ServicePorts, Version
+from gitops_bg.core.model.version import ServicePorts, Version, short
 from gitops_bg.core.world import World
 
 NONE = "[]"

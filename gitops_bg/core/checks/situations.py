@@ -17,7 +17,6 @@ from gitops_bg.core.checks.phase import (
     stays,
     unavailable,
     unreached,
-    version_name,
 )
 from gitops_bg.core.checks.pods import why_stuck
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, restart_story
@@ -54,7 +53,7 @@ def _goes_back(world: World) -> str:
     coming = world.incoming
     if coming is None or world.switch_kind is not SwitchKind.ROLLBACK:
         return ""
-    return f"live traffic goes back to {version_name(coming)}"
+    return f"live traffic goes back to {coming.name}"
 
 
 def _unverified(world: World) -> str:
@@ -77,7 +76,7 @@ def no_target(world: World) -> str:
     if not known or world.desired.target is not Missing.ABSENT:
         return ""
     active = world.active
-    stays = f"{version_name(active)} stays live" if active else "nothing is deployed"
+    stays = f"{active.name} stays live" if active else "nothing is deployed"
     return f"the app's folder in main has no target: {stays} until it has one"
 
 
@@ -105,7 +104,7 @@ def _coming(world: World) -> str:
     if coming is None:
         return ""
     pods = "" if coming.available_since else why_stuck(world, coming)
-    return f"{version_name(coming)} waits: {pods}" if pods else f"{version_name(coming)} is on its way"
+    return f"{coming.name} waits: {pods}" if pods else f"{coming.name} is on its way"
 
 
 def _asked(world: World) -> str:
@@ -123,7 +122,7 @@ def _judged(phase: AnalysisPhase) -> Says:
         if not runs:
             return ""
         judged = world.record.version(runs[0].digest)
-        of = f" of {version_name(judged)}" if judged else ""
+        of = f" of {judged.name}" if judged else ""
         return f"{runs[0].stage.called}{of}: {runs[0] if runs[0].running else why(runs[0])}"
 
     return says

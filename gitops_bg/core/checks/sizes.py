@@ -13,10 +13,9 @@ from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.analysis import AnalysisStage
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Restart, SwitchKind
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.version import Stage, Version, short
 from gitops_bg.core.world import World
 
 

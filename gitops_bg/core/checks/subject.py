@@ -16,13 +16,11 @@ from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.messages import LISTENING
 from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.delivery.world import answered_once
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.version import Stage, Version, short
 from gitops_bg.core.world import World
 
 
@@ -39,7 +37,7 @@ class AppSubject:
     def title(self, digest: str) -> str:
         """Its number, with its digest."""
         version = self.world.record.version(digest)
-        return label(version.number, version.digest) if version is not None else ""
+        return version.name if version is not None else ""
 
     def rollout(self, digest: str) -> int:
         """The rollout of a version; 0 where the record has none."""

@@ -10,11 +10,11 @@ from enum import StrEnum
 from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.desired import Missing, Problem
-from gitops_bg.core.model.digest import is_computed_here, same_content, short
+from gitops_bg.core.model.digest import is_computed_here, same_content
 from gitops_bg.core.model.record import Record, Rollout, SwitchKind
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.statements import Says
-from gitops_bg.core.model.version import Color, Snapshot, Version
+from gitops_bg.core.model.version import Color, Snapshot, Version, short
 from gitops_bg.core.names import configuration_name
 from gitops_bg.core.world import World
 

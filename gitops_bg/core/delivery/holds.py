@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis import AnalysisRun
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import AwaitsPoll
 from gitops_bg.core.model.record import Delivery, Event, Record
 from gitops_bg.core.model.statements import Cause, Says, Statement
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Version, short
 
 
 def was_lifted_since(record: Delivery, run: AnalysisRun) -> bool:

@@ -7,7 +7,6 @@ that must learn it.
 from dataclasses import dataclass
 
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import (
@@ -20,27 +19,9 @@ from gitops_bg.core.model.version import (
     Snapshot,
     Version,
     WorkloadKind,
+    short,
+    version_name,
 )
-
-
-def label(number: int | None, digest: str) -> str:
-    """The name of a version in a sentence.
-
-    >>> label(7, "v1:3f9c0123456789"), label(7, "")
-    ('v7 (3f9c012345)', 'v7')
-    """
-    if not number:
-        return short(digest)
-    return f"v{number} ({short(digest)})" if digest else f"v{number}"
-
-
-def titled(number: int | None, digest: str, tag: str) -> str:
-    """The name of a version in a title: what its author calls it first, where that is known.
-
-    >>> titled(7, "v1:3f9c0123456789", "1.1.0"), titled(7, "v1:3f9c0123456789", "")
-    ('1.1.0 (v7)', 'v7 (3f9c012345)')
-    """
-    return f"{tag} ({f'v{number}' if number else short(digest)})" if tag else label(number, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +78,7 @@ class CreateReplicaSet:
     def __str__(self) -> str:
         verb = "repair" if self.repair else "create"
         apart = f", apart from {short(self.anti_affinity.digest)}" if self.anti_affinity else ""
-        version = label(self.number, self.snapshot.digest)
+        version = version_name(self.number, self.snapshot.digest)
         why = f": {self.reason}" if self.reason else ""
         kind, at = self.snapshot.workload, self.replicas
         size = f"at {at}" if kind is WorkloadKind.REPLICA_SET else "on its nodes" if at else "on no node"
@@ -128,8 +109,8 @@ class ScaleReplicaSet:
     def __str__(self) -> str:
         if self.workload is WorkloadKind.DAEMON_SET:
             where = "put {} on its nodes" if self.replicas else "take {} off its nodes"
-            return f"{where.format(label(self.number, self.digest))}: {self.reason}"
-        return f"scale {label(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
+            return f"{where.format(version_name(self.number, self.digest))}: {self.reason}"
+        return f"scale {version_name(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +122,7 @@ class SyncPodMetadata:
     metadata: PodMetadata
 
     def __str__(self) -> str:
-        return f"give the pods of {label(self.number, self.digest)} {self.metadata}"
+        return f"give the pods of {version_name(self.number, self.digest)} {self.metadata}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +135,7 @@ class EvictPod:
     number: int
 
     def __str__(self) -> str:
-        return f"restart pod {self.name} of {label(self.number, self.digest)}: evict it"
+        return f"restart pod {self.name} of {version_name(self.number, self.digest)}: evict it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +271,11 @@ class SwitchTraffic:
     def __str__(self) -> str:
         if self.adopts:
             pairs = ",".join(f"{key}={value}" for key, value in self.expected_selector)
-            return f"take over Service {self.name} from {pairs} to {label(self.number, self.digest)}"
-        origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
+            return f"take over Service {self.name} from {pairs} to {version_name(self.number, self.digest)}"
+        origin = f" from {version_name(self.from_number, self.from_digest)}" if self.from_digest else ""
         verb = "roll live traffic back" if self.switch_kind is SwitchKind.ROLLBACK else "switch live traffic"
         which = f", Service {self.name}" if self.several else ""
-        return f"{verb}{origin} to {label(self.number, self.digest)}{which}"
+        return f"{verb}{origin} to {version_name(self.number, self.digest)}{which}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +343,7 @@ class ApplyAuxiliaryObject:
     """Of a route: it keeps its Gateways and hosts, whatever Git says."""
 
     def __str__(self) -> str:
-        target = f" -> {label(self.number, self.digest)}" if self.digest else ""
+        target = f" -> {version_name(self.number, self.digest)}" if self.digest else ""
         return f"apply {self.auxiliary_object}{target}: {self.reason}"
 
 
@@ -396,7 +377,7 @@ class CommitPrimary:
     """As of a `LedgerEntry`."""
 
     def __str__(self) -> str:
-        return f"commit primary.yaml = {label(self.version.number, self.version.digest)} to main: {self.reason}"
+        return f"commit primary.yaml = {self.version.name} to main: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +397,7 @@ class OfferPromotion:
     """As of a `LedgerEntry`."""
 
     def __str__(self) -> str:
-        return f"offer {label(self.version.number, self.version.digest)} on the promotion branch: {self.reason}"
+        return f"offer {self.version.name} on the promotion branch: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,15 +118,6 @@ def without_nulls(value: Json) -> Json:
     return value
 
 
-def short(digest: str) -> str:
-    """The first ten hex digits of a digest, as names and labels carry them.
-
-    >>> short("v1:3f9c0123456789abcdef")
-    '3f9c012345'
-    """
-    return digest.rpartition(":")[2][:10]
-
-
 def is_whole(digest: str) -> bool:
     """Whether this is a digest with its prefix, of whichever release, and not the short form of one.
 

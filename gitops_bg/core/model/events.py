@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitops_bg.core.model.actions import titled
 from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import SubjectKind
+from gitops_bg.core.model.version import SubjectKind, version_name
 
 INFO, WARN, ERROR = Severity
 APPS, GROUPS = frozenset({SubjectKind.APP}), frozenset({SubjectKind.GROUP})
@@ -425,12 +424,12 @@ def severity_of(entry: LedgerEntry) -> Severity:
 
 def origin_of(entry: LedgerEntry) -> str:
     """The version that an entry leads from, as a title; empty where it has none."""
-    return titled(entry.from_version, entry.from_digest, entry.from_tag)
+    return version_name(entry.from_version, entry.from_digest, entry.from_tag)
 
 
 def goal_of(entry: LedgerEntry) -> str:
     """The version that an entry is about, or leads to, as a title; empty where it has none."""
-    return titled(entry.to_version, entry.to_digest, entry.to_tag)
+    return version_name(entry.to_version, entry.to_digest, entry.to_tag)
 
 
 def sentence_of(entry: LedgerEntry, kind: SubjectKind) -> str:

@@ -213,6 +213,25 @@ class Retirement:
     """An abort retired it: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
 
 
+def short(digest: str) -> str:
+    """The first ten hex digits of a digest, as names and labels carry them.
+
+    >>> short("v1:3f9c0123456789abcdef")
+    '3f9c012345'
+    """
+    return digest.rpartition(":")[2][:10]
+
+
+def version_name(number: int | None, digest: str, tag: str = "") -> str:
+    """The name of a version in every sentence, title and table: the tag of its image first, where that is known.
+
+    >>> version_name(7, "v1:3f9c0123456789", "1.1.0"), version_name(7, "v1:3f9c0123456789"), version_name(7, "")
+    ('1.1.0 (v7)', 'v7 (3f9c012345)', 'v7')
+    """
+    first, second, *_ = [*filter(None, (tag, f"v{number}" if number else "", short(digest))), "", ""]
+    return f"{first} ({second})" if second else first
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A snapshot with a number and a life, as the record remembers it. Times are UTC.
@@ -253,6 +272,11 @@ class Version:
     def digest(self) -> str:
         """The full digest, which identifies the version."""
         return self.snapshot.digest
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        return version_name(self.number, self.digest)
 
     @property
     def on_every_node(self) -> bool:

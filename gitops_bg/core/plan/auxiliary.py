@@ -30,10 +30,9 @@ from gitops_bg.core.model.actions import (
     DeleteAuxiliaryObject,
 )
 from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AppRoute, AuxiliaryObject, BackendPorts
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.version import Snapshot, Version
+from gitops_bg.core.model.version import Snapshot, Version, short
 from gitops_bg.core.world import World
 
 PREVIEW_WAITS = timedelta(seconds=30)

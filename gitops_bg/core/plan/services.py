@@ -33,10 +33,9 @@ from gitops_bg.core.model.actions import (
     ScaleDeployment,
     SwitchTraffic,
 )
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Version, short
 from gitops_bg.core.plan.auxiliary import must_unname
 from gitops_bg.core.world import World
 

@@ -18,7 +18,6 @@ from gitops_bg.core.checks.phase import (
     stays,
     unavailable,
     unreached,
-    version_name,
 )
 from gitops_bg.core.checks.pods import stuck, without_traffic
 from gitops_bg.core.checks.ports import ports_of, unservable
@@ -34,7 +33,6 @@ from gitops_bg.core.checks.situations import (
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, refused_pods, restart_story, wanted_size
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase, Standing, kstatus_of
 from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
@@ -108,7 +106,7 @@ def _exposed_service(exposure: Exposure) -> str:
 
 
 def _named(versions: tuple[Version, ...]) -> str:
-    return ", ".join(map(version_name, versions))
+    return ", ".join(each.name for each in versions)
 
 
 def services_in_git(world: World) -> Iterator[Condition]:
@@ -165,7 +163,7 @@ def _waits(world: World, active: Version, service: str) -> str:
         return ""
     missing = unservable(world.snapshot(active).text, said, [now])
     names = ", ".join(str(target) for target, _ in missing)
-    shown = label(active.number, active.digest)
+    shown = active.name
     return (
         f"Service {service} keeps its ports: no container of {shown} has the port {names} that Git says"
         if names
@@ -251,7 +249,7 @@ def _available(world: World) -> Condition:
         return Condition("Available", False, "NothingServes", "no version was deployed yet")
     if obstacle := next(_obstacles(world), None):
         return obstacle
-    return Condition("Available", True, "Serving", f"live traffic goes to {version_name(active)}")
+    return Condition("Available", True, "Serving", f"live traffic goes to {active.name}")
 
 
 def _obstacles(world: World) -> Iterator[Condition]:
@@ -275,14 +273,14 @@ def _candidate_ready(world: World) -> Iterator[Condition]:
     if candidate is None or at_rest(world):
         return
     if candidate.available_since:
-        yield Condition("CandidateReady", True, "Available", f"{version_name(candidate)} is available")
+        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available")
     elif candidate.failure:
         yield Condition("CandidateReady", False, candidate.failure, failure(world))
     elif pods := stuck(world, candidate):
-        said = f"{version_name(candidate)} waits: {pods.message}"
+        said = f"{candidate.name} waits: {pods.message}"
         yield Condition("CandidateReady", False, STUCK_REASONS[pods.cause], said)
     else:
-        yield Condition("CandidateReady", False, "Progressing", f"{version_name(candidate)} comes up")
+        yield Condition("CandidateReady", False, "Progressing", f"{candidate.name} comes up")
 
 
 def _hooks_passed(world: World, digest: str) -> Iterator[Condition]:

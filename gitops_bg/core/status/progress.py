@@ -21,11 +21,10 @@ from gitops_bg.core.checks.adoption import (
     why_left_alone,
     why_unproven,
 )
-from gitops_bg.core.checks.phase import foreign_object, version_name
+from gitops_bg.core.checks.phase import foreign_object
 from gitops_bg.core.checks.pods import StuckCause, stuck
 from gitops_bg.core.checks.sizes import needed_to_switch
 from gitops_bg.core.checks.subject import awaits_confirmation
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -88,7 +87,7 @@ def _before(world: World, adopt: Adoption) -> Condition:
         what = "for a first version" if found else "for its first version: no Service has to be taken over"
         return Condition(ADOPTING, True, "WaitingForPods", f"waiting {what}")
     if world.record.routing.switch is not None:
-        return Condition(ADOPTING, True, "HandingOver", f"{services}: live traffic moves to {version_name(coming)}")
+        return Condition(ADOPTING, True, "HandingOver", f"{services}: live traffic moves to {coming.name}")
     return Condition(ADOPTING, True, "WaitingForPods", _waiting(world, adopt, coming, services))
 
 
@@ -96,7 +95,7 @@ def _waiting(world: World, adopt: Adoption, coming: Version, services: str) -> s
     up, needed = world.available(coming.digest), needed_to_switch(world, coming)
     held = ", ".join(f"{key}={value}" for key, value in placeholder_labels(world, coming))
     apart = f"; until then they carry {held}, which no Service of {adopt.source} selects" if held else ""
-    return f"{up} of {needed} pods of {version_name(coming)} are available to take over {services}{apart}"
+    return f"{up} of {needed} pods of {coming.name} are available to take over {services}{apart}"
 
 
 def _gone(adopted: Adopted) -> str:
@@ -144,7 +143,7 @@ def _what_keeps_them(world: World, active: Version) -> Iterator[str]:
     if active.routed_at is None:
         yield "the endpoints of the Services are not exactly the new pods yet"
     elif has_stand_ins(world, active):
-        yield f"pods of {version_name(active)} do not carry their own labels yet"
+        yield f"pods of {active.name} do not carry their own labels yet"
     elif moment is None:
         yield "scaleDownDelaySeconds is never"
     elif world.now < moment:
@@ -252,4 +251,4 @@ def _replica_failure(world: World) -> Iterator[Condition]:
 
 
 def _name(version: Version) -> str:
-    return label(version.number, version.digest)
+    return version.name

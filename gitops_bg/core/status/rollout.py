@@ -29,14 +29,13 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
     SyncPodMetadata,
-    label,
 )
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MetricRun, RunRecord, why
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import EVENTS, MOVES, NOTICES, Notice, analysis_notice, metric_notice, severity_of
 from gitops_bg.core.model.hooks import HookRun, Severity
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, version_name
 
 # --- of what changed between two records: rollouts and analyses, besides the ledger ---
 
@@ -63,7 +62,7 @@ class RolloutEvent:
 
 def entry_message(entry: LedgerEntry) -> str:
     """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a beginning."""
-    left, there = label(entry.from_version, entry.from_digest), label(entry.to_version, entry.to_digest)
+    left, there = version_name(entry.from_version, entry.from_digest), version_name(entry.to_version, entry.to_digest)
     what = there
     if entry.event in MOVES:
         what = f"live traffic goes{f' from {left}' if left else ''} to {there}"
@@ -138,7 +137,7 @@ def ledger_events(before: Kept, after: Kept) -> Iterator[RolloutEvent]:
 
 
 def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[RolloutEvent]:
-    called = f"rollout {after.number} of {label(after.version, after.digest)}"
+    called = f"rollout {after.number} of {version_name(after.version, after.digest)}"
     if before is None:
         yield RolloutEvent(Notice.ROLLOUT_STARTED, f"{called} begins")
     was_waiting, waits = bool(before and before.waiting_since), bool(after.waiting_since)
@@ -421,7 +420,7 @@ def _fault(rollout: Rollout, record: Record) -> str:
     """Why a rollout did not succeed."""
     hold, version = record.objection(rollout.digest), record.version(rollout.digest)
     said = (hold.reason if hold else "") or (version.failure if version else "")
-    return said or f"{label(rollout.version, rollout.digest)}: {rollout.outcome}"
+    return said or f"{version_name(rollout.version, rollout.digest)}: {rollout.outcome}"
 
 
 def _id(digits: int, *parts: str) -> str:

@@ -28,13 +28,12 @@ from gitops_bg.core.checks.git import (
 )
 from gitops_bg.core.delivery.gates import SKIPPED
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import Entry, Named, Retried, Targeted, awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Record, SwitchKind
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Cause, Hold, Says, after_poll, restated
-from gitops_bg.core.model.version import Source, Stage, Version
+from gitops_bg.core.model.version import Source, Stage, Version, short
 from gitops_bg.core.transitions.decisions import (
     abort_rollout,
     clear_hold_of_named,

@@ -19,7 +19,6 @@ from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord
 from gitops_bg.core.groups.subject import version_of
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition, Phase
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -84,7 +83,7 @@ def _awaited(world: World) -> tuple[OngoingAlert, ...]:
     shut = [gate for gate in gates_to_show(world) if not gate.open]
     if [gate.kind for gate in shut] != [GateKind.APPROVAL]:
         return ()
-    what = f"{label(coming.number, coming.digest)}{of_commit(coming.source.commit)}"
+    what = f"{coming.name}{of_commit(coming.source.commit)}"
     return (OngoingAlert(Severity.WARN, f"{what} waits for approval: {shut[0].reason}", coming.digest),)
 
 

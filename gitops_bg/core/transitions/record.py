@@ -24,12 +24,12 @@ from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.auxiliary import ROUTES, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, same_content, short
+from gitops_bg.core.model.digest import is_computed_here, is_genuine, is_whole, same_content
 from gitops_bg.core.model.observed import ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Event, FormerService, LastRead, Rollout, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.statements import Says
-from gitops_bg.core.model.version import UNKNOWN, Source, Stage, StageEvent, Version, stage_after
+from gitops_bg.core.model.version import UNKNOWN, Source, Stage, StageEvent, Version, short, stage_after
 from gitops_bg.core.world import World
 
 _Part = TypeVar("_Part")

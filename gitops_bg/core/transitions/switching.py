@@ -22,13 +22,12 @@ from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.delivery.gates import all_open, record_overridden_policies
 from gitops_bg.core.delivery.holds import put_hold
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import PreviewSwitch
 from gitops_bg.core.model.statements import Cause
-from gitops_bg.core.model.version import ServicePorts, Stabilization, Stage, StageEvent, Version, stage_after
+from gitops_bg.core.model.version import ServicePorts, Stabilization, Stage, StageEvent, Version, short, stage_after
 from gitops_bg.core.transitions.adoption import adopted_before
 from gitops_bg.core.transitions.decisions import ask_who_merged, overrule_retry
 from gitops_bg.core.transitions.verdicts import acting_app

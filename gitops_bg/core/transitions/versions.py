@@ -10,7 +10,6 @@ from gitops_bg.core.checks.sizes import RECHECK, PodGroup, is_old, may_go_on, re
 from gitops_bg.core.checks.versions import is_live, next_color, warm_until
 from gitops_bg.core.delivery.analyses import POST
 from gitops_bg.core.delivery.holds import lift_others, put_hold
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisRun, restarted
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.observed import PodView
@@ -274,7 +273,7 @@ def _release(world: World, version: Version) -> World:
     if world.target_digest == world.record.routing.traffic:
         event, reason = Event.CANCELLED, "the target names the active version again"
     elif wanted and wanted.number < version.number:
-        event, reason = Event.CANCELLED, f"the target went back to {label(wanted.number, wanted.digest)}"
+        event, reason = Event.CANCELLED, f"the target went back to {wanted.name}"
     commit = source.commit or world.desired.commit
     return world.with_ledger_entry(event, to=wanted, origin=version, commit=commit, by=source.author, reason=reason)
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_bg.core.foreign_text import one_line
-from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.version import AppOrGroup, SubjectKind
+from gitops_bg.core.model.version import AppOrGroup, SubjectKind, version_name
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
@@ -90,7 +89,7 @@ def _namespaces(apps: Iterable[AppOrGroup]) -> str:
 
 
 def _version(version: VersionState | None) -> str:
-    return label(version.version, version.digest) if version else ""
+    return version_name(version.version, version.digest) if version else ""
 
 
 def _cell(text: str) -> str:

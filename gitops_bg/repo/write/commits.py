@@ -17,11 +17,10 @@ from uuid import uuid4
 
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.foreign_text import one_line
-from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import Subject, SubjectKind
+from gitops_bg.core.model.version import Subject, SubjectKind, version_name
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed
@@ -397,15 +396,15 @@ def _span(movement: Movement[Of]) -> str:
     origin, old = _short(movement.from_version, movement.from_digest), one_line(movement.from_tag)
     goal, new = _short(movement.to_version, movement.to_digest), one_line(movement.to_tag)
     if origin and goal:
-        shown = label(movement.to_version, movement.to_digest)
+        shown = version_name(movement.to_version, movement.to_digest)
         return f"{old} → {new} ({origin} → {goal})" if old and new else f"{origin} → {shown}"
     if goal:
-        return titled(movement.to_version, movement.to_digest, new)
+        return version_name(movement.to_version, movement.to_digest, new)
     return f"{old} ({origin})" if old else origin
 
 
 def _short(version: int | None, digest: str) -> str:
-    return f"v{version}" if version else label(None, digest)
+    return f"v{version}" if version else version_name(None, digest)
 
 
 def _version(version: int | None, digest: str) -> str:

@@ -11,8 +11,17 @@ from gitops_bg.core.checks.ports import written
 from gitops_bg.core.errors import InternalError, InvalidInput
 from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.digest import PREFIX, Json, short, snapshot_of
-from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version, WorkloadKind
+from gitops_bg.core.model.digest import PREFIX, Json, snapshot_of
+from gitops_bg.core.model.version import (
+    AppKey,
+    ConfigurationRef,
+    ServicePorts,
+    Snapshot,
+    Source,
+    Version,
+    WorkloadKind,
+    short,
+)
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import PRIMARY_FILE, folder_of

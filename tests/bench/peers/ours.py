@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from gitops_bg import __version__
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.core.names import promotion_branch
 from tests.bench.apps import FIRST, BenchApp
 from tests.bench.channel import Child

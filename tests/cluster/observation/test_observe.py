@@ -21,11 +21,10 @@ from gitops_bg.cluster.observation.project import app_state, replica_set_state, 
 from gitops_bg.cluster.observation.routes import ServiceRoutes, selector_without_us
 from gitops_bg.cluster.observation.views import SeenReplicaSets
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request, SelectedPods
 from gitops_bg.core.model.record import MOST_ANSWERED, Record
 from gitops_bg.core.model.spec import Adoption
-from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version, short
 from gitops_bg.core.world import World
 from tests.core.engine.adoption.builders import RELEASED as RELEASING
 from tests.core.engine.adoption.builders import leaving

@@ -2,7 +2,7 @@
 
 import yaml
 
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.support.cluster.paths import config_maps
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, copies, read_by, reading, secret
 from tests.support.scenario import App, Scenario

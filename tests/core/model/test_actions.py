@@ -8,10 +8,9 @@ from gitops_bg.core import errors
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.version import AppKey, Color, PodMetadata
+from gitops_bg.core.model.version import AppKey, Color, PodMetadata, short
 from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, candidate, digest
 

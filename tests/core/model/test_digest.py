@@ -13,11 +13,10 @@ from gitops_bg.core.model.digest import (
     is_genuine,
     same_content,
     same_snapshot,
-    short,
     snapshot_of,
     with_configuration,
 )
-from gitops_bg.core.model.version import ConfigurationRef, Snapshot, WorkloadKind
+from gitops_bg.core.model.version import ConfigurationRef, Snapshot, WorkloadKind, short
 
 NGINX = {"spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]}}
 

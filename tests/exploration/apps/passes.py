@@ -26,7 +26,6 @@ from gitops_bg.core.model.desired import (
     Problem,
     Target,
 )
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import (
     Entry,
     Journal,
@@ -53,7 +52,7 @@ from gitops_bg.core.model.observed import (
 )
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec, Release, Retry, ScaleDown, Suspension
-from gitops_bg.core.model.version import Snapshot, Source
+from gitops_bg.core.model.version import Snapshot, Source, short
 from gitops_bg.core.status.deadlines import wake_at
 from gitops_bg.core.transitions.record import update_rollouts
 from gitops_bg.core.world import World

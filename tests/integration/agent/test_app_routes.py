@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import install_gateway_api, open_gateway
 from tests.support.cluster.rawapi import Json

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.paths import config_maps, pods
 from tests.support.configuration import copies

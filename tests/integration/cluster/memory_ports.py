@@ -25,10 +25,9 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
     SyncPodMetadata,
 )
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.drift import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import ReplicaSetView, ServiceView
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.core.names import replica_set_name, selector
 from gitops_bg.spec.app.load import AppConfig
 

@@ -26,11 +26,11 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Target
-from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec, Strategy
-from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source
+from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, short
 from gitops_bg.core.names import configuration_name, replica_set_name, selector
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of

@@ -28,10 +28,9 @@ from gitops_bg.cluster.observation.views import AppContext
 from gitops_bg.cluster.ports import TrafficRouter, Workloads
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, DeleteReplicaSet, PointPreview, ScaleReplicaSet
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.core.names import replica_set_name
 from tests.integration.cluster.memory_ports import MemoryRouter, MemoryWorkloads
 from tests.integration.cluster.scene import Scene, create, snapshot, switch

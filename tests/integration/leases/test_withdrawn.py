@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from gitops_bg.sandbox.http.calls import Call
 from tests.support.agent.agent_processes import AgentProcess, Movements, told
 from tests.support.cluster.clusters import SandboxCluster

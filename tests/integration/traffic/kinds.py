@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import WorkloadKind
+from gitops_bg.core.model.version import WorkloadKind, short
 from tests.support import manifests
 from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import yaml
 
 from gitops_bg.cli.demo.traffic import Answer
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.support.growing_files import GrowingFile
 from tests.support.scenario import App
 from tests.support.sightings import Sightings

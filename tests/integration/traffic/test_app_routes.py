@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.integration.traffic.conftest import GatewayCluster
 from tests.integration.traffic.gateway_users import Load
 from tests.support.cluster.clusters import SandboxCluster

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from gitops_bg.spec.manifests.differences import differences
 from gitops_bg.views.differences import Side, configuration_differences, without_secrets_of

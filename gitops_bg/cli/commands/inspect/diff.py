@@ -23,9 +23,8 @@ from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model import version as model
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Version, version_name
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.views.differences import (
     Side,
@@ -102,10 +101,10 @@ def _of_app(session: Session, facts: Facts, to: str) -> _Compared:
     number = number_named(to, world, session)
     other = with_template(session, world, number) if number else _target(facts)
     version = world.record.version(other.snapshot.digest)
-    named = label(number or (version.number if version else None), other.snapshot.digest)
+    named = version_name(number or (version.number if version else None), other.snapshot.digest)
     active = world.active
     found = _differences(session, facts, facts, other)
-    live = label(active.number, active.digest) if active else ""
+    live = active.name if active else ""
     return _Compared(facts.app, live, named, other.source.commit, found)
 
 

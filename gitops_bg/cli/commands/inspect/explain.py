@@ -28,12 +28,11 @@ from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
 from gitops_bg.cli.views.subject import drawn_explained, drawn_explanation, indented
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
 from gitops_bg.core.model.statements import Statements
-from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.model.version import AppKey, Version, version_name
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.app.primary import ConfigurationChange
@@ -194,7 +193,7 @@ def _explained(found: _Findings) -> Explained:
     """Return what `explain` shows of it as of a group."""
     decision, coming = found.decision, found.coming
     traffic = decision.record.routing.traffic
-    live, named = _named(decision, traffic), label(coming.number, coming.digest) if coming else ""
+    live, named = _named(decision, traffic), coming.name if coming else ""
     stays = f"live traffic stays with {named} if this ends well:"
     return Explained(
         subject=found.facts.app,
@@ -229,12 +228,12 @@ def _json(found: _Findings) -> "ExplanationJson":
 
 def _named(decision: Decision, digest: str) -> str | None:
     version = decision.record.version(digest)
-    return label(version.number, version.digest) if version else None
+    return version.name if version else None
 
 
 def _title(decision: Decision, digest: str) -> str:
     """Return the name of a version, also of one that is forgotten."""
-    return _named(decision, digest) or label(None, digest)
+    return _named(decision, digest) or version_name(None, digest)
 
 
 def _of_the_pods(found: _Findings) -> Iterator[RenderableType]:

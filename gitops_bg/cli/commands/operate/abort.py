@@ -39,7 +39,6 @@ from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import Aborting as AbortingGroup
 from gitops_bg.core.groups.requests import aborting as aborting_group
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Version
@@ -222,7 +221,7 @@ def _names(versions: Iterable[Version]) -> str:
 
 
 def _shown(version: Version) -> str:
-    return label(version.number, version.digest)
+    return version.name
 
 
 def _traffic_goes(found: Aborting) -> str:

@@ -21,7 +21,6 @@ from gitops_bg.cli.session.watch import wait_for_traffic
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.delivery.subject import answer_request
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.policy_rules import Proof
@@ -113,7 +112,7 @@ def promote(
         shut = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
         branch = session.repository.settings.branch
         output.would(
-            f"{facts.app}: {branch} would name {label(candidate.number, candidate.digest)}",
+            f"{facts.app}: {branch} would name {candidate.name}",
             *(f"traffic would wait: {reason}" for reason in shut),
         )
         proposed = propose(session, output, change)
@@ -174,7 +173,7 @@ def _ask(session: Session, app: AppKey, request: Request) -> None:
 def _print_serving_version(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:
     """Report what a request did without a version to promote."""
     active = world.active
-    shown = label(active.number, active.digest) if active else "what serves"
+    shown = active.name if active else "what serves"
     done = "its analysis ends" if asked is OperatorCommand.PROMOTE_FULL else _ASKED[asked]
     output.both({"app": str(app), "changed": False, "asked": done}, f"{app}: {shown} stays live; {done}")
     return OK
@@ -186,7 +185,7 @@ def _candidate(app: AppKey, world: World, force: bool) -> Version:
     if candidate is None:
         raise CommandFailed(f"{app}: nothing to promote: {_why_none(app, world)}")
     if candidate.available_since is None and not force:
-        shown = label(candidate.number, candidate.digest)
+        shown = candidate.name
         why = candidate.failure or "its pods are not available yet"
         raise CommandFailed(f"{app}: {shown} is not checked: {why}; see `gitops-bg explain {app}`, or use --force")
     return candidate
@@ -195,7 +194,7 @@ def _candidate(app: AppKey, world: World, force: bool) -> Version:
 def _demand_meant(app: AppKey, candidate: Version, number: int | None) -> None:
     """Raise `CommandFailed` where another version was named: it may be the one that somebody looked at."""
     if number is not None and number != candidate.number:
-        shown = label(candidate.number, candidate.digest)
+        shown = candidate.name
         raise CommandFailed(f"{app}: the candidate is {shown}, not v{number}; nothing was promoted")
 
 

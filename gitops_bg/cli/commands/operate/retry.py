@@ -16,10 +16,9 @@ from gitops_bg.cli.repository.proposals import next_retry
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, version_name
 from gitops_bg.repo.write.main_branch import Edit
 from gitops_bg.spec.yaml.edit import set_restart, set_retry
 from gitops_bg.views.words import spoken
@@ -60,7 +59,7 @@ def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
             f"{app}: there is nothing to try again: the target " + ("is live" if digest else "is broken")
         )
     version = world.record.version(digest)
-    return next_retry(facts, digest, by), label(version.number if version else None, digest)
+    return next_retry(facts, digest, by), version_name(version.number if version else None, digest)
 
 
 def _retrying(file: str, request: Retry) -> Edit:

@@ -40,7 +40,6 @@ from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.core.checks.git import destination
 from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, SwitchKind
@@ -112,7 +111,7 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     version, content = _goal(session, facts, world, asked)
     content = content or content_of(session, facts, world, version)
     change = change_to(facts, world, version, Event.ROLLED_BACK, by=asked.by, reason=asked.reason, content=content)
-    shown = label(version.number, version.digest)
+    shown = version.name
     output.would(f"{app}: {session.repository.settings.branch} would name {shown}; live traffic would go there at once")
     proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
@@ -168,7 +167,7 @@ def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
 
 
 def _not_good(world: World, version: Version, why: str) -> str:
-    app, shown = world.spec.app, label(version.number, version.digest)
+    app, shown = world.spec.app, version.name
     return f"{app}: {shown} {why}; if it is good all the same, say so by --force (or without --to: the last good one)"
 
 
@@ -176,7 +175,7 @@ def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None
     """Without --to, "back" is ambiguous while traffic moves forward."""
     coming = world.incoming
     if to is None and coming and world.active and world.switch_kind is SwitchKind.PROMOTION:
-        shown = label(coming.number, coming.digest)
+        shown = coming.name
         raise CommandFailed(
             f"{app}: {shown} is on its way; stop it by `gitops-bg abort {app}`, or name a version by --to"
         )
@@ -191,7 +190,7 @@ def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: 
         if version is None:
             wanted = f"version {asked.to} never served here" if asked.to else "there is no good version to go back to"
             raise CommandFailed(f"{app}: {wanted}")
-        shown = label(version.number, version.digest)
+        shown = version.name
         if version.digest == world.record.routing.traffic:
             output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
             return 0

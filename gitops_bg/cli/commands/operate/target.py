@@ -19,9 +19,8 @@ from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.foreign_json import tags_between
-from gitops_bg.core.model.actions import label, titled
 from gitops_bg.core.model.desired import Target
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Version, version_name
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit
@@ -92,7 +91,7 @@ def undo(
         number = number_named(named, world, session)
         done = _undone_by_others(facts, world, by) if number is None else ""
         version = _older(session, facts, world, number) if not done else _target(world)
-        shown, made = label(version.number, version.digest), ""
+        shown, made = version.name, ""
         if version.digest != world.target_digest:
             made = _commit(session, output, facts, version, commit.message)
             session.nudge(key)
@@ -158,5 +157,5 @@ def _commit(session: Session, output: Output, facts: Facts, version: Version, wh
     folder = Folder(facts.app, path, facts.config.target_file, repository.files(facts.app), past)
     contents = side_of(session, facts, version.snapshot, commit).contents
     _, tag = tags_between("", version.snapshot.text)
-    subject = f"{facts.app.name}: undo to {titled(version.number, version.digest, tag)}"
+    subject = f"{facts.app.name}: undo to {version_name(version.number, version.digest, tag)}"
     return commit_change(session, output, CommitPlan(edits_back(folder, version, tuple(contents)), subject, why))

@@ -15,7 +15,6 @@ from gitops_bg.core.model.analysis import (
     Metric,
     MetricRun,
 )
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.main import SourceVerification
@@ -23,6 +22,7 @@ from gitops_bg.core.model.observed import GitView, Observed, ServiceView
 from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.engine.conditions.test_phases import (
     AT_ZERO,

@@ -8,11 +8,11 @@ import pytest
 
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MeasurementPlan, Metric, MetricRun
 from gitops_bg.core.model.decision import Counts
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Hold
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.engine.conditions.test_phases import COMES_UP, FAILED
 from tests.core.shown import ABSENT

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
@@ -14,6 +13,7 @@ from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension
 from gitops_bg.core.model.statements import Hold, Override
+from gitops_bg.core.model.version import version_name
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,
@@ -493,5 +493,5 @@ def test_analysis_after_promotion_that_has_not_begun(name):
         assert of_kind(found.gates, GateKind.ANALYSIS) == (False, f"post-promotion analysis{begins}", until)
     condition = next(each for each in found.conditions if each.type == "AnalysisPassed")
     latest = f", and at {until:%Y-%m-%d %H:%M} UTC all the same" if until else ""
-    said = f"post-promotion analysis of {label(2, digest(2))}{begins}{latest}"
+    said = f"post-promotion analysis of {version_name(2, digest(2))}{begins}{latest}"
     assert (condition.status, condition.reason, condition.message) == (False, "NotBegun", said)

@@ -9,12 +9,12 @@ import pytest
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import ApplyService, ScaleDeployment, SwitchTraffic
 from gitops_bg.core.model.desired import LedgerMemory
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import AwaitsPoll
 from gitops_bg.core.model.observed import DeploymentView, ServiceView
 from gitops_bg.core.model.record import Adopted, Record
 from gitops_bg.core.model.spec import Adoption, ScaleDown, Suspension
 from gitops_bg.core.model.statements import Cause, Hold, Says
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.records import statements_of
 from tests.core.simulation import manual, template

@@ -7,14 +7,13 @@ import pytest
 
 from gitops_bg.core.model.actions import GitAction, PublishLedger
 from gitops_bg.core.model.desired import Missing, Problem
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import AwaitsPoll, PullRequest, PullState
 from gitops_bg.core.model.main import Knowledge, SourceVerification
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
 from gitops_bg.core.model.statements import Cause, Hold, Override, Says
-from gitops_bg.core.model.version import Snapshot
+from gitops_bg.core.model.version import Snapshot, short
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (

@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.desired import Missing, Problem
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import DeletionPolicy, Suspension
 from gitops_bg.core.model.statements import Override
-from gitops_bg.core.model.version import Source
+from gitops_bg.core.model.version import Source, short
 from tests.core.simulation import deployed, manual
 from tests.core.stories import push, resume, suspend, wait
 from tests.core.worlds import (

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.desired import LedgerMemory, Missing
-from gitops_bg.core.model.digest import short, with_configuration
+from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Color, Retirement, Snapshot, Stage
+from gitops_bg.core.model.version import Color, Retirement, Snapshot, Stage, short
 from tests.core.records import statements_of
 from tests.core.simulation import automatic, deployed, manual, settings, template
 from tests.core.stories import coming, kubernetes_events

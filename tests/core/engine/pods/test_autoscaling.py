@@ -7,10 +7,9 @@ import pytest
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, OperatorCommand
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import ConfigurationRef, Stabilization
+from gitops_bg.core.model.version import ConfigurationRef, Stabilization, short
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual, template

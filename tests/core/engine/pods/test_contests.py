@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.drift import DriftLoop
 from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.version import short
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
 from tests.core.engine.pods.test_configuration_copies import ACTIVE as SERVES

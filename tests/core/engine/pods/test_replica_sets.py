@@ -6,10 +6,9 @@ import pytest
 
 from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import AntiAffinity, Suspension
-from gitops_bg.core.model.version import AntiAffinityTerm, Snapshot, Version
+from gitops_bg.core.model.version import AntiAffinityTerm, Snapshot, Version, short
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
 from tests.core.worlds import (

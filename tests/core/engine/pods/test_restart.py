@@ -8,11 +8,10 @@ import pytest
 from gitops_bg.core.model.actions import EvictPod
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Event, Restart
 from gitops_bg.core.model.spec import AppSpec, IntOrPercent, Suspension
-from gitops_bg.core.model.version import Stabilization
+from gitops_bg.core.model.version import Stabilization, short
 from gitops_bg.core.world import World
 from tests.core.shown import ABSENT
 from tests.core.simulation import Simulation, deployed, manual, template

@@ -10,9 +10,9 @@ import pytest
 
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.spec import PreviewSwitch
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.shown import Shown
 from tests.core.simulation import manual

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import Switch
 from gitops_bg.core.model.record import SwitchKind as L
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Stage
+from gitops_bg.core.model.version import Stage, short
 from gitops_bg.core.world import World
 from tests.core.simulation import deployed, manual
 from tests.core.stories import coming, promoted, push, wait

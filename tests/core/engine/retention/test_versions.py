@@ -6,12 +6,11 @@ import pytest
 
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Problem
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, Record, Routing, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Color, Snapshot, Stage
+from gitops_bg.core.model.version import Color, Snapshot, Stage, short
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.stories import ask, coming, promoted, push, revert, wait
 from tests.core.worlds import (

@@ -8,9 +8,9 @@ import pytest
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, decided, digest, service, world

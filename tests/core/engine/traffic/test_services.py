@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.actions import ApplyService, PointPreview, RepairSelector, SwitchTraffic
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Switch, SwitchKind
+from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, decided, digest, rising, service, world

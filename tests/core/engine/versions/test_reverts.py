@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, Targeted
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.statements import Cause, Hold, Says
+from gitops_bg.core.model.version import short
 from tests.core.engine.versions.reverting import ELSEWHERE, LATER, TWO, UNDOING, held, reverted
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (

@@ -8,7 +8,7 @@ import yaml
 
 from gitops_bg.agent import agent as agent_module
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from gitops_bg.sandbox.http.calls import Call
 from gitops_bg.sandbox.http.errors import forbidden
 from tests.support.cluster.clusters import SandboxCluster

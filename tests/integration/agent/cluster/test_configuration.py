@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.version import short
 from tests.support.cluster.paths import config_maps
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, copies, held, reading, secret
 from tests.support.scenario import App, Scenario

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.version import short
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.paths import replica_sets
 from tests.support.cluster.rawapi import MERGE

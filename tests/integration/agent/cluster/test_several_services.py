@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from gitops_bg.core.names import selector
 from gitops_bg.sandbox.http.calls import Call
 from gitops_bg.sandbox.http.errors import ApiError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.support.configuration import SETTINGS, config_map, read_by, reading
 from tests.support.scenario import App, Scenario
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import short
 from tests.integration.cli.conftest import Cli
 from tests.spec.importing.texts import EXAMPLES
 from tests.support.scenario import App, Scenario

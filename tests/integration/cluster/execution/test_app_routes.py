@@ -10,10 +10,9 @@ import pytest
 
 from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteApp, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import AuxiliaryView, Successor
 from gitops_bg.core.model.record import LastRead, Record
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import BlueGreen
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects

@@ -21,8 +21,8 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
 )
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.version import short
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects

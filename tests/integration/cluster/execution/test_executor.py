@@ -21,8 +21,7 @@ from gitops_bg.core.model.actions import (
     RepairSelector,
     ScaleReplicaSet,
 )
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, short
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch
 from tests.support import manifests
 from tests.support.cluster.paths import replica_sets, services

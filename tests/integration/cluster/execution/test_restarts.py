@@ -8,10 +8,9 @@ import pytest
 
 from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, EvictPod
-from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.record import OperatorState, Record, Restart
-from gitops_bg.core.model.version import Snapshot
+from gitops_bg.core.model.version import Snapshot, short
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.integration.test_two_clusters_evictions import budget, wait_status
 from tests.support.waiting import eventually
