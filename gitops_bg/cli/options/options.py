@@ -312,6 +312,19 @@ class CommitOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OverrideOptions:
+    """In spite of which policies something is promoted."""
+
+    override: Annotated[
+        list[str] | None,
+        typer.Option("--override", metavar="POLICY", help="Override a policy that permits it; needs --reason."),
+    ] = None
+    sign: Annotated[
+        bool, typer.Option("--sign", help="Sign the commit with your SSH key, if the policy's override requires it.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatienceOptions:
     """How long a request to the cluster may take."""
 

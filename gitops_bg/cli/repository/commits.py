@@ -13,6 +13,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.lint import lint
+from gitops_bg.core.checks.policy_judge import OVERRIDE, REASON
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.version import AppKey
@@ -43,11 +44,16 @@ class CommitPlan:
     edits: Mapping[str, EditOrNew]
     subject: str
     reason: str = ""
+    overrides: tuple[str, ...] = ()
+    """The policies in spite of which it promotes (policies.md §6)."""
 
     @property
     def message(self) -> str:
         """The message of the commit; no text that a user typed can forge a trailer."""
-        body = f"\nReason: {one_line(self.reason)}\n" if self.reason else ""
+        reason = one_line(self.reason)
+        body = f"\nReason: {reason}\n" if reason else ""
+        if self.overrides:
+            body += f"\n{REASON}: {reason}\n{OVERRIDE}: {one_line(', '.join(self.overrides))}\n"
         return f"{one_line(self.subject)}\n{body}"
 
 

@@ -4,20 +4,23 @@ main or, if main refuses, on a branch.
 The core decides which version it is, and carries a retry out; the agent moves the traffic.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import OK, REFUSED, ObjectNotFound, UsageError
+from gitops_bg.cli.options.options import GitOptions, OverrideOptions
 from gitops_bg.cli.options.values import NamedVersion, named, number_of, the_one
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import follow_push
 from gitops_bg.cli.repository.restore_version import side_of, version_in
+from gitops_bg.cli.repository.user_git import signing_key
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.errors import InvalidInput, WorldChanged
+from gitops_bg.core.model.policy_rules import Policy, Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey, Snapshot, Version, version_name
@@ -89,6 +92,40 @@ def next_retry(facts: Facts, digest: str, by: str) -> Retry:
     """
     last = max(facts.record.operator.retry, facts.spec.retry.number if facts.spec.retry else 0)
     return Retry(digest, last + 1, by, facts.record.sequence)
+
+
+# --- in spite of which policies ---
+
+
+def with_signature(git: GitOptions, overriding: OverrideOptions) -> GitOptions:
+    """Return the options with the person's SSH key, where they ask for a signed commit. Raises `UsageError`."""
+    return replace(git, signing_key=signing_key(git.signing_key)) if overriding.sign else git
+
+
+def demand_overridable(
+    subject: object, policies: Iterable[Policy], names: Sequence[str], reason: str, email: str, *, signed: bool
+) -> tuple[str, ...]:
+    """Return the names of the policies to override, each of which permits this person, or a signature that the agent
+    checks (policies.md §6). ``policies`` are those for the ``subject``. Raises `UsageError` with the reason otherwise.
+    """
+    known = {policy.name: policy for policy in policies}
+    if names and not reason:
+        raise UsageError("--override needs a --reason: it is in the ledger for all to see")
+    for name in names:
+        policy = known.get(name)
+        if policy is None:
+            raise UsageError(f"no policy {name} is for {subject}; known: {', '.join(known) or 'none'}")
+        if policy.override is None:
+            raise UsageError(f"{name} has no override: it can be changed only, in policies/")
+        if policy.override.proof is Proof.SIGNED:
+            if not signed:
+                raise UsageError(f"{name} is overridden by a signature only: add --sign")
+        elif email.lower() not in policy.override.emails:
+            by = ", ".join(policy.override.by)
+            raise UsageError(
+                f"{name} may be overridden by {by} only, and {email} is none of them (policies/people.yaml)"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 # --- the change of primary.yaml ---

@@ -282,11 +282,16 @@ def test_a_first_version_in_a_freeze_says_what_waits_and_comes_up_by_an_override
 def _an_override_of_the_group_is_listed_as_that_of_an_app(cli: Cli, store: Store) -> None:
     store.world.publish("v2", store.version("v2", cart="/cart"))
     store.wait("v1A v2C")
-    store.spec["active"] = "v2"
-    store.world.pull()
-    store.world.remote.stage(store.group())
-    store.world.remote.commit("Serve v2\n\nBg-Override: stop\nBg-Reason: INC-4713", author=AUTHOR)
-    store.world.push()
+    assert "--override needs a --reason" in cli("promote", name(store), "--override", "stop", code=2)
+    unknown = cli("promote", name(store), "--override", "halt", "-m", "INC-4713", code=2)
+    assert f"no policy halt is for v2 of {name(store)}; known: stop" in " ".join(unknown.split())
+    cli("promote", name(store))
+    too_late = cli("promote", name(store), "--to", "v2", "--override", "stop", "-m", "INC-4713", code=1)
+    assert "group.yaml names v2 already, and only the commit that names it can override" in " ".join(too_late.split())
+    cli("rollback", name(store))
+    cli("promote", name(store), "--override", "stop", "--reason", "INC-4713")
+    assert store.world.remote.log()[0].subject == "store: promote v2"
+    store.world.wake()
     store.wait("v1L v2A")
     store.wait_for_ledger("overridden")
     (entry,) = cli.json("history", "--overrides")["entries"]

@@ -4,7 +4,7 @@ the agent carries out.
 Where main takes no commit from the user, it is on the group's branch, to be merged (decision 39).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,10 +12,10 @@ from typing import Any
 from gitops_bg.cli.commands.operate.suspend import SuspendOptions, suspending
 from gitops_bg.cli.errors import OK, REFUSED, CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.groups import Group, OneVersion, ToVersion, Version, one_version
-from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions, WaitOptions
+from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions, OverrideOptions, WaitOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import CommitPlan, follow_push, print_planned_commit
-from gitops_bg.cli.repository.proposals import Proposed, print_offer
+from gitops_bg.cli.repository.proposals import Proposed, demand_overridable, print_offer, with_signature
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session, group_in_git
@@ -26,10 +26,12 @@ from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
+from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.main_branch import EditOrNew
@@ -44,6 +46,7 @@ def promote(
     at: AppOptions,
     commit: CommitOptions,
     waiting: WaitOptions,
+    overriding: OverrideOptions,
     version: OneVersion = "",
     to: ToVersion = "",
 ) -> int:
@@ -54,7 +57,7 @@ def promote(
 
     Example: gitops-bg group promote shop/store v2
     """
-    return _activate(at, commit, group, one_version(version, to), _PROMOTE, waiting)
+    return _activate(at, commit, group, one_version(version, to), _PROMOTE, waiting, overriding)
 
 
 def rollback(
@@ -195,11 +198,21 @@ _ROLL_BACK = _Move(
 )
 
 
+_NO_OVERRIDE = OverrideOptions()
+
+
 def _activate(
-    at: AppOptions, commit: CommitOptions, group: str, version: str, move: _Move, waiting: WaitOptions
+    at: AppOptions,
+    commit: CommitOptions,
+    group: str,
+    version: str,
+    move: _Move,
+    waiting: WaitOptions,
+    overriding: OverrideOptions = _NO_OVERRIDE,
 ) -> int:
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
-    with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
+    git = with_signature(at.git, overriding)
+    with Session(git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, _, config = _in_git(session, group)
         if config.desired.problems or config.desired.spec is None:
             raise InvalidInput(*config.desired.problems)
@@ -211,8 +224,14 @@ def _activate(
             raise ObjectNotFound(f"main has no version {version} of {key}; it has {known}")
         if record is not None and not (named == version and record.state.stage(version) in _ASKED_FOR):
             _demand(move, key, config.desired, record, version)
+        names = overriding.override or ()
+        if names and named == version:
+            raise CommandFailed(_too_late(path, key, version))
+        policies = _policies(session, key, config.desired, version) if names else ()
+        signed = git.signing_key is not None
+        overrides = demand_overridable(f"{version} of {key}", policies, names, commit.message, by[1], signed=signed)
         edit = partial(with_fields, {"active": version}, named, path)
-        change = CommitPlan({path: edit}, f"{key.name}: {move.says} {version}", commit.message)
+        change = CommitPlan({path: edit}, f"{key.name}: {move.says} {version}", commit.message, overrides)
         proposed = _propose(session, output, key, change)
         if waiting.wait and not proposed.branch:
             wait_for_requests(session, at.kube, key, version, waiting.timeout)
@@ -220,6 +239,21 @@ def _activate(
     held = _held(key, config.desired, record, version) if record is not None and named == version else ""
     done = f"main asks for {version} {asked}{held}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
+
+
+def _policies(session: Session, group: GroupKey, desired: DesiredGroup, version: str) -> Iterable[Policy]:
+    """Return the policies of main that are for any service of a version, each once."""
+    reading = session.catalog([group.namespace], of_groups=True).reading
+    apps = (AppKey(group.namespace, member_name(each, version)) for each in desired.versions[version].services)
+    return dict.fromkeys(policy for app in apps for policy in reading.policies.of(app, reading.labels(app)))
+
+
+def _too_late(path: str, group: GroupKey, version: str) -> str:
+    """Why no override is possible: only the commit since which main names a version says in spite of what it does."""
+    return (
+        f"{group}: {path} names {version} already, and only the commit that names it can override a policy: "
+        f"`gitops-bg rollback {group}` takes it back, then promote it with --override"
+    )
 
 
 def _only(group: GroupKey, versions: tuple[str, ...] | None, move: _Move) -> str:

@@ -4,16 +4,32 @@ The record says which version is the candidate; its gates are checked where traf
 paused analysis, are sent to the agent as a request: the core knows what they mean.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.errors import OK, CommandFailed, UsageError
-from gitops_bg.cli.options.options import AppOptions, AppOrGroup, CommitOptions, WaitOptions, version_option
+from gitops_bg.cli.errors import OK, CommandFailed
+from gitops_bg.cli.options.options import (
+    AppOptions,
+    AppOrGroup,
+    CommitOptions,
+    OverrideOptions,
+    WaitOptions,
+    version_option,
+)
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
-from gitops_bg.cli.repository.user_git import author, signing_key
+from gitops_bg.cli.repository.proposals import (
+    change_to,
+    changed_by,
+    content_of,
+    demand_overridable,
+    number_named,
+    propose,
+    report_proposal,
+    with_signature,
+)
+from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cli.session.session import Session
@@ -23,7 +39,6 @@ from gitops_bg.core.delivery.subject import answer_request
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey, Version
 from gitops_bg.core.transitions.verdicts import acting_app
@@ -34,19 +49,6 @@ _ASKED = {
     OperatorCommand.PROMOTE: "its analysis was inconclusive, and measures anew",
     OperatorCommand.PROMOTE_FULL: "without pause and analyses, as soon as all its pods are available",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlassOptions:
-    """The options that override policies."""
-
-    override: Annotated[
-        list[str] | None,
-        typer.Option("--override", metavar="POLICY", help="Override a policy that permits it; needs --reason."),
-    ] = None
-    sign: Annotated[
-        bool, typer.Option("--sign", help="Sign the commit with your SSH key, if the policy's override requires it.")
-    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def promote(
     at: AppOptions,
     commit: CommitOptions,
     waiting: WaitOptions,
-    glass: GlassOptions,
+    overriding: OverrideOptions,
     what: CandidateOptions,
 ) -> int:
     """Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull requests.
@@ -87,7 +89,7 @@ def promote(
     output = Output(at.out, dry_run=commit.person.dry_run)
     by = author(commit.person.author)
     who = f"{by[0]} <{by[1]}>"
-    git = replace(at.git, signing_key=signing_key(at.git.signing_key)) if glass.sign else at.git
+    git = with_signature(at.git, overriding)
     with Session(git, at.kube, at.place, by, about=apps_named(app), with_ledger=True, note=output.notice) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
@@ -101,7 +103,10 @@ def promote(
         candidate = _candidate(facts.app, world, what.force or what.full)
         _demand_meant(facts.app, candidate, number_named(what.to, world, session))
         reason = commit.message or candidate.source.subject
-        overrides = _overrides(world, glass.override or [], commit.message, by[1], signed=git.signing_key is not None)
+        policies = world.desired.policing.policies if world.desired.policing else ()
+        overrides = demand_overridable(
+            facts.app, policies, overriding.override or (), commit.message, by[1], signed=git.signing_key is not None
+        )
         about = [candidate.digest] if what.full else paused_versions(world)
         request = new_request(asked, who, commit.message, about=about, live=live) if asked else None
         world = answer_request(world, request, acting_app) if request else world
@@ -122,32 +127,6 @@ def promote(
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         told = _ASKED[asked] if asked else ""
         return report_proposal(output, proposed, change, branch, told, shut, changed_by(facts, change))
-
-
-def _overrides(world: World, names: list[str], reason: str, email: str, *, signed: bool) -> tuple[str, ...]:
-    """Return the policies to override, each of which permits this person, or a signature that the agent checks.
-
-    Raises `UsageError` with the reason otherwise.
-    """
-    policing = world.desired.policing
-    known = {policy.name: policy for policy in (policing.policies if policing else ())}
-    if names and not reason:
-        raise UsageError("--override needs a --reason: it is in the ledger for all to see")
-    for name in names:
-        policy = known.get(name)
-        if policy is None:
-            raise UsageError(f"no policy {name} is for {world.spec.app}; known: {', '.join(known) or 'none'}")
-        if policy.override is None:
-            raise UsageError(f"{name} has no override: it can be changed only, in policies/")
-        if policy.override.proof is Proof.SIGNED:
-            if not signed:
-                raise UsageError(f"{name} is overridden by a signature only: add --sign")
-        elif email.lower() not in policy.override.emails:
-            by = ", ".join(policy.override.by)
-            raise UsageError(
-                f"{name} may be overridden by {by} only, and {email} is none of them (policies/people.yaml)"
-            )
-    return tuple(dict.fromkeys(names))
 
 
 def _is_paused(world: World) -> bool:
