@@ -18,11 +18,11 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
 from gitops_bg import __version__
-from gitops_bg.core.checks.versions import RolloutStage
-from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementResult
+from gitops_bg.core.model.analysis import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.decision import Counts
-from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.decision import Counts, Fact, RolloutEnd, StageEnd, TrafficMoved
+from gitops_bg.core.model.drift import ActionResult
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppOrGroup, Color
 
 SUBJECT = ("kind", "namespace", "name")
@@ -146,24 +146,30 @@ class Metrics:
         self._subjects.decisions.labels(*labels_of(who), phase).inc()
         self._process.decision_seconds.observe(seconds)
 
-    def acted(self, who: AppOrGroup, action_class_name: str) -> None:
-        """One action of this class was carried out."""
-        self._subjects.actions.labels(*labels_of(who), action_class_name).inc()
+    def happened(self, who: AppOrGroup, fact: Fact) -> None:
+        """Something happened to it: one of the events of a decision, or the result of an action."""
+        series, labels = self._subjects, labels_of(who)
+        match fact:
+            case LedgerEntry(event=event):
+                series.events.labels(*labels, event).inc()
+                if event is Event.OVERRIDDEN:
+                    series.policy_overrides.labels(*labels).inc()
+            case TrafficMoved(switch_kind, seconds):
+                series.switches.labels(*labels, switch_kind).inc()
+                self._process.switch_seconds.labels(switch_kind).observe(seconds)
+            case StageEnd(stage, seconds):
+                series.stages.observe(who, stage, seconds)
+            case RolloutEnd(outcome, seconds, waited):
+                series.rollouts.observe(who, outcome, seconds)
+                series.waits.observe(who, outcome, waited)
+            case AnalysisRun(stage=stage, phase=phase):
+                series.analyses.labels(*labels, stage, phase).inc()
+            case ActionResult(refused=""):
+                series.actions.labels(*labels, type(fact.action).__name__).inc()
 
     def failed(self, who: AppOrGroup, reason: str) -> None:
         """A pass over it ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
         self._subjects.errors.labels(*labels_of(who), reason).inc()
-
-    def moved(self, who: AppOrGroup, switch_kind: SwitchKind, seconds: float) -> None:
-        """Live traffic moved, ``seconds`` after that was decided."""
-        self._subjects.switches.labels(*labels_of(who), switch_kind).inc()
-        self._process.switch_seconds.labels(switch_kind).observe(seconds)
-
-    def event(self, who: AppOrGroup, event: str) -> None:
-        """Its ledger got an entry."""
-        self._subjects.events.labels(*labels_of(who), event).inc()
-        if event == Event.OVERRIDDEN:
-            self._subjects.policy_overrides.labels(*labels_of(who)).inc()
 
     def measured(self, who: AppOrGroup, provider: str, result: MeasurementResult) -> None:
         """A measurement of its analysis had this result, and the record has counted it."""
@@ -174,19 +180,6 @@ class Metrics:
     def kubernetes_event(self, who: AppOrGroup, severity: str, reason: str) -> None:
         """A Kubernetes Event about it; ``severity`` is ``Normal`` or ``Warning``."""
         self._subjects.kubernetes_events.labels(*labels_of(who), severity, reason).inc()
-
-    def rollout_passed(self, who: AppOrGroup, stage: RolloutStage, seconds: float) -> None:
-        """A rollout reached the end of a stage, which took this long."""
-        self._subjects.stages.observe(who, stage, seconds)
-
-    def rollout_ended(self, who: AppOrGroup, outcome: RolloutOutcome, seconds: float, waited: float) -> None:
-        """A rollout ended ``seconds`` after it began, and had waited for people for ``waited`` of them."""
-        self._subjects.rollouts.observe(who, outcome, seconds)
-        self._subjects.waits.observe(who, outcome, waited)
-
-    def analysed(self, who: AppOrGroup, stage: AnalysisStage, phase: AnalysisPhase) -> None:
-        """An analysis run has ended."""
-        self._subjects.analyses.labels(*labels_of(who), stage, phase).inc()
 
     def info(self, who: AppOrGroup, phase: Phase, color: Color | None, version: str, candidate: str) -> None:
         """The state of it: its phase, the serving color and version, and the candidate's version; empty: none."""

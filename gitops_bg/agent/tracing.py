@@ -1,6 +1,6 @@
 """The edge of tracing: spans of rollouts to a collector, by OTLP over HTTP, as the OTEL_* variables say.
 
-Without an endpoint nothing of OpenTelemetry is imported, and nothing is computed. Spans go to a bounded queue of its
+Without an endpoint nothing of OpenTelemetry is imported. Spans go to a bounded queue of its
 own thread: a collector that is slow or away delays nothing, and what it does not take is lost.
 """
 
@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gitops_bg import __version__
 from gitops_bg.agent.logs import masked
-from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.rollout import Span, spans
+from gitops_bg.core.model.decision import Span
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
@@ -30,10 +28,10 @@ INSTALL = "pip install 'gitops-bg[tracing]'"
 
 
 class Tracer(Protocol):
-    """Sends what ended between two records of an app."""
+    """Sends what ended."""
 
-    def saved(self, app: AppKey, before: Record, after: Record, now: datetime) -> None:
-        """Queue the spans that ended between two records; returns at once."""
+    def send(self, span: Span) -> None:
+        """Queue a span; returns at once."""
 
     def stop(self, timeout: float) -> None:
         """Send what is queued, for at most ``timeout`` seconds."""
@@ -42,7 +40,7 @@ class Tracer(Protocol):
 class NoTracer:
     """Traces nothing, and costs nothing."""
 
-    def saved(self, app: AppKey, before: Record, after: Record, now: datetime) -> None:
+    def send(self, span: Span) -> None:
         """Do nothing."""
 
     def stop(self, timeout: float) -> None:
@@ -91,9 +89,8 @@ class _OtlpTracer:
         self._readable = _converter(resource)
         LOGGER.info("rollouts are traced")
 
-    def saved(self, app: AppKey, before: Record, after: Record, now: datetime) -> None:
-        for span in spans(app, before, after, now):
-            self._processor.on_end(self._readable(span))
+    def send(self, span: Span) -> None:
+        self._processor.on_end(self._readable(span))
 
     def stop(self, timeout: float) -> None:
         ending = threading.Thread(target=self._processor.shutdown, name="tracing", daemon=True)

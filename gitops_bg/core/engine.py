@@ -56,6 +56,7 @@ from gitops_bg.core.plan.workloads import (
 )
 from gitops_bg.core.status.conditions import conditions_of, counts_of
 from gitops_bg.core.status.deadlines import waits_of, wake_at
+from gitops_bg.core.status.events import app_events
 from gitops_bg.core.transitions.adoption import settle_adoption
 from gitops_bg.core.transitions.decisions import (
     record_divergence,
@@ -150,7 +151,9 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
     world = record_main(world, record)
     actions = _actions(world)
     check(world, actions)
-    return replace(_answer(world, actions), silent=desired.main.is_silent(changed=world.record != record))
+    events = app_events(spec.app, record, world.record, now)
+    is_silent = desired.main.is_silent(changed=world.record != record)
+    return replace(_answer(world, actions), events=events, silent=is_silent)
 
 
 def _begin(world: World) -> tuple[Action, ...]:

@@ -56,6 +56,7 @@ from gitops_bg.core.model.main import MainRead
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.status.events import group_events
 from gitops_bg.core.status.groups import (
     conditions_of,
     conditions_of_invalid,
@@ -129,11 +130,14 @@ def decide_group(
 
 
 def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) -> GroupDecision:
-    """The decision with the main that it was made from in its record, and silent where another agent knows more."""
+    """The decision with the main that it was made from in its record, and with what happened; silent where another
+    agent knows more.
+    """
     main, record = desired.main, decision.record
     is_silent = decision.silent or main.is_silent(changed=record != before)
     known = main.learnt(record.main, saved=record != before)
-    return replace(decision, record=replace(record, main=known), silent=is_silent)
+    events = () if is_silent else group_events(before, record)
+    return replace(decision, record=replace(record, main=known), events=events, silent=is_silent)
 
 
 def _with_record(world: GroupWorld) -> GroupWorld:
@@ -190,7 +194,6 @@ def _decided(
         wake_at=_wake_at(world),
         git=write_to_git(world),
         measurements=analyses.due(round_of(world)),
-        notices=world.notices,
         calls=hooks.calls_due(round_of(world), "Promoting"),
     )
 
@@ -284,7 +287,8 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
     actions = tuple(_deletions(left)) if left.ends and not told.ledger else ()
     told = replace(told, main=left.main.learnt(record.main, saved=told != record))
     git = (WithdrawPromotion("the group's folder left main"),) if left.branch else ()
-    return GroupDecision(actions, told, phase, tuple(kstatus_of(phase, said)), git=git)
+    events = group_events(record, told)
+    return GroupDecision(actions, told, phase, tuple(kstatus_of(phase, said)), git=git, events=events)
 
 
 def _with_departure(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:

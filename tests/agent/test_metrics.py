@@ -10,15 +10,18 @@ import pytest
 
 from gitops_bg import __version__
 from gitops_bg.agent.metrics import Metrics
-from gitops_bg.core.checks.versions import RolloutStage
-from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.actions import SwitchTraffic
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.decision import Counts
-from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.decision import Counts, RolloutEnd, RolloutStage, StageEnd, TrafficMoved
+from gitops_bg.core.model.drift import ActionResult
+from gitops_bg.core.model.record import Event, LedgerEntry, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Color, GroupKey
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 STORE = GroupKey("shop", "store")
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+SWITCH = SwitchTraffic("web", (), 1, "v1:0123456789", 2, "v1:9876543210", SwitchKind.PROMOTION, 3)
 OF_WEB = {"kind": "app", "namespace": "shop", "name": "web"}
 OF_STORE = {"kind": "group", "namespace": "shop", "name": "store"}
 
@@ -46,17 +49,18 @@ def everything(metrics: Metrics, app: AppOrGroup) -> None:
     metrics.decided(app, Phase.PROMOTING, 0.001)
     metrics.ledger_waits(app, 3)
     metrics.decided(app, Phase.HEALTHY, 0.001)
-    metrics.acted(app, "SwitchTraffic")
+    metrics.happened(app, ActionResult(SWITCH))
+    metrics.happened(app, ActionResult(SWITCH, refused="no rights"))
     metrics.failed(app, "Transient")
-    metrics.moved(app, SwitchKind.ROLLBACK, 0.2)
-    metrics.event(app, Event.PROMOTED)
+    metrics.happened(app, TrafficMoved(SwitchKind.ROLLBACK, 0.2))
+    metrics.happened(app, LedgerEntry(1, NOW, Event.PROMOTED))
     metrics.kubernetes_event(app, "Normal", "RolloutCompleted")
-    metrics.rollout_passed(app, RolloutStage.PROMOTED, 90)
-    metrics.rollout_ended(app, RolloutOutcome.PROMOTED, 120, 60)
-    metrics.analysed(app, AnalysisStage.PRE, AnalysisPhase.FAILED)
+    metrics.happened(app, StageEnd(RolloutStage.PROMOTED, 90))
+    metrics.happened(app, RolloutEnd(RolloutOutcome.PROMOTED, 120, 60))
+    metrics.happened(app, AnalysisRun(AnalysisStage.PRE, "v1:0123456789", 1, phase=AnalysisPhase.FAILED))
     metrics.info(app, Phase.HEALTHY, Color.BLUE, "3", "")
     metrics.replicas(app, Counts(desired=3, current=5, updated=2, ready=3, available=1))
-    metrics.suspended_since(app, datetime(2026, 3, 1, tzinfo=UTC))
+    metrics.suspended_since(app, NOW)
 
 
 def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
@@ -236,11 +240,11 @@ def test_every_name_is_ours_and_has_a_help_text_and_its_unit(metrics: Metrics) -
 
 def test_threads_lose_no_count_and_leave_one_info(metrics: Metrics) -> None:
     def one(number: int) -> None:
-        metrics.acted(WEB, "ScaleReplicaSet")
+        metrics.happened(WEB, ActionResult(SWITCH))
         metrics.info(WEB, Phase.HEALTHY, Color.GREEN, str(number), "")
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(one, range(400)))
-    assert value(metrics, "actions_total", **OF_WEB, action="ScaleReplicaSet") == 400
+    assert value(metrics, "actions_total", **OF_WEB, action="SwitchTraffic") == 400
     infos = [family for family in metrics.registry.collect() if family.name == "gitops_bg_resource_info"]
     assert len(infos[0].samples) == 1

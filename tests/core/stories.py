@@ -2,11 +2,13 @@
 their stories with.
 """
 
+from gitops_bg.core.model.decision import Occurrence
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.status.rollout import RolloutEvent, rollout_events
-from tests.core.simulation import Simulation, deployed, manual
+from gitops_bg.core.status.events import app_events
+from tests.core.simulation import APP, Simulation, deployed, manual
+from tests.core.worlds import NOW
 
 
 def push(sim: Simulation, *tags: str) -> None:
@@ -79,9 +81,10 @@ def lose_pods(sim: Simulation, tag: str) -> None:
     sim.pods_fail(tag)
 
 
-def kubernetes_events(before: Record, after: Record) -> list[RolloutEvent]:
+def kubernetes_events(before: Record, after: Record) -> list[Occurrence]:
     """The Kubernetes Events between two records, besides those of the ledger."""
-    return list(rollout_events(before, after))
+    happened = app_events(APP, before, after, NOW)
+    return [one for one in happened if one.reason and not isinstance(one.fact, LedgerEntry)]
 
 
 def step(sim: Simulation) -> list[str]:

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from gitops_bg.cli.registry import GROUPS, VERBS
-from gitops_bg.core.checks.versions import RolloutStage
 from gitops_bg.core.errors import PASSING, GitopsBgError
 from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.decision import RolloutStage
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.forge.port import HeadMoved
 from gitops_bg.repo.git.errors import RemoteMoved

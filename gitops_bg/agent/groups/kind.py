@@ -1,6 +1,6 @@
 """Release groups, as the one loop looks at them (`agent.reconcile`): what of a look is about a group alone."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,11 +19,8 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.conditions import READY
 from gitops_bg.core.model.drift import ActionResult
-from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policy_facts import Peer
-from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.status.rollout import RolloutEvent, analysis_events, event_of, ledger_events
 
 AnyFacts = GroupFacts | LeftFacts
 """Of a group in main, or of one whose folder left it."""
@@ -96,14 +93,6 @@ class GroupKind:
             self._catalog.record_saved(facts.group, facts.record.lost, decision.record.lost)
         return saved
 
-    def events(self, facts: AnyFacts, decision: GroupDecision) -> Sequence[RolloutEvent]:
-        """See `ReconciledKind.events`."""
-        if decision.silent:
-            return ()
-        before, after = facts.record, decision.record
-        notices = (RolloutEvent(notice, message) for notice, message in decision.notices)
-        return *ledger_events(before, after), *analysis_events(before, after), *notices
-
     def describe(self, facts: AnyFacts, decision: GroupDecision) -> None:
         """See `ReconciledKind.describe`."""
         state, spec = decision.record.state, None if isinstance(facts, LeftFacts) else facts.desired.spec
@@ -139,12 +128,6 @@ class GroupKind:
         """Know the members by the record that was just saved."""
         ends = isinstance(facts, LeftFacts) and facts.left.ends and facts.left.leads_nowhere
         self._members.know(facts.group, decision.record, ends=ends)
-
-    def event_of(self, result: ActionResult, news: Sequence[LedgerEntry]) -> RolloutEvent | None:
-        """See `ReconciledKind.event_of`: a refusal, and what was repaired."""
-        if result.drifts:
-            return RolloutEvent(Notice.REPAIRED, str(result))
-        return event_of(result, news)
 
     def again_at(self, facts: AnyFacts, decision: GroupDecision, now: datetime) -> datetime | None:
         """See `ReconciledKind.again_at`."""

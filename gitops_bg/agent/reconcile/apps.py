@@ -14,7 +14,6 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.desired.peers import RolloutRegistry
-from gitops_bg.agent.logs import fields
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, contents_for, gather
 from gitops_bg.agent.reconcile.kind import GIT_ACTIONS, Acted, Results, act
@@ -22,15 +21,14 @@ from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.conditions import SUSPENDED, Phase
-from gitops_bg.core.model.decision import Decision, is_deferrable
+from gitops_bg.core.model.decision import Decision, Occurrence, is_deferrable
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policy_facts import Peer
-from gitops_bg.core.model.record import Event, LedgerEntry, Record
+from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.alike import ProcessView, process_view_of
 from gitops_bg.core.status.peers import peer_of
-from gitops_bg.core.status.rollout import RolloutEvent, event_of, rollout_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ class AppKind:
         if saved:
             self._catalog.record_saved(app, facts.record.git.lost, decision.record.git.lost)
         if saved and was_edited:
-            self._warn(app, Notice.RECORD_MADE_ANEW, _MADE_ANEW)
+            self._recorder.record(app, [Occurrence.of(Notice.RECORD_MADE_ANEW, _MADE_ANEW)])
         return saved
 
     def _may_wait(self, facts: Facts, decision: Decision, now: datetime, longest: timedelta) -> bool:
@@ -218,10 +216,6 @@ class AppKind:
         if not is_deferrable(saved, decision.record):
             return False
         return self._unsaved.may_wait(facts.app, saved, decision.record, now + longest, now)
-
-    def events(self, facts: Facts, decision: Decision) -> Sequence[RolloutEvent]:
-        """See `ReconciledKind.events`."""
-        return tuple(rollout_events(facts.record, decision.record))
 
     def describe(self, facts: Facts, decision: Decision) -> None:
         """See `ReconciledKind.describe`."""
@@ -250,12 +244,8 @@ class AppKind:
         if decision.record.awaits_poll and self._catalog.waits_for_poll(app):
             self._git.poll_soon()
         if facts.observed.app_foreign and self._cluster.claim(app):
-            self._warn(app, Notice.CONFLICT, facts.observed.app_foreign)
+            self._recorder.record(app, [Occurrence.of(Notice.CONFLICT, facts.observed.app_foreign)])
         return act(decision.actions, partial(self._cluster.carry_out, app, facts.config), on_result)
-
-    def event_of(self, result: ActionResult, news: Sequence[LedgerEntry]) -> RolloutEvent | None:
-        """See `ReconciledKind.event_of`."""
-        return event_of(result, news)
 
     def again_at(self, facts: Facts, decision: Decision, now: datetime) -> datetime | None:  # noqa: ARG002 - a `ReconciledKind`
         """When time alone changes the decision: all else wakes an app."""
@@ -268,7 +258,3 @@ class AppKind:
         """See `ReconciledKind.forget`."""
         self._unsaved.drop(app)
         self._git.submit(app, GitChange((), Record(), ""))
-
-    def _warn(self, app: AppKey, notice: Notice, said: str) -> None:
-        self._recorder.event(app, notice, said, warning=True)
-        LOGGER.warning("%s", said, extra=fields(app=app, reason=notice))

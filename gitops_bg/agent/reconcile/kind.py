@@ -8,7 +8,7 @@ rollback does not wait for the thousand apps that roll out, nor a rollout for te
 once more, as after a start, a change of leader or `--resync`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -35,10 +35,9 @@ from gitops_bg.core.model.drift import NOTHING, ActionResult, ChangeSet, DriftLo
 from gitops_bg.core.model.hooks import HookResponse
 from gitops_bg.core.model.policy_facts import Others, Peer
 from gitops_bg.core.model.policy_rules import Policy
-from gitops_bg.core.model.record import LedgerEntry, Record
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.plan.chains import stands_alone, waits_for
-from gitops_bg.core.status.rollout import RolloutEvent
 from gitops_bg.spec.groups.load import GroupConfig
 
 REFUSALS = (Refused, InvalidInput)
@@ -224,10 +223,6 @@ class ReconciledKind(Protocol[S_contra, F, D]):
         """
         ...
 
-    def events(self, facts: F, decision: D) -> Sequence[RolloutEvent]:
-        """What Kubernetes is told of a saved record, beside the entries that the ledger gets."""
-        ...
-
     def describe(self, facts: F, decision: D) -> None:
         """Show its present state by metrics."""
         ...
@@ -238,10 +233,6 @@ class ReconciledKind(Protocol[S_contra, F, D]):
 
     def carry_out(self, facts: F, decision: D, on_result: Callable[[ActionResult], None]) -> Acted:
         """Carry out the actions on the cluster, in their order; ``on_result`` gets each result at once."""
-        ...
-
-    def event_of(self, result: ActionResult, news: Sequence[LedgerEntry]) -> RolloutEvent | None:
-        """The Event of an action; None where it is not worth one. ``news`` are what its decision told the ledger."""
         ...
 
     def again_at(self, facts: F, decision: D, now: datetime) -> datetime | None:

@@ -17,14 +17,13 @@ from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.decision import Decision, result_event
 from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import GitView, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.rollout import event_of
 from gitops_bg.spec.app.load import app_config_from_live
 
 NOT_ASKED = "an operator acts on the cluster alone; Git was not asked"
@@ -169,6 +168,6 @@ class Offline:
             self._refused.add(str(result))
         if not result.refused or isinstance(result.action, FOR_AUXILIARY_OBJECTS):
             tell(str(result))
-        said = event_of(result)
-        if said is not None:
-            self._cluster.record_event(self.subject, said.reason, said.message, self._clock(), warning=said.warning)
+        event = result_event(result)
+        if event.reason:
+            self._cluster.record_event(self.subject, event.reason, event.message, self._clock(), warning=event.warning)

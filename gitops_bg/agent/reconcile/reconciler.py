@@ -16,20 +16,19 @@ from typing import Any
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
-from gitops_bg.agent.logs import fields, log_decision
+from gitops_bg.agent.logs import log_decision
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.contests import Contests, ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.kind import GIT_ACTIONS, REFUSALS, Acted, AnyKind, D, F, ReconciledKind, Results
 from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.agent.runtime.schedule import Timers
-from gitops_bg.core.delivery.ledger import news
 from gitops_bg.core.errors import LASTING, GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.conditions import goes_on_by_itself
+from gitops_bg.core.model.decision import Occurrence, result_event
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policy_facts import Others
-from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
 from gitops_bg.core.status.alike import broken, internal_error
 
@@ -64,11 +63,6 @@ class _Decided:
     def subject(self) -> AppOrGroup:
         subject: AppOrGroup = self.facts.subject
         return subject
-
-    @property
-    def news(self) -> tuple[LedgerEntry, ...]:
-        """What it tells the ledger."""
-        return news(self.facts.record, self.decision.record)
 
 
 class Reconciler:
@@ -197,7 +191,7 @@ class Reconciler:
         saved = not decision.silent and self._save(of)
         if saved:
             self._beside.measurements.counted(subject, facts.record, of.results.measurements, decision.measurements)
-        self._recorder.saved(subject, facts.record, decision.record, kind.events(facts, decision))
+        self._recorder.record(subject, decision.events)
         self._timers.schedule(subject, kind.again_at(facts, decision, self._clock()), "wake")
         self._beside.update(facts, decision, self._clock())
         acted = Acted()
@@ -210,7 +204,7 @@ class Reconciler:
             self._log(of, acted, change if is_new else None)
         wrote = self._is_due_again(subject, acted, saved=saved)
         if not decision.silent:
-            self._recorder.stands(subject, decision)
+            self._metrics.ledger_waits(subject, len(decision.record.ledger))
             kind.describe(facts, decision)
         return saved or wrote
 
@@ -232,11 +226,11 @@ class Reconciler:
         """Report an action that was carried out or refused; a continued refusal is reported once."""
         subject = of.subject
         for contest in self._contests.count(subject, result.entries, self._clock()):
-            self._recorder.event(subject, Notice.CONTESTED, str(contest), warning=True)
-            LOGGER.warning("%s", contest, extra=fields(app=subject, reason=Notice.CONTESTED))
+            self._recorder.record(subject, [Occurrence.of(Notice.CONTESTED, str(contest))])
         if not result.refused or subject not in self._refused:
-            said = None if self._contests.repeats(subject, result.entries) else of.kind.event_of(result, of.news)
-            self._recorder.acted(subject, result, said)
+            repeats = self._contests.repeats(subject, result.entries)
+            event = Occurrence(fact=result) if repeats else result_event(result, of.decision.events)
+            self._recorder.record(subject, [event])
 
     def _is_due_again(self, subject: AppOrGroup, acted: Acted, *, saved: bool) -> bool:
         """Whether another look is due, after the results of the actions on the cluster.

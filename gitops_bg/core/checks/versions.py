@@ -3,9 +3,8 @@ which objects live traffic depends on, and how far the rollout of each has got.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import ROUTES
@@ -188,30 +187,6 @@ def carries_traffic(world: World, kind: str, name: str) -> bool:
     return kind in ROUTES or any(name == configuration_name(world.spec.app, ref) for ref in used)
 
 
-class RolloutStage(StrEnum):
-    """The part of a rollout that ends with a milestone; `TOTAL` is the whole."""
-
-    AVAILABLE = "available"
-    """From the push, as the agent saw it (or from the retry), to available pods."""
-    PROMOTED = "promoted"
-    """From there to the commit that names the version in ``primary.yaml``: analysis, pauses, people."""
-    SWITCHED = "switched"
-    """From there to the moved Service."""
-    SETTLED = "settled"
-    """From there to endpoints that have followed, and a successful analysis after promotion."""
-    TOTAL = "total"
-    """From the push to the end of `SETTLED`."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageDuration:
-    """One stage that has just ended for a rollout."""
-
-    rollout: int
-    stage: RolloutStage
-    seconds: float
-
-
 def reached(world: World, rollout: Rollout) -> Rollout:
     """Return the rollout with the milestones reached by now; a milestone once reached stays."""
     if rollout.settled_at or (rollout.outcome and not rollout.outcome.good):
@@ -230,40 +205,6 @@ def reached(world: World, rollout: Rollout) -> Rollout:
     }
     news = {name: moment for name, moment in moments.items() if moment != getattr(rollout, name)}
     return replace(rollout, **news) if news else rollout  # type: ignore[arg-type]
-
-
-def passed(before: Record, after: Record) -> Iterator[StageDuration]:
-    """The stages that ended between two records of an app, oldest rollout first."""
-    known = {rollout.number: milestones(rollout) for rollout in before.rollouts}
-    for rollout in after.rollouts:
-        yield from _passed(rollout, known.get(rollout.number, {}))
-
-
-def _passed(rollout: Rollout, known: dict[RolloutStage, datetime]) -> Iterator[StageDuration]:
-    """Return the durations of the stages that ended.
-
-    A milestone out of order (somebody merged before the pods were available) ends a stage of length 0.
-    """
-    begun = rollout.started_at
-    for stage, moment in milestones(rollout).items():
-        if stage not in known:
-            yield StageDuration(rollout.number, stage, max(0.0, (moment - begun).total_seconds()))
-        begun = max(begun, moment)
-    if rollout.settled_at and RolloutStage.SETTLED not in known:
-        yield StageDuration(
-            rollout.number, RolloutStage.TOTAL, (rollout.settled_at - rollout.started_at).total_seconds()
-        )
-
-
-def milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
-    """When each stage of a rollout ended, in their order; without those that have not."""
-    moments = {
-        RolloutStage.AVAILABLE: rollout.available_at,
-        RolloutStage.PROMOTED: rollout.promoted_at,
-        RolloutStage.SWITCHED: rollout.switched_at,
-        RolloutStage.SETTLED: rollout.settled_at,
-    }
-    return {stage: moment for stage, moment in moments.items() if moment}
 
 
 def _settled_at(rollout: Rollout, version: Version) -> datetime | None:

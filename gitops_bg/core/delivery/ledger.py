@@ -139,8 +139,12 @@ def with_entry(record: Kept, entry: LedgerEntry) -> Kept:
     return replace(record, sequence=number, ledger=(*record.ledger, replace(entry, sequence=number)))
 
 
-def news(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
-    """The entries that the ledger gets of what happened between two records."""
+def new_entries(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
+    """The entries that the ledger gets of what happened between two records; not those that waited, and only got other
+    numbers (`acknowledged`).
+    """
+    if after.ledger_claimed > before.sequence:
+        return after.ledger[len(before.ledger) :]
     return tuple(entry for entry in after.ledger if entry.sequence > before.sequence)
 
 

@@ -15,8 +15,7 @@ from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis import MeasurementRequest
 from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.events import Notice
+from gitops_bg.core.model.decision import GateResult, Occurrence
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.main import NO_MAIN, Main
 from gitops_bg.core.model.record import Delivery
@@ -312,8 +311,8 @@ class GroupDecision:
     """What main, or the branch of the group, is to say; apart, because the cluster never waits for Git."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""
-    notices: tuple[tuple[Notice, str], ...] = ()
-    """What Kubernetes is told beside the entries that the ledger gets, each with a sentence."""
+    events: tuple[Occurrence, ...] = ()
+    """As of an app: what happened, in order, as the record says once it is saved."""
     calls: tuple[HookCall, ...] = ()
     """The hooks to ask, and the messages to send, once the record is saved; calls under way are listed again."""
     silent: bool = False

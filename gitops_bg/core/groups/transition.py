@@ -32,15 +32,10 @@ from gitops_bg.core.groups.registering import remember_deleted
 from gitops_bg.core.groups.requests import hold_version
 from gitops_bg.core.groups.subject import acting_group
 from gitops_bg.core.groups.world import GroupWorld
-from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.journal import GroupNamed
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
 
-_STARTED = {
-    TransitionKind.PROMOTION: Notice.PROMOTION_STARTED,
-    TransitionKind.ROLLBACK: Notice.ROLLBACK_STARTED,
-}
 _FINISHED = {TransitionKind.PROMOTION: Event.PROMOTED, TransitionKind.ROLLBACK: Event.ROLLED_BACK}
 
 GATEWAY_STATUS_GRACE_SECONDS = 5
@@ -71,7 +66,6 @@ def follow_active(world: GroupWorld) -> GroupWorld:
     kind = TransitionKind.ROLLBACK if stage is VersionStage.LEGACY else TransitionKind.PROMOTION
     source, size = state.only(VersionStage.ACTIVE), world.spec.archive_size
     begun = Transition(kind, source, wanted, TransitionStep.PREPARE, world.now, world.now, size)
-    world = world.telling(_STARTED[kind], f"{kind.lower()} from {source} to {wanted}")
     return world.with_record(transition=begun)
 
 
@@ -90,8 +84,6 @@ def _resumed(world: GroupWorld, moving: Transition) -> GroupWorld:
     is_back = not moving.moved or is_written(world)  # Then it is over, and begins anew.
     if is_back or not all(gate.open for gate in gates_of(world, moving.target)):
         return world
-    said = f"{moving.kind.lower()} from {moving.source} to {moving.target} goes on: group.yaml asks for it again"
-    world = world.telling(_STARTED[moving.kind], said)
     return _switching(world, replace(moving, withdrawn="", moved=False))
 
 
@@ -104,8 +96,6 @@ def _passed_by(world: GroupWorld, moving: Transition) -> GroupWorld:
         return world
     if not all(gate.open for gate in gates_of(world, world.wanted)):
         return world
-    said = f"rollback from {moving.target} to {world.wanted}; {awaited_member(world)} of {moving.source} has no pod"
-    world = world.telling(Notice.ROLLBACK_STARTED, said)
     on = replace(
         moving,
         kind=TransitionKind.ROLLBACK,

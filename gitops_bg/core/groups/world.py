@@ -24,7 +24,6 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.routing import captures
 from gitops_bg.core.model.analysis import MOST_RUNS, Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.hooks import HookRun
 from gitops_bg.core.model.journal import SuspensionChanged
 from gitops_bg.core.model.record import Event, HookState, LedgerEntry, OperatorState
@@ -52,8 +51,6 @@ class GroupWorld:
     observed: ObservedGroup
     record: GroupRecord
     now: datetime
-    notices: tuple[tuple[Notice, str], ...] = ()
-    """What Kubernetes is told beside the ledger's entries, each with its message."""
     rejected: tuple[str, str] = ("", "")
     """Why what Git asks for is not done: a reason and a sentence; empty where it is."""
 
@@ -136,10 +133,6 @@ class GroupWorld:
         return self.with_ledger_entry(event, to=version_in(digest), reason=reason, by=by, source=Source(commit))
 
     # --- what its own steps ask -------------------------------------------------------------------------------
-
-    def telling(self, notice: Notice, message: str) -> "GroupWorld":
-        """The world with one more thing that only Kubernetes is told."""
-        return replace(self, notices=(*self.notices, (notice, message)))
 
     @cached_property
     def known(self) -> dict[object, Any]:

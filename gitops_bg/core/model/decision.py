@@ -1,4 +1,7 @@
-"""The answer of `decide`: the record to save first, the actions to carry out then, and what to show to people.
+"""The answer of `decide`: the record to save first, the actions to carry out then, what happened, and what to show.
+
+What happened is one list, of an app as of a release group (`Occurrence`): Kubernetes Events, the log, metrics, traces
+and the ledger each take from it what is theirs, and none of them compares records.
 
 Not every new record has to be saved at once: that the endpoints have followed, and what Git has done, are notes, which
 any look finds again. A note that is lost with the process is taken again: later, and never earlier. Everything else in
@@ -6,16 +9,37 @@ a record is a decision, or a moment that nobody could find again, and is saved b
 1).
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model.actions import Action
-from gitops_bg.core.model.analysis import MeasurementRequest
+from gitops_bg.core.model.actions import (
+    Action,
+    ApplyAuxiliaryObject,
+    ApplyConfiguration,
+    ApplyService,
+    ClusterAction,
+    CreateReplicaSet,
+    DeleteAuxiliaryObject,
+    DeleteConfiguration,
+    DeleteReplicaSet,
+    EvictPod,
+    HandBack,
+    PointPreview,
+    RepairSelector,
+    ScaleDeployment,
+    ScaleReplicaSet,
+    SwitchTraffic,
+    SyncPodMetadata,
+)
+from gitops_bg.core.model.analysis import AnalysisRun, MeasurementRequest
 from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.hooks import HookCall
+from gitops_bg.core.model.drift import ActionResult
+from gitops_bg.core.model.events import NOTICES, Notice
+from gitops_bg.core.model.hooks import HookCall, Severity
 from gitops_bg.core.model.journal import PullRequest
-from gitops_bg.core.model.record import Record, Rollout, SeenInGit
+from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome, SeenInGit, SwitchKind
 from gitops_bg.core.model.version import NOT_STORED, Version
 
 
@@ -87,6 +111,156 @@ class Wait:
     until: datetime | None = None
 
 
+class RolloutStage(StrEnum):
+    """The part of a rollout that ends with a milestone; `TOTAL` is the whole."""
+
+    AVAILABLE = "available"
+    """From the push, as the agent saw it (or from the retry), to available pods."""
+    PROMOTED = "promoted"
+    """From there to the commit that names the version in ``primary.yaml``: analysis, pauses, people."""
+    SWITCHED = "switched"
+    """From there to the moved Service."""
+    SETTLED = "settled"
+    """From there to endpoints that have followed, and a successful analysis after promotion."""
+    TOTAL = "total"
+    """From the push to the end of `SETTLED`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnd:
+    """A stage of a rollout ended after so many seconds."""
+
+    stage: RolloutStage
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutEnd:
+    """A rollout ended after so many seconds, of which it waited for people for ``waited``. One that is rolled back
+    after its promotion ends a second time.
+    """
+
+    outcome: RolloutOutcome
+    seconds: float
+    waited: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficMoved:
+    """Live traffic moved, so many seconds after that was decided."""
+
+    switch_kind: SwitchKind
+    seconds: float
+
+
+Fact = LedgerEntry | TrafficMoved | StageEnd | RolloutEnd | AnalysisRun | ActionResult
+"""What metrics count; an `AnalysisRun` is one that ended."""
+
+Attribute = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something of a rollout that has ended, for a trace. Ids are hexadecimal, of 16 and 8 bytes; a root has no parent.
+
+    Its ids follow from the life of the record and the number of the rollout, and its times from the record, so that an
+    agent that is restarted in between goes on with the same trace.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    name: str
+    start: datetime
+    end: datetime
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    error: str = ""
+    """What failed; empty where nothing did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """One thing that happened to an app or a release group. Each sink takes those with what is its own."""
+
+    reason: str = ""
+    """The reason of the Kubernetes Event, one CamelCase word; empty: Kubernetes is not told."""
+    message: str = ""
+    severity: Severity = Severity.INFO
+    logged: bool = False
+    """Whether the log has a line for it; it has one for each decision anyway."""
+    fact: Fact | None = None
+    """What metrics count; also an entry of the ledger, which stays in the record until Git has it (I4)."""
+    span: Span | None = None
+
+    @classmethod
+    def of(
+        cls, notice: Notice, message: str, *, dry_run: bool = False, fact: Fact | None = None, span: Span | None = None
+    ) -> "Occurrence":
+        """What only Kubernetes is told, besides metrics and traces; from a ``dry_run`` nothing follows, however bad."""
+        row = NOTICES[notice]
+        severity = Severity.INFO if dry_run else row.severity
+        return cls(reason=notice, message=message, severity=severity, logged=row.logged, fact=fact, span=span)
+
+    @property
+    def warning(self) -> bool:
+        """Whether the type of the Kubernetes Event is Warning instead of Normal."""
+        return self.severity is not Severity.INFO
+
+
+def result_event(result: ActionResult, events: Iterable[Occurrence] = ()) -> Occurrence:
+    """The result of an action. Kubernetes is not told where it is not worth it, or an entry of the ledger among the
+    ``events`` of the decision has told it: that a rollout begins is told once, and not for its first pods once more.
+    """
+    if result.refused:
+        is_new = isinstance(result.action, CreateReplicaSet)
+        return Occurrence.of(Notice.CREATE_REFUSED if is_new else Notice.WRITE_REFUSED, str(result), fact=result)
+    notice = None if _is_told(result.action, events) else notice_of(result)
+    return Occurrence(fact=result) if notice is None else Occurrence.of(notice, str(result), fact=result)
+
+
+def _is_told(action: object, events: Iterable[Occurrence]) -> bool:
+    if not isinstance(action, ScaleReplicaSet) or action.current:
+        return False
+    entries = (each.fact for each in events if isinstance(each.fact, LedgerEntry))
+    return any(entry.event is Event.CANDIDATE and entry.to_digest == action.digest for entry in entries)
+
+
+def notice_of(result: ActionResult) -> Notice | None:
+    """The notice of an action that was carried out; None where it is not worth one."""
+    match result.action:
+        case SwitchTraffic(adopts=True):
+            return Notice.SERVICE_TAKEN_OVER
+        case CreateReplicaSet(repair=True):
+            return Notice.REPLICA_SET_REPAIRED
+        case CreateReplicaSet(replicas=0):
+            return None  # it has no pods yet
+        case ApplyConfiguration(repair=True):
+            return Notice.CONFIGURATION_REPAIRED
+        case action if isinstance(action, ClusterAction):
+            return _NOTICES.get(type(action))
+        case _:  # of a release group
+            return Notice.REPAIRED if result.drifts else None
+
+
+_NOTICES: Mapping[type, Notice] = {
+    ScaleDeployment: Notice.DEPLOYMENT_SCALED,
+    HandBack: Notice.SERVICE_HANDED_BACK,
+    CreateReplicaSet: Notice.REPLICA_SET_CREATED,
+    ScaleReplicaSet: Notice.REPLICA_SET_SCALED,
+    DeleteReplicaSet: Notice.REPLICA_SET_DELETED,
+    SyncPodMetadata: Notice.POD_METADATA_CHANGED,
+    EvictPod: Notice.POD_EVICTED,
+    ApplyConfiguration: Notice.CONFIGURATION_COPIED,
+    DeleteConfiguration: Notice.CONFIGURATION_DELETED,
+    PointPreview: Notice.PREVIEW_SWITCHED,
+    RepairSelector: Notice.SERVICE_APPLIED,
+    ApplyService: Notice.SERVICE_APPLIED,
+    ApplyAuxiliaryObject: Notice.AUXILIARY_OBJECT_APPLIED,
+    DeleteAuxiliaryObject: Notice.AUXILIARY_OBJECT_DELETED,
+}
+"""Without an Event: writes to the app's own object, marks on Services, and switches, whose ledger entry is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """What a file of main names, and the commit since which it does."""
@@ -125,6 +299,8 @@ class Decision:
     counts: Counts = field(default_factory=Counts)
     target: Named | None = None
     primary: Named | None = None
+    events: tuple[Occurrence, ...] = ()
+    """What happened, in order, as the record says once it is saved (``core.status.events``)."""
     calls: tuple[HookCall, ...] = ()
     """Hooks to call now, in the background; hooks that are being called already are listed again."""
     silent: bool = False

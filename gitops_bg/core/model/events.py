@@ -1,5 +1,5 @@
 """The one table of events of apps and release groups: the words of the ledger, alerts, commits and Kubernetes for each
-event, and its severity.
+event, and its severity. What happened in a decision is a list of them (`core.model.decision.Occurrence`).
 
 A new event is a row here and a name in `record.Event`, or in `Notice` where only Kubernetes shows it. No other file
 holds a word or a severity of an event.
@@ -298,6 +298,8 @@ class Notice(StrEnum):
     PROMOTION_STARTED = "PromotionStarted"
     ROLLBACK_STARTED = "RollbackStarted"
     REPAIRED = "Repaired"
+    MAIN_MOVED_BACKWARDS = "MainMovedBackwards"
+    HISTORY_KEPT = "HistoryKept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +310,8 @@ class NoticeRow:
     """Of what it is told."""
     when: str
     severity: Severity = Severity.INFO
+    logged: bool = False
+    """Whether the log has a line for it."""
     argo: str = ""
     """As in `EventRow`."""
 
@@ -383,19 +387,29 @@ NOTICES: Mapping[Notice, NoticeRow] = {
     Notice.LEDGER_AHEAD: NoticeRow(
         kinds=BOTH, when="the ledger has entries that the record does not know", severity=WARN
     ),
-    Notice.CONFLICT: NoticeRow(when="an object of somebody else has a name that the app needs", severity=WARN),
+    Notice.CONFLICT: NoticeRow(
+        when="an object of somebody else has a name that the app needs", severity=WARN, logged=True
+    ),
     Notice.CONTESTED: NoticeRow(
         kinds=BOTH,
         when="somebody else keeps changing an object; every ten minutes. The repairs of it have no Event",
         severity=WARN,
+        logged=True,
     ),
     Notice.RECORD_MADE_ANEW: NoticeRow(
         when="somebody edited the record in the status: the agent rebuilt it from Git, the ledger and the cluster",
         severity=WARN,
+        logged=True,
     ),
     Notice.PROMOTION_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move to a candidate"),
     Notice.ROLLBACK_STARTED: NoticeRow(kinds=GROUPS, when="requests begin to move back"),
     Notice.REPAIRED: NoticeRow(kinds=GROUPS, when="a change of a live object by somebody else was reverted"),
+    Notice.MAIN_MOVED_BACKWARDS: NoticeRow(
+        kinds=BOTH,
+        when="`main` lacks a commit that the agent read from it; `HistoryRewritten` follows if that lasts",
+        severity=WARN,
+    ),
+    Notice.HISTORY_KEPT: NoticeRow(kinds=BOTH, when="`main` has that commit again, or its loss was accepted"),
 }
 """Every notice, in the order of the names; docs/reference/events.md has the same table."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from gitops_bg.core.delivery.ledger import news, publication
+from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.group_engine import LeftGroup, decide_group, decide_left
 from gitops_bg.core.groups.inputs import (
     DesiredGroup,
@@ -55,7 +55,6 @@ from gitops_bg.core.model.analysis import (
 from gitops_bg.core.model.auxiliary import Backend, Deny, HttpRoute, ParentRef, RivalRoute, as_stored
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.drift import DriftLoop
-from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse
 from gitops_bg.core.model.journal import NO_JOURNAL, Entry, Journal, PullRequest, Retried
 from gitops_bg.core.model.main import MainRead
@@ -173,7 +172,7 @@ class World:
     """The calls of hooks that have an answer."""
     told: list[tuple[Event, str]] = field(default_factory=list)
     """The events of the ledger, each with its reason."""
-    notices: list[tuple[Notice, str]] = field(default_factory=list)
+    notices: list[tuple[str, str]] = field(default_factory=list)
     """What only Kubernetes is told."""
     before: MeasurementPlan | None = None
     """`prePromotionAnalysis`."""
@@ -385,11 +384,11 @@ class World:
         """One pass that dies after so many writes; whether it wrote anything."""
         decision, writes = self.decide(), self._former_told()
         if decision.record != self.record and not decision.silent:
-            told = news(self.record, decision.record)
+            told = [one.fact for one in decision.events if isinstance(one.fact, LedgerEntry)]
             self.record = decision.record
             self.events += [entry.event for entry in told]
             self.told += [(entry.event, entry.reason) for entry in told]
-            self.notices += decision.notices
+            self.notices += [(one.reason, one.message) for one in decision.events if one.fact is None]
             writes += 1
         writes += self._published()
         is_new, self.asked = decision.measurements != self.asked, decision.measurements

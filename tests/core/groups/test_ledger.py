@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from gitops_bg.core.delivery.ledger import acknowledge_ledger
+from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
 from gitops_bg.core.model.analysis import LATEST, AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.events import EVENTS, Notice
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import GitView, OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import SubjectKind
+from gitops_bg.core.status.events import group_events
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, SubjectState
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import World, store
@@ -96,7 +100,36 @@ def test_progress_is_no_history() -> None:
     world.settle()
     of_groups = {event for event, row in EVENTS.items() if SubjectKind.GROUP in row.kinds}
     assert set(events(world)) <= of_groups
-    assert [notice for notice, _ in world.notices] == [Notice.PROMOTION_STARTED]
+    assert [notice for notice, _ in world.notices] == [Notice.PROMOTION_STARTED, Notice.ANALYSIS_RUNNING]
+
+
+MOVE = Transition(TransitionKind.PROMOTION, "v1", "v2", TransitionStep.PREPARE, NOW, NOW)
+LATER = NOW + timedelta(minutes=1)
+TAKEN_BACK = replace(MOVE, withdrawn="aborted", moved=True)
+BACK = replace(MOVE, kind=TransitionKind.ROLLBACK, target="v0", started_at=LATER)
+MOVES = {
+    "it begins": (None, MOVE, [(Notice.PROMOTION_STARTED, "promotion from v1 to v2")]),
+    "it takes a step": (MOVE, replace(MOVE, step=TransitionStep.SWITCH, step_since=LATER), []),
+    "it is taken back": (MOVE, TAKEN_BACK, []),
+    "it goes on": (
+        TAKEN_BACK,
+        MOVE,
+        [(Notice.PROMOTION_STARTED, "promotion from v1 to v2 goes on: group.yaml asks for it again")],
+    ),
+    "it goes back further": (
+        TAKEN_BACK,
+        BACK,
+        [(Notice.ROLLBACK_STARTED, "rollback from v2 to v0: v1 has no pods to go back to")],
+    ),
+    "it is over": (MOVE, None, []),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_kubernetes_is_told_once_that_requests_begin_to_move(name: str) -> None:
+    before, after, told = MOVES[name]
+    happened = group_events(GroupRecord(transition=before), GroupRecord(transition=after))
+    assert [(one.reason, one.message) for one in happened] == told
 
 
 def test_a_new_life_of_a_group_adds_to_the_history_of_the_one_before() -> None:

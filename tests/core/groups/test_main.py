@@ -56,7 +56,7 @@ def test_an_older_main_decides_nothing_but_to_look_again() -> None:
     world = _at_rest()
     world.active, world.main = "v1", _read(Knowledge.OLDER, Main(OLD, 0, "s"))
     decision = world.decide()
-    assert (decision.actions, decision.record, decision.notices) == ((), world.record, ())
+    assert (decision.actions, decision.record, decision.events) == ((), world.record, ())
     assert (decision.look_again, decision.silent) == (True, True)
     world.settle()
     assert world.stages == "v1L v2A"

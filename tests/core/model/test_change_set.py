@@ -1,10 +1,10 @@
 """A change set has the result of each action: the Event, the log line and the command line read the same value."""
 
 from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.decision import result_event
 from gitops_bg.core.model.drift import NOTHING, ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Color
-from gitops_bg.core.status.rollout import event_of
 from tests.core.simulation import template
 from tests.core.worlds import digest
 
@@ -24,15 +24,12 @@ def test_a_change_set_tells_what_was_written_and_what_was_refused() -> None:
 
 
 def test_the_event_of_an_action_says_what_was_done_or_why_not() -> None:
-    told = event_of(ActionResult(CREATE, (MADE,)))
-    assert told
+    told = result_event(ActionResult(CREATE, (MADE,)))
     assert (told.reason, told.message, told.warning) == ("NewReplicaSetCreated", str(CREATE), False)
-    assert event_of(ActionResult(SWITCH, (SERVICE,))) is None, "the ledger entry of the movement is told"
-    refused = event_of(ActionResult(SWITCH, refused="no rights"))
-    assert refused
+    assert not result_event(ActionResult(SWITCH, (SERVICE,))).reason, "the ledger entry of the movement is told"
+    refused = result_event(ActionResult(SWITCH, refused="no rights"))
     assert (refused.reason, refused.message) == ("WriteRefused", f"{SWITCH}: no rights")
     assert refused.warning
-    not_made = event_of(ActionResult(CREATE, refused="quota"))
-    assert not_made
+    not_made = result_event(ActionResult(CREATE, refused="quota"))
     assert not_made.reason == "ReplicaSetCreateError"
-    assert event_of(ActionResult(act.ApplyApp())) is None
+    assert not result_event(ActionResult(act.ApplyApp())).reason

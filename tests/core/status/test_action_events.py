@@ -7,10 +7,10 @@ import pytest
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.decision import Occurrence, notice_of, result_event
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.version import Color, PodMetadata
-from gitops_bg.core.status.rollout import event_of, notice_of
 from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, digest
 
@@ -66,13 +66,12 @@ TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_what_an_entry_of_the_ledger_tells_is_told_once(name: str) -> None:
     action, news, reason = TOLD[name]
-    said = event_of(ActionResult(action), news)
-    assert (said and said.reason) == reason
+    said = result_event(ActionResult(action), [Occurrence(fact=entry) for entry in news])
+    assert (said.reason or None, said.fact) == (reason, ActionResult(action))
 
 
 def test_a_refusal_is_told_whatever_begins() -> None:
-    said = event_of(ActionResult(CREATED, refused="quota"), BEGUN)
-    assert said is not None
+    said = result_event(ActionResult(CREATED, refused="quota"), [Occurrence(fact=entry) for entry in BEGUN])
     assert said.reason == "ReplicaSetCreateError"
 
 
@@ -82,4 +81,4 @@ def test_every_action_on_the_cluster_is_in_the_table():
 
 @pytest.mark.parametrize("action", REASONS, ids=str)
 def test_notice_of(action: act.ClusterAction) -> None:
-    assert notice_of(action) == REASONS[action]
+    assert notice_of(ActionResult(action)) == REASONS[action]

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, Measurement, Metric, MetricRun
+from gitops_bg.core.model.decision import RolloutEnd
 from gitops_bg.core.model.record import Event, LedgerEntry, Rollout, RolloutOutcome, Switch, SwitchKind
-from gitops_bg.core.status.rollout import ended, entry_message, rollout_events, waited
+from gitops_bg.core.status.events import app_events, entry_message, waited
 from tests.core.records import record_of
-from tests.core.simulation import deployed, manual
-from tests.core.worlds import EARLIER, digest
+from tests.core.simulation import APP, deployed, manual
+from tests.core.stories import kubernetes_events
+from tests.core.worlds import EARLIER, NOW, digest
 
 MINUTE = timedelta(minutes=1)
 BEGUN = Rollout(7, 2, digest(2), EARLIER)
@@ -150,8 +152,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
 @pytest.mark.parametrize("case", CASES)
 def test_news_where(case: str) -> None:
     before, after, expected = CASES[case]
-    assert [(one.reason, one.warning) for one in rollout_events(record_of(**before), record_of(**after))] == expected
-    assert list(rollout_events(record_of(**after), record_of(**after))) == []
+    assert [(one.reason, one.warning) for one in kubernetes_events(record_of(**before), record_of(**after))] == expected
+    assert list(kubernetes_events(record_of(**after), record_of(**after))) == []
 
 
 FIRST = LedgerEntry(1, EARLIER, Event.DEPLOYED, to_version=1, to_digest=digest(1), reason="web: deploy v1")
@@ -177,8 +179,19 @@ def test_the_event_of_an_entry_says_where_traffic_goes(entry: LedgerEntry) -> No
 
 def test_sentence_says_which_rollout_and_why() -> None:
     failed = replace(RUN, phase=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
-    said = [one.message for one in rollout_events(record_of(**analysis(RUN)), record_of(**analysis(failed)))]
+    said = [one.message for one in kubernetes_events(record_of(**analysis(RUN)), record_of(**analysis(failed)))]
     assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1 (measured 9)"
+
+
+def test_what_is_decided_again_because_it_was_not_saved_has_happened_once() -> None:
+    world = deployed(manual())
+    world.push("2")
+    first, again = world.decide(), world.decide()
+    assert first.events == again.events != ()
+    world.record = first.record
+    assert first.events != world.decide().events, "a restart goes on from the saved record"
+    world.settle()
+    assert world.decide().events == ()
 
 
 def test_clean_update_is_told_in_order() -> None:
@@ -191,16 +204,20 @@ def test_clean_update_is_told_in_order() -> None:
         for _ in range(20):
             world.step()
             world.pods_come_up()
-            said += [one.reason for one in rollout_events(before, world.record)]
+            said += [one.reason for one in kubernetes_events(before, world.record)]
             before = world.record
     assert said == ["RolloutPaused", "RolloutCompleted"], "the entry of the candidate says that it begins"
 
 
+def ended(before: Rollout, after: Rollout) -> list[RolloutOutcome]:
+    happened = app_events(APP, record_of(**book(before)), record_of(**book(after)), NOW)
+    return [one.fact.outcome for one in happened if isinstance(one.fact, RolloutEnd)]
+
+
 def test_rollout_that_is_rolled_back_ends_twice() -> None:
-    first = [one.outcome for one in ended(record_of(**book(BEGUN)), record_of(**book(PROMOTED)))]
-    second = [one.outcome for one in ended(record_of(**book(SETTLED)), record_of(**book(BACK)))]
+    first, second = ended(BEGUN, PROMOTED), ended(SETTLED, BACK)
     assert (first, second) == ([RolloutOutcome.PROMOTED], [RolloutOutcome.ROLLED_BACK])
-    assert list(ended(record_of(**book(BACK)), record_of(**book(BACK)))) == []
+    assert ended(BACK, BACK) == []
 
 
 @pytest.mark.parametrize(

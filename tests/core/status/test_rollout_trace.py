@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, Metric, MetricRun
+from gitops_bg.core.model.decision import Span
 from gitops_bg.core.model.hooks import HookAnswer, HookRun, HookType
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome
 from gitops_bg.core.model.statements import Hold
 from gitops_bg.core.model.version import AppKey, Stabilization, Stage
-from gitops_bg.core.status.rollout import Span, spans
+from gitops_bg.core.status.events import app_events
 from tests.core.records import record_of
 from tests.core.simulation import Simulation, automatic, manual
 from tests.core.worlds import EARLIER, digest, source, version
@@ -49,6 +50,10 @@ PROVING = replace(SERVING, stabilization=Stabilization(3, at(10)))
 
 def book(rollout: Rollout | None = READY, **more: Any) -> Record:
     return record_of(**{"epoch": "5eed", "sequence": 3, "rollouts": (rollout,) if rollout else (), **more})
+
+
+def spans(app: AppKey, before: Record, after: Record, now: datetime) -> list[Span]:
+    return [one.span for one in app_events(app, before, after, now) if one.span is not None]
 
 
 def said(found: list[Span]) -> list[tuple[str, float, float, str]]:
@@ -160,7 +165,7 @@ CASES: dict[str, tuple[Record, Record, list[tuple[str, float, float, str]]]] = {
 
 @pytest.mark.parametrize(("before", "after", "ended"), CASES.values(), ids=list(CASES))
 def test_what_ends_is_a_span(before: Record, after: Record, ended: list[tuple[str, float, float, str]]) -> None:
-    assert said(list(spans(APP, before, after, NOW))) == ended
+    assert said(spans(APP, before, after, NOW)) == ended
 
 
 def test_a_failed_analysis_says_which_metric_failed() -> None:
@@ -172,7 +177,7 @@ def test_a_failed_analysis_says_which_metric_failed() -> None:
 
 def test_a_span_says_of_which_app_version_and_commit_it_is() -> None:
     versions = (version(2, Stage.ACTIVE, rollout=7, source=source(2)),)
-    root = list(spans(APP, book(MOVED, versions=versions), book(SETTLED, versions=versions), NOW))[-1]
+    root = spans(APP, book(MOVED, versions=versions), book(SETTLED, versions=versions), NOW)[-1]
     assert dict(root.attributes) == {
         "k8s.namespace.name": "shop",
         "gitops_bg.app": "web",
@@ -205,7 +210,7 @@ def test_children_lead_to_the_span_they_are_part_of() -> None:
     answered = replace(HOOK, accepted=1, answer=HookAnswer.ACCEPTED)
     after = book(SETTLED, analysis=(PASSED, post), hooks=(answered,), versions=(SERVING,), ledger=(ENTRY,), sequence=4)
     found = {one.name: one for one in spans(APP, before, after, NOW)}
-    gates = next(iter(spans(APP, book(READY), book(NAMED), NOW))).span_id
+    gates = spans(APP, book(READY), book(NAMED), NOW)[0].span_id
     parents = {name: one.parent_id for name, one in found.items()}
     root, settle = found[ROOT].span_id, found["settle"].span_id
     assert parents == {
@@ -248,8 +253,8 @@ def test_the_trace_on_the_page_has_the_spans_of_a_rollout_each_below_its_parent(
     ],
 )
 def test_a_trace_is_that_of_one_rollout_of_one_life_of_an_app(app: AppKey, record: Record, same: bool) -> None:
-    one = next(iter(spans(APP, book(None), book(SETTLED), NOW)))
-    other = next(iter(spans(app, replace(record, rollouts=()), record, NOW)))
+    one = spans(APP, book(None), book(SETTLED), NOW)[0]
+    other = spans(app, replace(record, rollouts=()), record, NOW)[0]
     assert (one.trace_id == other.trace_id, one.span_id == other.span_id) == (same, same)
     assert (len(one.trace_id), len(one.span_id)) == (32, 16)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.delivery.ledger import new_entries
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.observed import GitView
@@ -227,6 +228,7 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message
     assert "gave out 3" in told.message
+    assert not new_entries(state.record, after), "what waits is only numbered anew"
     assert after.ledger_claimed == 9
     assert decided(state.with_record(after)).record == after
     told = replace(state.observed, git=replace(git, ledger_sequence=10))
