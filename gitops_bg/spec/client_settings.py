@@ -9,7 +9,8 @@ from typing import Literal
 from pydantic import Field
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.fields import Model, Text
+from gitops_bg.core.written import Text
+from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.yaml.reader import Document, read_one
 

@@ -19,23 +19,11 @@ from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.written import Conflict, Count, DnsLabel, Positive, Text
 from gitops_bg.spec.analysis.providers import LONGEST_TIMEOUT, WebAddress
-from gitops_bg.spec.app.fields import (
-    Count,
-    DnsLabel,
-    Model,
-    Period,
-    Positive,
-    SecretKeyRef,
-    SecretName,
-    Text,
-    Title,
-    Word,
-    whole_seconds,
-)
+from gitops_bg.spec.app.fields import Model, Period, SecretKeyRef, SecretName, Title, Word, whole_seconds
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMetadata, load_shared_documents
-from gitops_bg.spec.app.validation import Conflict
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 

@@ -18,7 +18,7 @@ from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupVersion, PromotionRejected, Rejection
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.spec.app.fields import LARGEST
+from gitops_bg.core.written import LARGEST
 from gitops_bg.web.agent_port import AgentView, AskedAnswer, DeletedAnswer, MessageAnswer, VersionRow, Where
 
 _GROUP = "/api/v1/groups/{namespace}/{group}"

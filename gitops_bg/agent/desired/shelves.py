@@ -20,7 +20,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, gua
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_facts import Labels
-from gitops_bg.core.model.policy_rules import After, Expression, Policy
+from gitops_bg.core.model.policy_rules import After, Cel, Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.analysis.templates import Library, load_templates
@@ -279,7 +279,7 @@ def _missing(policies: Iterable[Policy], required: frozenset[str]) -> list[Polic
 def asks_about_others(policies: Iterable[Policy]) -> bool:
     """Return whether a rule of these policies asks about other apps."""
     policies = tuple(policies)
-    named = any(isinstance(rule, After | Expression) for policy in policies for rule in policy.rules)
+    named = any(isinstance(rule, After | Cel) for policy in policies for rule in policy.rules)
     return named or bool(scopes_asked_about(policies))
 
 

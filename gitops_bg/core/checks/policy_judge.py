@@ -16,8 +16,8 @@ from gitops_bg.core.model.policy_rules import (
     After,
     Approvals,
     BreakGlass,
+    Cel,
     Concurrency,
-    Expression,
     Images,
     Match,
     Message,
@@ -25,7 +25,6 @@ from gitops_bg.core.model.policy_rules import (
     Proof,
     Role,
     Rule,
-    Scope,
     Separation,
     Soak,
     Windows,
@@ -70,19 +69,19 @@ def apps_asked_about(policies: Iterable[Policy], namespace: str) -> frozenset[Ap
     for rule in _rules(policies):
         if isinstance(rule, After):
             named.add(rule.of(namespace))
-        elif isinstance(rule, Expression):
+        elif isinstance(rule, Cel):
             named |= rule.apps
     return frozenset(named)
 
 
-def scopes_asked_about(policies: Iterable[Policy]) -> frozenset[tuple[Scope, str]]:
-    """Return the scopes, each with its label, in which rules of these policies count apps together."""
-    return frozenset((rule.scope, rule.label) for rule in _rules(policies) if isinstance(rule, Concurrency))
+def scopes_asked_about(policies: Iterable[Policy]) -> frozenset[str]:
+    """Return the scopes in which rules of these policies count apps together."""
+    return frozenset(rule.scope for rule in _rules(policies) if isinstance(rule, Concurrency))
 
 
 def asks_for_messages(policies: Iterable[Policy]) -> bool:
     """Return whether a rule asks for commit messages."""
-    return any(isinstance(rule, Message | Expression) for rule in _rules(policies))
+    return any(isinstance(rule, Message | Cel) for rule in _rules(policies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +111,9 @@ def asked_of_people(policies: Iterable[Policy]) -> AskedOfPeople:
                 approvals = approvals or Role.APPROVER in rule.between
                 authors = authors or Role.AUTHOR in rule.between
                 merger = merger or Role.MERGER in rule.between
-            case Expression():
-                approvals = approvals or "approvals" in f"{rule.text} {rule.until_text}"
+            case Cel():
+                texts = f"{rule.expression.text} {rule.until and rule.until.text}"
+                approvals = approvals or "approvals" in texts
     return AskedOfPeople(approvals, authors, merger)
 
 
@@ -139,7 +139,7 @@ _JUDGES: dict[type, tuple[str, Judging]] = {
     Message: ("message", of.message),
     Concurrency: ("concurrency", of.concurrency),
     After: ("after", of.after),
-    Expression: ("cel", of.expression),
+    Cel: ("cel", of.cel),
     Approvals: ("approvals", approvals),
     Separation: ("separation", separation),
 }

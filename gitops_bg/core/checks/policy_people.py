@@ -6,6 +6,7 @@ As long as it is unknown who approved, they are shut, and the reason says so (po
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import combinations
 
 from gitops_bg.core.checks.policy_rules import RuleAnswer, length
 from gitops_bg.core.model.policy_facts import Approval, Facts
@@ -97,7 +98,7 @@ def _how(rule: Approvals, facts: Facts) -> str:
 
 def _ends(approval: Approval, rule: Approvals) -> datetime:
     """Return when an approval is too old to count."""
-    return approval.at + rule.at_most + timedelta.resolution
+    return approval.at + rule.max_age + timedelta.resolution
 
 
 def _judged(
@@ -136,8 +137,8 @@ def _why_not(rule: Approvals, approval: Approval, facts: Facts, now: datetime) -
 
 
 def _untimely(rule: Approvals, approval: Approval, now: datetime) -> str:
-    if now - approval.at > rule.at_most:
-        return f"the approval of {approval.by} is older than {length(rule.at_most)}"
+    if now - approval.at > rule.max_age:
+        return f"the approval of {approval.by} is older than {length(rule.max_age)}"
     return approval.untimely(now)
 
 
@@ -168,12 +169,11 @@ def separation(rule: Separation, facts: Facts, _: datetime) -> RuleAnswer:
         ),
         Role.MERGER: frozenset([facts.merger] if facts.merger else []),
     }
-    for place, one in enumerate(rule.between):
-        for other in rule.between[place + 1 :]:
-            if both := people[one] & people[other]:
-                return RuleAnswer(
-                    False, f"{', '.join(sorted(both))} is {one} and {other}", remedy=f"let another be {other}"
-                )
+    for one, other in combinations(dict.fromkeys(rule.between), 2):
+        if both := people[one] & people[other]:
+            return RuleAnswer(
+                False, f"{', '.join(sorted(both))} is {one} and {other}", remedy=f"let another be {other}"
+            )
     return RuleAnswer(True, "nobody has two roles")
 
 

@@ -12,15 +12,15 @@ from fnmatch import fnmatchcase
 
 from gitops_bg.core.model.policy_facts import CommitFacts, Facts, PastMove, Peer, VersionFacts
 from gitops_bg.core.model.policy_rules import (
+    NAMESPACE,
     After,
+    Cel,
     Concurrency,
     Cron,
-    Expression,
     Images,
     Message,
     NoAnswer,
     Repeating,
-    Scope,
     Soak,
     Span,
     Weekly,
@@ -311,14 +311,14 @@ class RuleAnswer:
 def windows(rule: Windows, _: Facts, now: datetime) -> RuleAnswer:
     """Return whether traffic may move now, and when it may next. The reason always names the zone."""
     if is_open(rule, now):
-        return RuleAnswer(True, f"open ({rule.zone_name})", next_shut(rule, now))
+        return RuleAnswer(True, f"open ({rule.zone})", next_shut(rule, now))
     until = next_open(rule, now)
-    end = f"until {_wall(until, rule)}" if until else f"with no end within a year ({rule.zone_name})"
+    end = f"until {_wall(until, rule)}" if until else f"with no end within a year ({rule.zone})"
     return RuleAnswer(False, f"{why_shut(rule, now)}: shut {end}", until, "wait, or change the policy in main")
 
 
 def _wall(moment: datetime, rule: Windows) -> str:
-    return f"{moment.astimezone(rule.zone):%a %Y-%m-%d %H:%M} {rule.zone_name}"
+    return f"{moment.astimezone(rule.zone):%a %Y-%m-%d %H:%M} {rule.zone}"
 
 
 def soak(rule: Soak, facts: Facts, now: datetime) -> RuleAnswer:
@@ -355,7 +355,7 @@ def message(rule: Message, facts: Facts, _: datetime) -> RuleAnswer:
     commits = [commit for commit in (facts.to.source, facts.promotion) if commit]
     if not commits:
         return RuleAnswer(False, "nobody can read its commits now", unknown=True)
-    asked = f"a trailer {rule.trailer}: …" if rule.trailer else f"a message like {rule.pattern}"
+    asked = f"a trailer {rule.trailer}: …" if rule.trailer else f"a message like {rule.matches and rule.matches.text}"
     if any(_says(rule, commit) for commit in commits):
         return RuleAnswer(True, f"a commit has {asked}")
     said = " nor ".join(commit.commit[:10] for commit in commits)
@@ -365,7 +365,7 @@ def message(rule: Message, facts: Facts, _: datetime) -> RuleAnswer:
 def _says(rule: Message, commit: CommitFacts) -> bool:
     if rule.trailer and not any(commit.trailer(rule.trailer)):
         return False
-    return rule.matches is None or rule.matches(commit.message)
+    return rule.matches is None or rule.matches.matches(commit.message)
 
 
 def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> RuleAnswer:
@@ -387,9 +387,9 @@ def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> RuleAnswer:
 
 
 def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
-    if rule.scope is Scope.NAMESPACE:
+    if rule.scope == NAMESPACE:
         return peer.who.namespace == facts.app.namespace
-    if rule.scope is Scope.GROUP:
+    if rule.label:
         group = dict(facts.labels).get(rule.label)
         return group is not None and any(dict(labels).get(rule.label) == group for _, labels in peer.apps)
     return True
@@ -411,27 +411,27 @@ def after(rule: After, facts: Facts, now: datetime) -> RuleAnswer:
     return RuleAnswer(True, f"{other} is healthy")
 
 
-def expression(rule: Expression, facts: Facts, now: datetime) -> RuleAnswer:
+def cel(rule: Cel, facts: Facts, now: datetime) -> RuleAnswer:
     """Return whether the expression is true; if it cannot be evaluated, it is shut."""
     if missing := sorted(str(app) for app in rule.apps if app not in facts.others.peers):
         return RuleAnswer(False, f"nobody has looked at {', '.join(missing)} yet", unknown=True)
-    values = values_of(facts, now, rule.zone)
+    values, text = values_of(facts, now, rule.zone), rule.expression.text
     try:
-        answer = rule.program(values)
+        answer = rule.expression.program(values)
     except NoAnswer as error:
-        return RuleAnswer(False, f"{rule.message or rule.text}: it cannot be evaluated: {error}")
+        return RuleAnswer(False, f"{rule.message or text}: it cannot be evaluated: {error}")
     if answer is True:
-        return RuleAnswer(True, rule.message or rule.text)
+        return RuleAnswer(True, rule.message or text)
     if answer is not False:
-        return RuleAnswer(False, f"{rule.text} is {answer!r}, neither true nor false")
-    return RuleAnswer(False, rule.message or f"{rule.text} is false", _until(rule, values, now))
+        return RuleAnswer(False, f"{text} is {answer!r}, neither true nor false")
+    return RuleAnswer(False, rule.message or f"{text} is false", _until(rule, values, now))
 
 
-def _until(rule: Expression, values: dict[str, object], now: datetime) -> datetime | None:
+def _until(rule: Cel, values: dict[str, object], now: datetime) -> datetime | None:
     if rule.until is None:
         return None
     try:
-        moment = rule.until(values)
+        moment = rule.until.program(values)
     except NoAnswer:
         return None
     is_moment = isinstance(moment, datetime) and moment.tzinfo is not None and moment > now

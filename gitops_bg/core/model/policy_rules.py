@@ -1,4 +1,5 @@
-"""Promotion policies in the core: rules, the apps they are for, and who may override them (policies.md §2).
+"""Promotion policies: rules, the apps they are for, and who may override them (policies.md §2). A rule is declared as
+it is written (`core.written`); `gitops_bg.spec.policies` has the files.
 
 Frozen data; no rule is judged here. Time zones are loaded and expressions compiled at the edge, and come in as values.
 """
@@ -7,9 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
+
+from annotated_types import MinLen
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.written import Conflict, Glob, Matching, Positive, Text, Written
+
+Names = Annotated[tuple[Text, ...], MinLen(1)]
+Globs = Annotated[tuple[Glob, ...], MinLen(1)]
 
 
 class Mode(StrEnum):
@@ -93,13 +100,19 @@ Window = Weekly | Repeating | Span
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Open in any window of ``allow`` (always, if there is none) and in none of ``deny``."""
+    """When traffic may move: in any of allow (always, where there is none) and in none of deny."""
 
-    allow: tuple[Window, ...] = ()
-    deny: tuple[Window, ...] = ()
-    zone: tzinfo = UTC
-    zone_name: str = "UTC"
-    reason: str = ""
+    allow: Annotated[tuple[Window, ...], MinLen(1)] = ()
+    deny: Annotated[tuple[Window, ...], MinLen(1)] = ()
+    zone: Annotated[tzinfo, Written("timeZone")] = UTC
+    """Of all its times, such as Europe/Berlin. Default UTC."""
+    reason: Text = ""
+    """Why, where the window itself does not say."""
+
+    def check(self) -> None:
+        """Raise `Conflict` where there is no window."""
+        if not self.allow and not self.deny:
+            raise Conflict("", "has neither allow nor deny", "add one of them")
 
 
 # --- the other rules --------------------------------------------------------------------------------------------
@@ -107,55 +120,88 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """A version, known by its digest, has been available for this long without interruption."""
+    """How long this very version must be available without interruption before traffic may move to it."""
 
-    period: timedelta
+    period: Annotated[timedelta, Written("for")]
+    """30m, 2h, 1d."""
 
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Every image of the version matches one of ``allow`` (globs; all, if there is none) and none of ``deny``."""
+    """Where every image of the pod template must come from."""
 
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    allow: Names = ()
+    """Globs; each image must fit one."""
+    deny: Names = ()
+    """Globs; no image may fit one."""
     require_digest: bool = False
+    """Each image is pinned by @sha256:…."""
+
+    def check(self) -> None:
+        """Raise `Conflict` where it asks nothing."""
+        if not (self.allow or self.deny or self.require_digest):
+            raise Conflict("", "asks nothing", "add allow, deny or requireDigest")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled regular expression, known by its text."""
+
+    text: str
+    matches: Matcher = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Required text in the message of the commit that brought the version, or of its promotion: one suffices."""
+    """Required text in the message of the commit that brought the version, or of its promotion; one of the two
+    suffices.
+    """
 
-    pattern: str = ""
-    matches: Matcher | None = field(default=None, compare=False)
-    trailer: str = ""
+    matches: Pattern | None = None
+    """A regular expression (RE2's syntax), found anywhere in the message."""
+    trailer: Annotated[str, Matching("[A-Za-z0-9][-A-Za-z0-9]*", "use letters, digits and -")] = ""
+    """The name of a trailer that must have a value, such as Ticket."""
+
+    def check(self) -> None:
+        """Raise `Conflict` where it asks nothing."""
+        if not (self.matches or self.trailer):
+            raise Conflict("", "asks nothing", "add matches or trailer")
 
 
-class Scope(StrEnum):
-    """Which apps count together."""
-
-    ALL = "all"
-    NAMESPACE = "namespace"
-    GROUP = "group"
+ALL = "all"
+NAMESPACE = "namespace"
+_OF_GROUP = "group:"
+_SCOPES = rf"({ALL}|{NAMESPACE}|{_OF_GROUP}[A-Za-z0-9][-A-Za-z0-9_./]*)"
 
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
     """The maximum number of apps and release groups between their promotion and the end of their analysis."""
 
-    most: int
-    scope: Scope = Scope.NAMESPACE
-    label: str = ""
-    """The label of `Scope.GROUP`: apps whose targets have the same value of it count together."""
+    most: Annotated[Positive, Written("max")]
+    scope: Annotated[str, Matching(_SCOPES, "write all, namespace, or group:LABEL")] = NAMESPACE
+    """all; namespace; or group:LABEL, apps whose targets have the same value of it."""
+
+    @property
+    def label(self) -> str:
+        """The label by whose values apps count together; empty for another scope."""
+        return self.scope.removeprefix(_OF_GROUP) if self.scope.startswith(_OF_GROUP) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Another app is healthy, for this long, and, with ``same_version``, serves the same version label."""
+    """Another app must be in a certain state."""
 
     app: AppKey
-    """Without a namespace: in the namespace of the app that the policy is for."""
-    at_least: timedelta = timedelta()
+    """namespace/name, or a name in the same namespace."""
+    state: Literal["healthy"] = field(default="healthy", kw_only=True)
+    """What it is to be."""
+    at_least: Annotated[timedelta, Written("forAtLeast")] = timedelta()
+    """For so long without a break."""
     same_version: bool = False
+    """What it serves is called as the new version is: by the label app.kubernetes.io/version of the pod template, else
+    by the tag of the first image.
+    """
 
     def of(self, namespace: str) -> AppKey:
         """Return the other app, for who is in a namespace."""
@@ -164,17 +210,31 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A condition in CEL that must be true."""
+    """A compiled expression in CEL, known by its text."""
 
     text: str
     program: Program = field(compare=False)
-    message: str = ""
-    until_text: str = ""
-    until: Program | None = field(default=None, compare=False)
     apps: frozenset[AppKey] = frozenset()
     """The other apps that it names."""
-    zone: tzinfo = UTC
-    """The zone of ``local``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cel:
+    """A condition of your own."""
+
+    expression: Expression
+    """CEL; true opens the gate."""
+    message: Text = ""
+    """Why it is shut."""
+    until: Expression | None = None
+    """CEL that gives the moment when to look again."""
+    zone: Annotated[tzinfo, Written("timeZone")] = UTC
+    """Of the variable local. Default UTC."""
+
+    @property
+    def apps(self) -> frozenset[AppKey]:
+        """The other apps that it names."""
+        return self.expression.apps | (self.until.apps if self.until else frozenset())
 
 
 class Proof(StrEnum):
@@ -187,16 +247,18 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """A number of people must have approved this very digest."""
+    """Who must have approved this very version."""
 
-    count: int = 1
-    by: frozenset[str] = frozenset()
-    """Names, and groups as ``group:leads``; empty: anybody."""
+    count: Positive = 1
+    by: Annotated[frozenset[Text], MinLen(1)] = frozenset()
+    """Names of policies/people.yaml, and groups as group:leads."""
     not_author: bool = True
+    """Authors of the change do not count."""
     distinct_groups: bool = False
-    """No two of them count for the same group of ``by``."""
-    proof: Proof = Proof.FORGE
-    at_most: timedelta = timedelta(days=14)
+    """No two of them count for the same group."""
+    proof: Literal[Proof.FORGE, Proof.MERGE] = Proof.FORGE
+    """What is believed of who it was."""
+    max_age: timedelta = timedelta(days=14)
     """How old an approval may be."""
 
 
@@ -210,15 +272,15 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """No person has two of these roles."""
+    """No person may have two of these roles."""
 
-    between: tuple[Role, ...]
-
-
-Rule = Windows | Soak | Images | Message | Concurrency | After | Expression | Approvals | Separation
+    between: Annotated[tuple[Role, ...], MinLen(2)]
 
 
-OF_THE_VERSION = (Images, Message, Expression, Approvals, Separation)
+Rule = Windows | Soak | Images | Message | Concurrency | After | Cel | Approvals | Separation
+
+
+OF_THE_VERSION = (Images, Message, Cel, Approvals, Separation)
 """The rules on what is promoted, and by whom. The others say when traffic moves: of those only the present
 ones count.
 """
@@ -242,12 +304,14 @@ class BreakGlass:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which apps a policy is for: every given field must match; without any, it matches every app. Names are globs."""
+    """Which apps the policy is for: every given field must match; without any, it matches every app."""
 
-    namespaces: tuple[str, ...] = ()
-    apps: tuple[str, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
-    """The labels of the metadata of ``target.yaml``."""
+    namespaces: Globs = ()
+    """Globs of namespaces."""
+    apps: Globs = ()
+    """Globs of names of apps."""
+    labels: tuple[tuple[str, Glob], ...] = ()
+    """Labels of the metadata of target.yaml; the values are globs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.core.foreign_text import lines_of, seconds_of
-from gitops_bg.spec.app.fields import DnsLabel, Model, Positive, Text
-from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.core.written import Conflict, DnsLabel, Positive, Text
+from gitops_bg.spec.app.fields import Model
 
 if TYPE_CHECKING:
     import jsonpath

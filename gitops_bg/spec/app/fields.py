@@ -12,12 +12,10 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.core.foreign_text import YEARS, is_in_range, seconds_of
-from gitops_bg.spec.app.layout import APP_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAME, SUBDOMAIN
-from gitops_bg.spec.app.validation import Matching
+from gitops_bg.core.written import DIGEST, LARGEST, Matching, Text
+from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SUBDOMAIN
 
 NEVER = "never"
-LARGEST = 2**31 - 1
-DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
 _REVISION = re.compile(rf"v?[1-9][0-9]{{0,8}}|{DIGEST}|[0-9a-f]{{40}}|[0-9a-f]{{64}}", re.ASCII)
 _PERCENT = re.compile(r"\d{1,2}%|100%", re.ASCII)
 
@@ -111,19 +109,12 @@ def whole_seconds(period: int | str) -> int:
     return math.ceil(seconds_of(str(period)))
 
 
-Text = Annotated[str, Field(min_length=1)]
-_DNS_NAME = "use a DNS name: at most 63 small letters, digits and -"
-DnsLabel = Annotated[str, Matching(DNS_LABEL, _DNS_NAME)]
-ServiceName = Annotated[str, Matching(SERVICE_NAME, _DNS_NAME)]
 Word = Annotated[str, Matching(r"[A-Za-z0-9_-]+", "use letters, digits, - and _")]
 """The name of something that other texts name: an arg, a header."""
 Title = Annotated[
     str, Matching(r"[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}", "use at most 63 letters, digits, spaces, ., - and _")
 ]
 """What people call a hook or an alert."""
-Digest = Annotated[str, Matching(DIGEST, "use a full digest")]
-Count = Annotated[int, Field(ge=0, le=LARGEST)]
-Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Period = Annotated[int | str, PlainValidator(_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gitops_bg.core.model.auxiliary import ParentRef
-from gitops_bg.spec.app.fields import DnsLabel, Model
-from gitops_bg.spec.app.validation import Conflict, Matching
+from gitops_bg.core.written import Conflict, DnsLabel, Matching
+from gitops_bg.spec.app.fields import Model
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABELS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.written import DNS_LABEL
 
 SETTINGS_FILE = "gitops-bg.yaml"
 APPS_FOLDER = "apps"
@@ -25,7 +26,6 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """The names under which kustomize looks for its file."""
 
 # Kubernetes: subdomains of RFC 1123, labels of RFC 1035 (concepts/overview/working-with-objects/names).
-SERVICE_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
 
 
@@ -184,7 +184,6 @@ def meant_as(name: str, there: Iterable[str]) -> str:
     return next((each for each in there if is_manifest(each) and each.rpartition(".")[0].lower() == wanted), "")
 
 
-DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _DNS_LABEL = re.compile(DNS_LABEL)
 
 

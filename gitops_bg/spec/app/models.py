@@ -8,25 +8,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitops_bg.core.written import Conflict, Count, Digest, DnsLabel, Matching, Positive, ServiceName, Text
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis
-from gitops_bg.spec.app.fields import (
-    Count,
-    Delay,
-    Digest,
-    DnsLabel,
-    Model,
-    Moment,
-    Positive,
-    Revision,
-    ServiceName,
-    Share,
-    TargetFile,
-    Text,
-)
+from gitops_bg.spec.app.fields import Delay, Model, Moment, Revision, Share, TargetFile
 from gitops_bg.spec.app.gateway import Routes
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.app.render import Render
-from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
 from gitops_bg.spec.notifications import Alert, Webhook, check_alert_names, check_names
 

@@ -5,9 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gitops_bg.spec.app.fields import DnsLabel, Model
+from gitops_bg.core.written import Conflict, DnsLabel
+from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.layout import APPS_FOLDER, GROUPS_FOLDER
-from gitops_bg.spec.app.validation import Conflict
 
 _PART = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+-]*")
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.fields import DnsLabel, Model
+from gitops_bg.core.written import DnsLabel
+from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.layout import is_manifest
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read

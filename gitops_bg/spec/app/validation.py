@@ -10,15 +10,16 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
-from pydantic_core.core_schema import no_info_after_validator_function
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.written import Conflict
+from gitops_bg.spec.declared import model_of
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
 from gitops_bg.spec.yaml.scalars import mode_remedy, unquoted
@@ -168,35 +169,6 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True)
-class Matching:
-    """Text that matches a pattern as a whole; ``remedy`` says in words what does. To annotate `str` with."""
-
-    pattern: str
-    remedy: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check the text."""
-        return no_info_after_validator_function(self._checked, handler(source))
-
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Say the pattern in the schemas that API servers and editors read."""
-        return handler(core) | {"pattern": f"^{self.pattern}$"}
-
-    def _checked(self, text: str) -> str:
-        if not re.fullmatch(self.pattern, text):
-            raise Conflict("", f"{text!r} is not allowed", self.remedy)
-        return text
-
-
-class Conflict(PydanticCustomError):
-    """Two fields that contradict each other. ``field`` is the dotted path below the model that raises it, if any."""
-
-    def __new__(cls, field: str, message: str, remedy: str) -> "Conflict":
-        """Carry the field and the remedy through pydantic."""
-        return super().__new__(cls, "conflict", "{message}", {"field": field, "message": message, "remedy": remedy})
-
-
 def validate(
     model: type[ModelType], document: Document, others: Models = types.MappingProxyType({})
 ) -> tuple[ModelType | None, tuple[Problem, ...]]:
@@ -237,8 +209,8 @@ def expected(kinds: Iterable[str], value: Any, quoting: str, path: Path) -> tupl
 def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails, others: Models) -> Problem:
     path = detail["loc"]
     kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "conflict":
-        return document.problem((*path, *_path(context["field"])), context["message"], context["remedy"])
+    if isinstance(conflict := context.get("error"), Conflict):
+        return document.problem((*path, *_path(conflict.field)), conflict.message, conflict.remedy)
     if kind == "extra_forbidden":
         return _unknown_field(model, document, path, others)
     if kind == "missing":
@@ -339,6 +311,8 @@ def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
 
 
 def _model_in(annotation: Any, *, into_lists: bool = True) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return model_of(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     opened = (typing.Union, types.UnionType, typing.Annotated, *((list,) if into_lists else ()))

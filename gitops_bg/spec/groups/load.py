@@ -22,6 +22,7 @@ from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import DeletionPolicy, Suspension
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import LONGEST_NAME
+from gitops_bg.core.written import SERVICE_NAME
 from gitops_bg.spec.analysis.plans import Plans, plans_of_group
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app.fields import Model
@@ -30,7 +31,6 @@ from gitops_bg.spec.app.layout import (
     GROUP_FILE,
     PRIMARY_FILE,
     ROUTES_FILE,
-    SERVICE_NAME,
     VERSION_FILE,
     group_folder,
     is_dns_label,

@@ -9,12 +9,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gitops_bg.core.written import Conflict, Count, DnsLabel, Matching, Positive, ServiceName
 from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
-from gitops_bg.spec.app.fields import Count, DnsLabel, Model, Positive, ServiceName
+from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
 from gitops_bg.spec.app.models import Retry, Suspend
-from gitops_bg.spec.app.validation import Conflict, Matching
 from gitops_bg.spec.notifications import Webhook, check_names
 
 VERSION = r"v[1-9][0-9]{0,8}"

@@ -15,7 +15,8 @@ from pydantic import Field
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import fit
-from gitops_bg.spec.app.fields import Count, Model, Positive, Text
+from gitops_bg.core.written import Count, Positive, Text
+from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.objects import ALLOWED, Loose, Object
 from gitops_bg.spec.yaml.paths import Path

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.fields import Count, DnsLabel, Text
+from gitops_bg.core.written import Count, DnsLabel, Text
 from gitops_bg.spec.app.layout import KUSTOMIZATIONS
 from gitops_bg.spec.yaml.reader import Document
 

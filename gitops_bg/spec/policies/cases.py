@@ -23,8 +23,9 @@ from gitops_bg.core.model.policy_facts import (
 )
 from gitops_bg.core.model.policy_rules import Policy, Proof
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.fields import Model, Moment, Period, Text, whole_seconds
-from gitops_bg.spec.app.validation import Matching, validate
+from gitops_bg.core.written import Matching, Text
+from gitops_bg.spec.app.fields import Model, Moment, Period, whole_seconds
+from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read
 
 _TO, _FROM = "v1:new", "v1:old"

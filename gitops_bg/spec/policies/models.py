@@ -1,19 +1,42 @@
 """What users write in ``policies/*.yaml``: the schemas of `PromotionPolicy` and `People`. Descriptions are for users.
 
-Decides nothing; `to_core` converts them to the core's types, `load` reads files.
+The rules are declared in the core (`core.model.policy_rules`); here is how their parts are written whose form in a file
+is another one. Zones are loaded and expressions compiled on the way. `load` reads files.
 """
 
 import re
+from datetime import datetime, time, timedelta, tzinfo
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from gitops_bg.core.model.policy_rules import (
+    After,
+    Approvals,
+    Cel,
+    Concurrency,
+    Expression,
+    Images,
+    Match,
+    Message,
+    Pattern,
+    Repeating,
+    Separation,
+    Soak,
+    Span,
+    Weekly,
+    Window,
+    Windows,
+)
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.written import DNS_LABEL, Conflict, DnsLabel, Text
 from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
-from gitops_bg.spec.app.fields import DnsLabel, Model, Period, Positive, Text, whole_seconds
-from gitops_bg.spec.app.validation import Conflict, Matching, nearest
-from gitops_bg.spec.policies.expressions import compile_expression, read_cron
+from gitops_bg.spec.app.fields import Model, Period, whole_seconds
+from gitops_bg.spec.app.validation import nearest
+from gitops_bg.spec.declared import WRITTEN, Declared, Form
+from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression, read_cron
 
 LONGEST_WINDOW = 31 * 86400
 """The maximum duration, in seconds, of a window with a cron expression."""
@@ -22,13 +45,6 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d|24:00", re.ASCII)
 _WALL = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?", re.ASCII)
-
-
-def _glob(text: str) -> str:
-    opened = re.sub(r"\[!?[^\]]+\]", "", text)
-    if not text or "[" in opened or "]" in opened or " " in text:
-        raise PydanticCustomError("glob", "is no glob: use names with *, ? and [abc], such as pay-*")
-    return text
 
 
 def _time(text: str) -> str:
@@ -42,8 +58,6 @@ _YEARS = (1970, 9000)
 
 
 def _wall(text: str) -> str:
-    from datetime import datetime
-
     try:
         wall = datetime.fromisoformat(text if _WALL.fullmatch(text) else "")
     except ValueError:
@@ -55,14 +69,13 @@ def _wall(text: str) -> str:
     return text
 
 
-def _zone(text: str) -> str:
+def _zone(text: str) -> ZoneInfo:
     try:
-        ZoneInfo(text)
+        return ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         close = nearest(text, available_timezones())
         hint = f"; did you mean {close}?" if close else ", such as Europe/Berlin"
         raise PydanticCustomError("zone", "{text} is no time zone{hint}", {"text": repr(text), "hint": hint}) from None
-    return text
 
 
 def _cron(text: str) -> str:
@@ -73,35 +86,30 @@ def _cron(text: str) -> str:
     return text
 
 
-def _expression(text: str) -> str:
+def _expression(text: str) -> Expression:
     try:
-        compile_expression(text)
+        return Expression(text, compile_expression(text), apps_named_in(text))
     except BadExpression as error:
         raise PydanticCustomError("expression", "{why}", {"why": str(error)}) from error
-    return text
 
 
-def _pattern(text: str) -> str:
+def _pattern(text: str) -> Pattern:
     try:
-        compile_pattern(text)
+        return Pattern(text, compile_pattern(text))
     except BadExpression as error:
         raise PydanticCustomError("pattern", "{why}", {"why": str(error)}) from error
-    return text
 
 
-def _app(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?", text):
+def _app(text: str) -> AppKey:
+    if not re.fullmatch(rf"({DNS_LABEL}/)?{DNS_LABEL}", text):
         raise PydanticCustomError("app", "must name an app: namespace/name, or a name in the namespace of each app")
-    return text
+    namespace, _, name = text.rpartition("/")
+    return AppKey(namespace, name)
 
 
-Glob = Annotated[str, AfterValidator(_glob)]
 Time = Annotated[str, AfterValidator(_time)]
 Wall = Annotated[str, AfterValidator(_wall)]
-Zone = Annotated[str, AfterValidator(_zone)]
-Expr = Annotated[str, AfterValidator(_expression)]
 Names = Annotated[list[Text], Field(min_length=1)]
-Globs = Annotated[list[Glob], Field(min_length=1)]
 
 
 class PolicyMetadata(Model):
@@ -112,17 +120,7 @@ class PolicyMetadata(Model):
     annotations: dict[str, str] | None = None
 
 
-class Match(Model):
-    """Which apps the policy is for: every given field must match; without any, it matches every app."""
-
-    namespaces: Globs | None = Field(None, description="Globs of namespaces.")
-    apps: Globs | None = Field(None, description="Globs of names of apps.")
-    labels: dict[str, Glob] | None = Field(
-        None, description="Labels of the metadata of target.yaml; the values are globs."
-    )
-
-
-class Window(Model):
+class WindowEntry(Model):
     """Exactly one of: days with from and to; cron with duration; start with end."""
 
     days: Annotated[list[Day], Field(min_length=1)] | None = Field(None, description="Days of each week.")
@@ -165,125 +163,54 @@ class Window(Model):
         if not 0 < seconds <= LONGEST_WINDOW:
             raise Conflict("duration", f"{self.duration} is not from 1s to 31d", "write start and end for a long one")
 
+    @property
+    def window(self) -> Window:
+        """The window of the core."""
+        reason = self.reason or ""
+        if self.cron is not None and self.duration is not None:
+            return Repeating(read_cron(self.cron), timedelta(seconds=whole_seconds(self.duration)), reason)
+        if self.start is not None:
+            return Span(_moment(self.start), _moment(self.end, whole_day=True) if self.end else None, reason)
+        days = frozenset(DAYS.index(day) for day in self.days or DAYS)
+        return Weekly(days, _minutes(self.from_ or "00:00"), _minutes(self.to or "24:00"), reason)
+
+
+def _minutes(text: str) -> int:
+    hours, _, minutes = text.partition(":")
+    return 60 * int(hours) + int(minutes)
+
+
+def _moment(text: str, *, whole_day: bool = False) -> datetime:
+    moment = datetime.fromisoformat(text)
+    is_day = len(text) == len("2026-12-20")
+    return datetime.combine(moment.date(), time()) + timedelta(days=1) if is_day and whole_day else moment
+
 
 def _ends_later(start: str, end: str) -> bool:
     return end >= start if len(end) == len("2026-12-20") else end.replace(" ", "T") > start.replace(" ", "T")
 
 
-class Windows(Model):
-    """When traffic may move: in any of allow (always, where there is none) and in none of deny."""
-
-    allow: Annotated[list[Window], Field(min_length=1)] | None = None
-    deny: Annotated[list[Window], Field(min_length=1)] | None = None
-    time_zone: Zone | None = Field(None, description="Of all its times, such as Europe/Berlin. Default UTC.")
-    reason: Text | None = Field(None, description="Why, where the window itself does not say.")
-
-    @model_validator(mode="after")
-    def _has_some(self) -> Self:
-        if not self.allow and not self.deny:
-            raise Conflict("", "has neither allow nor deny", "add one of them")
-        return self
+WRITTEN |= {
+    Window: Form(WindowEntry, lambda entry: entry.window),
+    tzinfo: Form(str, _zone),
+    Expression: Form(str, _expression),
+    Pattern: Form(str, _pattern),
+    AppKey: Form(str, _app),
+}
 
 
-class Soak(Model):
-    """How long this very version must be available without interruption before traffic may move to it."""
-
-    for_: Period = Field(alias="for", description="30m, 2h, 1d.")
-
-
-class Images(Model):
-    """Where every image of the pod template must come from."""
-
-    allow: Names | None = Field(None, description="Globs; each image must fit one.")
-    deny: Names | None = Field(None, description="Globs; no image may fit one.")
-    require_digest: bool = Field(False, description="Each image is pinned by @sha256:….")
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
-        if not (self.allow or self.deny or self.require_digest):
-            raise Conflict("", "asks nothing", "add allow, deny or requireDigest")
-        return self
-
-
-class Message(Model):
-    """Required text in the message of the commit that brought the version, or of its promotion; one of the two
-    suffices.
-    """
-
-    matches: Annotated[str, AfterValidator(_pattern)] | None = Field(
-        None, description="A regular expression (RE2's syntax), found anywhere in the message."
-    )
-    trailer: Annotated[str, Matching("[A-Za-z0-9][-A-Za-z0-9]*", "use letters, digits and -")] | None = Field(
-        None, description="The name of a trailer that must have a value, such as Ticket."
-    )
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
-        if not (self.matches or self.trailer):
-            raise Conflict("", "asks nothing", "add matches or trailer")
-        return self
-
-
-class Concurrency(Model):
-    """The maximum number of apps and release groups between their promotion and the end of their analysis."""
-
-    max: Positive
-    scope: Annotated[
-        str, Matching(r"(all|namespace|group:[A-Za-z0-9][-A-Za-z0-9_./]*)", "write all, namespace, or group:LABEL")
-    ] = Field("namespace", description="all; namespace; or group:LABEL, apps whose targets have the same value of it.")
-
-
-class After(Model):
-    """Another app must be in a certain state."""
-
-    app: Annotated[str, AfterValidator(_app)] = Field(description="namespace/name, or a name in the same namespace.")
-    state: Literal["healthy"] = Field("healthy", description="What it is to be.")
-    for_at_least: Period | None = Field(None, description="For so long without a break.")
-    same_version: bool = Field(
-        False,
-        description="What it serves is called as the new version is: by the label app.kubernetes.io/version of the "
-        "pod template, else by the tag of the first image.",
-    )
-
-
-class Cel(Model):
-    """A condition of your own."""
-
-    expression: Expr = Field(description="CEL; true opens the gate.")
-    message: Text | None = Field(None, description="Why it is shut.")
-    until: Expr | None = Field(None, description="CEL that gives the moment when to look again.")
-    time_zone: Zone | None = Field(None, description="Of the variable local. Default UTC.")
-
-
-class Approvals(Model):
-    """Who must have approved this very version."""
-
-    count: Positive = 1
-    by: Names | None = Field(None, description="Names of policies/people.yaml, and groups as group:leads.")
-    not_author: bool = Field(True, description="Authors of the change do not count.")
-    distinct_groups: bool = Field(False, description="No two of them count for the same group.")
-    proof: Literal["forge", "merge"] = Field("forge", description="What is believed of who it was.")
-    max_age: Period = Field("14d", description="How old an approval may be.")
-
-
-class Separation(Model):
-    """No person may have two of these roles."""
-
-    between: Annotated[list[Literal["author", "approver", "merger"]], Field(min_length=2)]
-
-
-class Rule(Model):
+class RuleEntry(Model):
     """Exactly one of these."""
 
-    windows: Windows | None = None
-    soak: Soak | None = None
-    images: Images | None = None
-    message: Message | None = None
-    concurrency: Concurrency | None = None
-    after: After | None = None
-    cel: Cel | None = None
-    approvals: Approvals | None = None
-    separation: Separation | None = None
+    windows: Declared[Windows] | None = None
+    soak: Declared[Soak] | None = None
+    images: Declared[Images] | None = None
+    message: Declared[Message] | None = None
+    concurrency: Declared[Concurrency] | None = None
+    after: Declared[After] | None = None
+    cel: Declared[Cel] | None = None
+    approvals: Declared[Approvals] | None = None
+    separation: Declared[Separation] | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -300,7 +227,7 @@ class Rule(Model):
         return next(each for name in type(self).model_fields if (each := getattr(self, name)) is not None)
 
 
-class Override(Model):
+class OverrideEntry(Model):
     """Who may promote in spite of the policy: each time with a reason, which the ledger shows to all."""
 
     by: Names = Field(description="Names of policies/people.yaml, and groups as group:incident.")
@@ -314,10 +241,10 @@ class Override(Model):
 class PolicySpec(Model):
     """What must hold before traffic moves to a new version. No policy stops a rollback."""
 
-    match: Match | None = None
+    match: Declared[Match] | None = None
     mode: Literal["enforce", "warn"] = Field("enforce", description="warn: it is shown, and nothing waits.")
-    rules: Annotated[list[Rule], Field(min_length=1)] = Field(description="All of them must be open.")
-    override: Override | None = None
+    rules: Annotated[list[RuleEntry], Field(min_length=1)] = Field(description="All of them must be open.")
+    override: OverrideEntry | None = None
 
 
 class PromotionPolicy(Model):

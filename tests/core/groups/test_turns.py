@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.core.groups.world import GroupWorld
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.policy_facts import Others, Peer, PolicyInput
-from gitops_bg.core.model.policy_rules import Concurrency, PoliciesThen, Scope, Soak
+from gitops_bg.core.model.policy_rules import Concurrency, PoliciesThen, Soak
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
 from gitops_bg.core.status.peers import group_peer_of, peer_on_record
 from tests.core.groups.notation import NOW
@@ -224,7 +224,7 @@ def test_others_see_the_services_that_move_with_their_labels() -> None:
 
 
 def test_groups_are_counted_by_the_labels_of_their_services() -> None:
-    team = Concurrency(1, Scope.GROUP, "team")
+    team = Concurrency(1, "group:team")
     other = Peer(OTHER, moving=True, services=((AppKey("shop", "a-v2"), (("team", "a"),)),))
     mine = waiting(other, rule=team, labels=(("team", "a"),))
     theirs = waiting(other, rule=team, labels=(("team", "b"),))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitops_bg.spec.policies.cases import PromotionPolicyTest
 from gitops_bg.spec.policies.load import load_people, load_policies
-from gitops_bg.spec.policies.models import Rule
+from gitops_bg.spec.policies.models import RuleEntry
 from gitops_bg.spec.yaml.reader import read
 
 PAGE = (Path(__file__).parents[3] / "docs" / "features" / "policies.md").read_text()
@@ -31,4 +31,4 @@ def test_the_examples_are_good() -> None:
 
 def test_the_table_has_every_rule() -> None:
     table = "\n".join(line for line in PAGE.splitlines() if line.startswith("| `"))
-    assert [name for name in Rule.model_fields if f"`{name}" not in table] == []
+    assert [name for name in RuleEntry.model_fields if f"`{name}" not in table] == []

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_with_its_place(rule: str) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('match: {namespaces: ["pay-[*"]}\n', "is no glob"),
+        ('match: {namespaces: ["pay-[*"]}\n', "names with *, ? and [abc]"),
         ("match: {environments: [prod]}\n", "there is no such field"),
         ("mode: audit\n", "'audit' is not allowed (write enforce or warn)"),
         ("override: {by: [group:leads]}\n", "none of them has an e-mail address, so nobody can override it"),

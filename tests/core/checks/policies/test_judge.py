@@ -31,6 +31,7 @@ from gitops_bg.core.model.policy_rules import (
     After,
     Approvals,
     BreakGlass,
+    Cel,
     Concurrency,
     Expression,
     Images,
@@ -38,11 +39,11 @@ from gitops_bg.core.model.policy_rules import (
     Message,
     Mode,
     NoAnswer,
+    Pattern,
     Policy,
     Proof,
     Role,
     Rule,
-    Scope,
     Separation,
     Soak,
     Span,
@@ -107,7 +108,7 @@ def yes(by: str, *groups: str, digest: str = "v1:new", ago: timedelta = HOUR, pr
 WEEKEND = Windows(deny=(Weekly(frozenset([5, 6])),))
 FRIDAY = Windows(deny=(Weekly(frozenset([4]), 14 * 60, reason="Friday afternoon"),))
 STOP = Windows(deny=(Span(datetime(2026, 11, 20), reason="INC-4711"),))
-TICKET = Message("INC-[0-9]+", has_ticket)
+TICKET = Message(Pattern("INC-[0-9]+", has_ticket))
 LEADS = Approvals(2, frozenset(["group:leads"]))
 MERGE = Approvals(1, frozenset(["group:leads"]), proof=Proof.MERGE)
 
@@ -128,7 +129,7 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     "others of another namespace": (Concurrency(1), peers(moving("a", "pay"), moving("b", "pay"))),
     "one of two": (Concurrency(2), peers(moving("api"))),
     "those of another group": (
-        Concurrency(1, Scope.GROUP, "team"),
+        Concurrency(1, "group:team"),
         peers(moving("api", group="b"), labels=(("team", "a"),)),
     ),
     "who came later waits": (Concurrency(1), peers(queued("api", 9, ""), queue=(8, ""))),
@@ -138,7 +139,7 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     "for so long": (After(API, HOUR), peers(Peer(API, healthy_since=NOW - HOUR))),
     "of the same version": (After(API, same_version=True), peers(Peer(API, healthy_since=NOW, label="1.2"))),
     "in its own namespace": (After(AppKey("", "api")), peers(Peer(API, healthy_since=NOW))),
-    "the expression is true": (Expression("x", lambda _: True), FACTS),
+    "the expression is true": (Cel(Expression("x", lambda _: True)), FACTS),
     "two leads": (LEADS, approved(yes("bob", "leads"), yes("cy", "leads"))),
     "authors may": (Approvals(not_author=False), approved(yes("ada"))),
     "a lead merged it": (MERGE, approved(merge=merged("bob", "leads"), promoted=True)),
@@ -186,8 +187,8 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
         approved(yes("ada", digest="v1:old")),
     ),
     "who has the same place does not come before": (Concurrency(1), peers(queued("api", 4, ""), queue=(4, ""))),
-    "those without the label are no group": (Concurrency(1, Scope.GROUP, "team"), peers(moving("api"))),
-    "the app that it names is known": (Expression("x", lambda _: True, apps=frozenset([API])), peers(Peer(API))),
+    "those without the label are no group": (Concurrency(1, "group:team"), peers(moving("api"))),
+    "the app that it names is known": (Cel(Expression("x", lambda _: True, frozenset([API]))), peers(Peer(API))),
 }
 
 
@@ -271,7 +272,7 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         None,
     ),
     "everywhere": (
-        Concurrency(2, Scope.ALL),
+        Concurrency(2, "all"),
         peers(moving("a", "pay"), moving("b", "web")),
         "2 of 2 are on the move: pay/a, web/b; place 1 in the queue",
         None,
@@ -308,16 +309,16 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         "shop/api serves 1.1, not 1.2",
         None,
     ),
-    "the expression is false": (Expression("x", lambda _: False, "too soon"), FACTS, "too soon", None),
+    "the expression is false": (Cel(Expression("x", lambda _: False), "too soon"), FACTS, "too soon", None),
     "until it says": (
-        Expression("x", lambda _: False, "too soon", "y", lambda values: values["now"] + HOUR),  # type: ignore[operator]
+        Cel(Expression("x", lambda _: False), "too soon", Expression("y", lambda values: values["now"] + HOUR)),  # type: ignore[operator]
         FACTS,
         "too soon",
         NOW + HOUR,
     ),
-    "no truth value": (Expression("x", lambda _: "yes"), FACTS, "x is 'yes', neither true nor false", None),
+    "no truth value": (Cel(Expression("x", lambda _: "yes")), FACTS, "x is 'yes', neither true nor false", None),
     "an error shuts": (
-        Expression("x", _no_answer),
+        Cel(Expression("x", _no_answer)),
         FACTS,
         "x: it cannot be evaluated: apps is not there",
         None,
@@ -519,7 +520,7 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         None,
     ),
     "of the same group": (
-        Concurrency(1, Scope.GROUP, "team"),
+        Concurrency(1, "group:team"),
         peers(moving("api", "pay", group="a"), labels=(("team", "a"),)),
         "1 of 1 are on the move: pay/api; place 1 in the queue",
         None,
@@ -531,7 +532,7 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         NOW + timedelta(seconds=61),
     ),
     "the app that it names is unknown": (
-        Expression("x", lambda _: True, apps=frozenset([API])),
+        Cel(Expression("x", lambda _: True, frozenset([API]))),
         FACTS,
         "nobody has looked at shop/api yet",
         None,
@@ -593,15 +594,15 @@ def test_what_is_open_is_known(name: str) -> None:
     ids=str,
 )
 def test_an_expression_says_until_when_by_a_moment_to_come(answer: object, until: datetime | None) -> None:
-    rule = Expression("x", lambda _: False, "too soon", "y", lambda _: answer)
+    rule = Cel(Expression("x", lambda _: False), "too soon", Expression("y", lambda _: answer))
     assert verdict(rule).until == until
-    assert verdict(replace(rule, until=_no_answer)).until is None
+    assert verdict(replace(rule, until=Expression("y", _no_answer))).until is None
 
 
 def test_an_expression_is_called_by_its_message_or_itself() -> None:
-    assert verdict(Expression("x", lambda _: True)).reason == "x"
-    assert verdict(Expression("x", lambda _: True, "not too soon")).reason == "not too soon"
-    assert verdict(Expression("x", lambda _: False)).reason == "x is false"
+    assert verdict(Cel(Expression("x", lambda _: True))).reason == "x"
+    assert verdict(Cel(Expression("x", lambda _: True), "not too soon")).reason == "not too soon"
+    assert verdict(Cel(Expression("x", lambda _: False))).reason == "x is false"
 
 
 def test_only_apps_that_a_policy_is_for_take_a_place_of_one_another() -> None:
@@ -613,7 +614,7 @@ def test_only_apps_that_a_policy_is_for_take_a_place_of_one_another() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "called"),
-    [(WEEKEND, "windows"), (Soak(HOUR), "soak"), (LEADS, "approvals"), (Expression("x", lambda _: True), "cel")],
+    [(WEEKEND, "windows"), (Soak(HOUR), "soak"), (LEADS, "approvals"), (Cel(Expression("x", lambda _: True)), "cel")],
 )
 def test_a_rule_is_called_what_the_file_calls_it(rule: Rule, called: str) -> None:
     assert name_of(rule) == called
@@ -621,7 +622,8 @@ def test_a_rule_is_called_what_the_file_calls_it(rule: Rule, called: str) -> Non
 
 def test_the_apps_that_policies_ask_about_are_those_that_rules_name() -> None:
     cart = AppKey("pay", "cart")
-    rules: tuple[Rule, ...] = (After(AppKey("", "api")), Expression("x", lambda _: True, apps=frozenset([cart])), LEADS)
+    named = Cel(Expression("x", lambda _: True, frozenset([cart])))
+    rules: tuple[Rule, ...] = (After(AppKey("", "api")), named, LEADS)
     assert apps_asked_about([Policy("p", rules)], WEB.namespace) == {API, cart}
 
 
@@ -640,7 +642,7 @@ def test_a_policy_that_warns_holds_nothing_and_says_the_same(name: str) -> None:
         (Message(trailer="Ticket"), True),
         (Concurrency(1), True),
         (After(API), True),
-        (Expression("x", lambda _: False), True),
+        (Cel(Expression("x", lambda _: False)), True),
         (Soak(HOUR), False),
         (LEADS, False),
         (Separation((Role.AUTHOR, Role.MERGER)), False),
@@ -791,17 +793,17 @@ def test_a_gate_that_lacks_approvals_says_who_must_do_what(rule: Approvals, prom
 
 def test_an_open_gate_says_when_the_first_approval_that_it_needs_is_too_old() -> None:
     facts = approved(yes("bob", ago=3 * HOUR), yes("cy", ago=2 * HOUR), yes("di", ago=HOUR))
-    found = verdict(Approvals(2, at_most=4 * HOUR), facts)
+    found = verdict(Approvals(2, max_age=4 * HOUR), facts)
     assert (found.open, found.reason) == (True, "3 of 2 approvals: bob, cy, di")
     assert found.until == NOW + 2 * HOUR + timedelta.resolution
-    policies = [Policy("p", (Approvals(2, at_most=4 * HOUR),))]
+    policies = [Policy("p", (Approvals(2, max_age=4 * HOUR),))]
     states = [judge(policies, facts, found.until + step)[0].open for step in (-timedelta.resolution, timedelta())]
     assert states == [True, False]
 
 
 def test_who_merges_it_can_be_the_last_until_the_first_approval_is_too_old() -> None:
     facts = approved(yes("bob", "leads", ago=3 * HOUR), yes("cy", "leads", ago=HOUR))
-    found = verdict(replace(MERGE, count=3, at_most=4 * HOUR), facts)
+    found = verdict(replace(MERGE, count=3, max_age=4 * HOUR), facts)
     assert (found.open, found.reason) == (
         True,
         "2 of 3 approvals of group:leads: bob, cy; who merges it is the last",
@@ -834,9 +836,11 @@ ASKED = {
     (Separation((Role.APPROVER, Role.AUTHOR)), WEEKEND): AskedOfPeople(approvals=True, authors=True),
     (Separation((Role.APPROVER, Role.MERGER)), Separation((Role.AUTHOR, Role.MERGER))): AskedOfPeople(True, True, True),
     (Separation((Role.AUTHOR, Role.MERGER)), Separation((Role.APPROVER, Role.MERGER))): AskedOfPeople(True, True, True),
-    (Expression("size(approvals) > 0", lambda _: True),): AskedOfPeople(approvals=True),
-    (Expression("x", lambda _: True, until_text="approvals[0].at"),): AskedOfPeople(approvals=True),
-    (Expression("x", lambda _: True),): AskedOfPeople(),
+    (Cel(Expression("size(approvals) > 0", lambda _: True)),): AskedOfPeople(approvals=True),
+    (Cel(Expression("x", lambda _: True), until=Expression("approvals[0].at", lambda _: NOW)),): AskedOfPeople(
+        approvals=True
+    ),
+    (Cel(Expression("x", lambda _: True)),): AskedOfPeople(),
 }
 
 

@@ -1,0 +1,177 @@
+"""Reads what users write into the frozen dataclasses of the core that declare it (`core.written`).
+
+Each dataclass gets a pydantic model of what is written for it, so that every error has its place; what is valid becomes
+the value of the core. `WRITTEN` says how a type of the core is written whose form in a file is another one: a time as
+text, a window as one of three kinds. Knows no type of the configuration.
+"""
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
+
+from gitops_bg.core.checks.policy_rules import length
+from gitops_bg.core.written import NOT_WRITTEN, Written
+from gitops_bg.spec.app.fields import Model, Moment, Period, whole_seconds
+
+Read = Callable[[Any], Any]
+"""Turns what is written into a value of the core."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Form:
+    """How values of a type are written: as what pydantic reads, how to read that, and how to write a default."""
+
+    written: Any
+    read: Read
+    write: Callable[[Any], Any] = str
+
+
+WRITTEN: dict[Any, Form] = {
+    timedelta: Form(Period, lambda period: timedelta(seconds=whole_seconds(period)), length),
+    datetime: Form(Moment, lambda moment: moment),
+}
+"""The form of each type that is not written as it is. Who knows more forms adds them."""
+
+_NOTHING: tuple[Any, ...] = (None, "", (), frozenset(), timedelta(), UTC)
+"""What fields are that nobody wrote; ``null`` says the same."""
+
+
+class DeclaredModel(Model):
+    """What is written for a dataclass of the core."""
+
+    declares: ClassVar[Any]
+
+    def value(self) -> Any:
+        """Return the value of the core; raise `Conflict` where its fields contradict each other."""
+        given = {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+        made = self.declares(**given)
+        if check := getattr(made, "check", None):
+            check()
+        return made
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe the fields by their docstrings, which are read only for who asks for the schema."""
+        schema = handler(core)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, text in described(cls.declares).items():
+            properties[str(cls.model_fields[name].alias)]["description"] = text
+        return schema
+
+
+class _OfTheCore:
+    """Marks a dataclass of the core as the type of a field of a pydantic model."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        model = model_of(source)
+        return no_info_after_validator_function(model.value, handler.generate_schema(model))
+
+
+_T = TypeVar("_T")
+Declared = Annotated[_T, _OfTheCore()]
+"""The type of a field of a pydantic model that is declared in the core."""
+
+
+@cache
+def model_of(declared: Any) -> type[DeclaredModel]:
+    """The model of what is written for a dataclass of the core."""
+    hints = typing.get_type_hints(declared, include_extras=True)
+    written = [each for each in dataclasses.fields(declared) if NOT_WRITTEN not in _marks(hints[each.name])]
+    model: Any = create_model(
+        declared.__name__,
+        __base__=DeclaredModel,
+        __module__=declared.__module__,
+        __doc__=declared.__doc__,
+        **{each.name: _field(each, hints[each.name]) for each in written},
+    )
+    model.declares = declared
+    return model  # type: ignore[no-any-return]
+
+
+def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
+    """The type and the default of a field, as pydantic has them."""
+    alias = next((mark.name for mark in _marks(hint) if isinstance(mark, Written)), None)
+    written, default = written_as(hint), declared.default
+    if default is dataclasses.MISSING:
+        return written, Field(alias=alias)
+    if default in _NOTHING or (_is_declared(type(default)) and default == type(default)()):
+        return written | None, Field(None, alias=alias)
+    form = WRITTEN.get(type(default))
+    shown = form.write(default) if form else default.value if isinstance(default, StrEnum) else default
+    return written, Field(shown, alias=alias, validate_default=True)
+
+
+def written_as(hint: Any) -> Any:
+    """What pydantic reads for a type of the core."""
+    marks = [mark for mark in _marks(hint) if not isinstance(mark, Written)]
+    written, read = _written(typing.get_args(hint)[0] if _marks(hint) else hint)
+    metadata = (*marks, *([AfterValidator(read)] if read else []))
+    return Annotated[(written, *metadata)] if metadata else written
+
+
+def _written(hint: Any) -> tuple[Any, Read | None]:
+    """The type that is written for one of the core, and how to read it where that is another one."""
+    if form := WRITTEN.get(hint):
+        return form.written, form.read
+    if _is_declared(hint):
+        return Annotated[hint, _OfTheCore()], None
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return _words(tuple(hint))
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal and isinstance(args[0], StrEnum):
+        return _words(args)
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(written_as(each) for each in args)], None  # noqa: UP007 - of a list
+    return _several(origin, args) if origin in (tuple, frozenset) else (hint, None)
+
+
+def _words(words: tuple[Any, ...]) -> tuple[Any, Read]:
+    return Literal[tuple(each.value for each in words)], type(words[0])
+
+
+def _several(origin: Any, args: tuple[Any, ...]) -> tuple[Any, Read]:
+    """A list; pairs of a key and a value are a mapping."""
+    if typing.get_origin(args[0]) is tuple:
+        key, value = map(written_as, typing.get_args(args[0]))
+        return dict[key, value], lambda mapping: tuple(sorted(mapping.items()))  # type: ignore[valid-type]
+    return list[written_as(args[0])], origin  # type: ignore[misc]
+
+
+def _marks(hint: Any) -> tuple[Any, ...]:
+    return getattr(hint, "__metadata__", ())
+
+
+def _is_declared(hint: Any) -> bool:
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
+
+
+@cache
+def described(declared: Any) -> Mapping[str, str]:
+    """The docstrings below the fields of a dataclass, by the names of the fields."""
+    body = next(each.body for each in _classes(declared.__module__) if each.name == declared.__name__)
+    texts = {
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in itertools.pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+    return {name: texts[name] for name in model_of(declared).model_fields if name in texts}
+
+
+@cache
+def _classes(module: str) -> tuple[ast.ClassDef, ...]:
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return tuple(each for each in tree.body if isinstance(each, ast.ClassDef))
