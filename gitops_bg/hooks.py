@@ -29,8 +29,7 @@ from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Poster, PostFailed, Trust
-from gitops_bg.outbound.quoting import media_type, quoted, words_in_text
-from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets, media_type, quoted, words_in_text
 from gitops_bg.outbound.turns import Places
 
 LOGGER = logging.getLogger(__name__)

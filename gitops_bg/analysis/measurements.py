@@ -31,8 +31,7 @@ from gitops_bg.core.model.analysis import (
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import MeasuringFailed, ask
-from gitops_bg.outbound.quoting import quoted
-from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets, quoted
 from gitops_bg.outbound.turns import Turns
 from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
 

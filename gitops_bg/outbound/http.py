@@ -16,7 +16,7 @@ import httpx
 from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.connections import guarded
-from gitops_bg.outbound.quoting import media_type, quoted, status_line, words_in_json
+from gitops_bg.outbound.secrets import media_type, quoted, status_line, words_in_json
 
 
 class MeasuringFailed(Exception):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_bg.outbound.http import MeasuringFailed, Poster, PostFailed, Trust
-from gitops_bg.outbound.quoting import LONGEST, quoted, status_line, words_in_json, words_in_text, words_of
+from gitops_bg.outbound.secrets import LONGEST, quoted, status_line, words_in_json, words_in_text, words_of
 from tests.support.servers.banner import speaking
 
 JSON = st.recursive(

@@ -19,7 +19,7 @@ from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request, ask
-from gitops_bg.outbound.quoting import is_json
+from gitops_bg.outbound.secrets import is_json
 from gitops_bg.spec.analysis import providers
 
 # --- Signature Version 4, by its specification ---

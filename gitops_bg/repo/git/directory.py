@@ -1,16 +1,19 @@
 """The mirror's directory: one owner, no leftovers of a killed git, deleted and recreated where it is damaged, and its
-many small packs joined.
+many small packs joined; and the lock that the parts of one repository share: one call at a time, from whichever thread.
 """
 
 import fcntl
 import os
 import shutil
 import struct
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import accumulate
 from pathlib import Path
-from typing import TextIO
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Protocol, TextIO, TypeVar
 
 from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
 from gitops_bg.repo.git.output import text
@@ -289,3 +292,45 @@ class MirrorDirectory:
         for pattern in patterns:
             for left in self.mirror.glob(pattern):
                 left.unlink(missing_ok=True)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Lock:
+    """Held while a part works; a part that has it may call another. Notes that the mirror turned out to be damaged."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.suspect = False
+        """Whether a call hit a damaged mirror, so that the next poll clones it again."""
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.suspect = self.suspect or isinstance(error, MirrorBroken)
+        self._lock.release()
+
+
+class Part(Protocol):
+    """A part of a repository."""
+
+    lock: Lock
+
+
+S = TypeVar("S", bound=Part)
+
+
+def locked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Make a method of a part one that any thread may call. Not for one that yields: it would work without the lock."""
+
+    @wraps(method)
+    def alone(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return alone

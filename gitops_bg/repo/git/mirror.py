@@ -13,23 +13,22 @@ from cachetools import LRUCache
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.names import PROMOTION_PREFIXES
-from gitops_bg.repo.git.directory import MirrorDirectory, Tidying
+from gitops_bg.repo.git.directory import Lock, MirrorDirectory, Tidying, locked
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.lock import Lock, locked
 from gitops_bg.repo.git.objects import CommitObjects, Header, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
 from gitops_bg.repo.git.runner import LONGEST_PART, MEBIBYTE, CommandLimits, Finished, Git, GitFailed, memory_for_git
 from gitops_bg.repo.git.transport import configuration, transport_for
-from gitops_bg.repo.layout import (
+from gitops_bg.repo.settings import (
     SEEN_REF,
     STATE_PREFIX,
     TRACKING_PREFIX,
+    RepositorySettings,
     app_of_branch,
     group_of_branch,
     is_commit_id,
 )
-from gitops_bg.repo.settings import RepositorySettings
 
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000

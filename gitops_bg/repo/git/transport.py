@@ -16,8 +16,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_text import MASK, hidden
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import PROMOTION_PREFIXES
-from gitops_bg.repo.layout import TRACKING_PREFIX
-from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.settings import TRACKING_PREFIX, RepositorySettings
 
 # --- the environment: a short list of names, each with its reason ---
 # GitPython passes its own process's environment on and reads variables of its own, so every other variable is removed

@@ -14,7 +14,7 @@ from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppOrGroup, Subject
 from gitops_bg.repo.git.blobs import Blobs
-from gitops_bg.repo.git.lock import locked
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_branch
 from gitops_bg.repo.ledger.ledger_file import (

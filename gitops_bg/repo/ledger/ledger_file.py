@@ -17,7 +17,7 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Stage, Subject, SubjectKind, Version
-from gitops_bg.repo.layout import is_app
+from gitops_bg.repo.settings import is_app
 from gitops_bg.spec.codec import from_json
 
 # --- entries, whoever they are about ---

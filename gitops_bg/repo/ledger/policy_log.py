@@ -17,7 +17,7 @@ from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event
-from gitops_bg.repo.git.lock import locked
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger.ledger_file import POLICIES
 from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written

@@ -13,7 +13,6 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.layout import app_at, is_app
 from gitops_bg.repo.read.changes import (
     FOLDER,
     LINK,
@@ -26,6 +25,7 @@ from gitops_bg.repo.read.changes import (
     leads_on,
     moved_between,
 )
+from gitops_bg.repo.settings import app_at, is_app
 from gitops_bg.spec.app.layout import (
     APPS_FOLDER,
     GROUPS_FOLDER,

@@ -13,7 +13,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import entries_of, lines, root_of, text
-from gitops_bg.repo.layout import app_at
+from gitops_bg.repo.settings import app_at
 from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, GROUPS_FOLDER, PRIMARY_FILE, is_version
 
 FOLDER, LINK, SUBMODULE = "040000", "120000", "160000"

@@ -10,14 +10,14 @@ from cachetools import LRUCache
 from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.core.model.policy_facts import CommitFacts, Person
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.lock import locked
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text
 from gitops_bg.repo.git.runner import GitFailed
-from gitops_bg.repo.layout import is_commit_id
 from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import Pair, TreeChange, Trees
 from gitops_bg.repo.read.history import WALK, changes, date_of
+from gitops_bg.repo.settings import is_commit_id
 from gitops_bg.spec.app.layout import PRIMARY_FILE, app_of
 
 _FORMAT = "--format=%H%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00%(trailers:only,unfold)%x00"

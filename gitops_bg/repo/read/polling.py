@@ -10,8 +10,8 @@ from enum import Enum, auto
 
 from gitops_bg.core.model.main import SourceVerification, VerificationFailure
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import HistoryNotAccepted, MainNotVerified, RemoteMoved
-from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.app_index import AppIndex, Hidden

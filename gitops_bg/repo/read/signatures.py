@@ -27,7 +27,7 @@ from cachetools import LRUCache
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.core.model.main import VerificationFailure
-from gitops_bg.repo.git.lock import locked
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, signature_in, text
 from gitops_bg.repo.git.runner import MEBIBYTE, OWN_GROUP, CommandLimits, GitFailed, running

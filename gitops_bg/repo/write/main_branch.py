@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.main import VerificationFailure
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
-from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.files import Files

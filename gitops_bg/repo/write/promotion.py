@@ -18,8 +18,8 @@ from typing import Generic, TypeVar
 
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import BranchMoved
-from gitops_bg.repo.git.lock import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.app_index import AppIndex

@@ -26,7 +26,7 @@ SURE_TO_END = {
     "gitops_bg/cli/commands/operate/abort.py: aborts[key].result()": "each ends by --timeout",
     "gitops_bg/cli/demo/gitea.py: server.wait()": "a process that was killed",
     "gitops_bg/cli/demo/traffic.py: client.join()": "a client ends after one request, which has a time limit",
-    "gitops_bg/repo/git/lock.py: self._lock.acquire()": "whoever has it works under limits of its own",
+    "gitops_bg/repo/git/directory.py: self._lock.acquire()": "whoever has it works under limits of its own",
     "gitops_bg/repo/git/objects.py: process.wait()": "a process that was killed",
     "gitops_bg/repo/git/runner.py: process.wait()": "a process that was killed",
     "gitops_bg/repo/git/runner.py: self._process.wait()": "a process that was killed",

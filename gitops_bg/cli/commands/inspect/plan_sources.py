@@ -23,8 +23,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.layout import TRACKING_PREFIX, is_app
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import TRACKING_PREFIX, is_app
 from gitops_bg.spec.codec import from_json, to_json
 
 _NOBODY = {

@@ -22,9 +22,8 @@ from gitops_bg.repo.git.errors import (
 )
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
-from gitops_bg.repo.layout import SEEN_REF
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.settings import SEEN_REF, RepositorySettings
 from tests.fixtures.repos.build import FIXTURES, advance, build
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
 from tests.integration.repo.ledger.test_ledger import batch, entry
