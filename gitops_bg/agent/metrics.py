@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import datetime
+from platform import python_version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
@@ -58,6 +59,33 @@ class SubjectGauges(Collector):
             for who, numbers in values:
                 family.add_metric(labels_of(who), numbers[place])
             yield family
+
+
+class SubjectPhases(Collector):
+    """A state set (openmetrics.io): a series for each phase of each app or group, 1 for the phase that it is in. A
+    change of phase begins no series and ends none.
+    """
+
+    def __init__(self, name: str, what: str, registry: CollectorRegistry) -> None:
+        self._name, self._what = name, what
+        self._phases: dict[AppOrGroup, Phase] = {}
+        registry.register(self)
+
+    def set(self, who: AppOrGroup, phase: Phase) -> None:
+        """Show that it is in this phase, and in no other."""
+        self._phases[who] = phase
+
+    def forget(self, who: AppOrGroup) -> None:
+        """Remove the series of what is deleted."""
+        self._phases.pop(who, None)
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The samples of a scrape."""
+        family = GaugeMetricFamily(self._name, self._what, labels=(*SUBJECT, "phase"))
+        for who, phase in list(self._phases.items()):
+            for each in Phase:
+                family.add_metric((*labels_of(who), each), each is phase)
+        yield family
 
 
 class SubjectHistogram(Collector):
@@ -183,7 +211,8 @@ class Metrics:
 
     def info(self, who: AppOrGroup, phase: Phase, color: Color | None, version: str, candidate: str) -> None:
         """The state of it: its phase, the serving color and version, and the candidate's version; empty: none."""
-        self._subjects.describe(who, phase, color or "", version, candidate)
+        self._subjects.phases.set(who, phase)
+        self._subjects.describe(who, color or "", version, candidate)
 
     def replicas(self, who: AppOrGroup, counts: Counts) -> None:
         """How many pods it has."""
@@ -323,9 +352,12 @@ class _SubjectSeries:
         )
         self.info = Gauge(
             "gitops_bg_resource_info",
-            "Always 1; the labels say where it is: phase, active color (of an app) and version, candidate version.",
-            (*SUBJECT, "phase", "color", "version", "candidate"),
+            "Always 1; the labels say what it has: active color (of an app) and version, candidate version.",
+            (*SUBJECT, "color", "version", "candidate"),
             registry=registry,
+        )
+        self.phases = SubjectPhases(
+            "gitops_bg_resource_phase", "1 for the phase that it is in, 0 for every other.", registry
         )
         self._described: dict[AppOrGroup, tuple[str, ...]] = {}
         self._lock = threading.Lock()
@@ -348,7 +380,7 @@ class _SubjectSeries:
             names = dict(zip(SUBJECT, labels_of(who), strict=True))
             for family in self._families():
                 family.remove_by_labels(names)
-        for series in (self.replicas, self.ledger_waits, self.stages, self.rollouts, self.waits):
+        for series in (self.phases, self.replicas, self.ledger_waits, self.stages, self.rollouts, self.waits):
             series.forget(who)
 
     def _families(self) -> Iterator[MetricWrapperBase]:
@@ -368,9 +400,12 @@ class _ProcessSeries:
         def seconds(name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
             return Histogram(f"gitops_bg_{name}_seconds", what, labels, buckets=buckets, registry=registry)
 
-        Gauge("gitops_bg_agent_info", "Always 1; the version of the agent.", ["version"], registry=registry).labels(
-            __version__
-        ).set(1)
+        Gauge(
+            "gitops_bg_build_info",
+            "Always 1; the version of the agent, and of the Python that runs it.",
+            ["version", "python_version"],
+            registry=registry,
+        ).labels(__version__, python_version()).set(1)
         self.leader = gauge("leader", "1 while this agent holds its lease and works, 0 while it stands by.")
         self.lease_holder = Gauge(
             "gitops_bg_lease_holder", "Always 1; who holds the lease.", ["holder"], registry=registry

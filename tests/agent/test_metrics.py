@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from platform import python_version
 
 import pytest
 
@@ -105,6 +106,7 @@ def test_an_app_that_never_rolled_has_no_histogram(metrics: Metrics) -> None:
         "gitops_bg_decisions_total",
         "gitops_bg_decisions_created",
         "gitops_bg_resource_info",
+        "gitops_bg_resource_phase",
     }
 
 
@@ -159,18 +161,30 @@ def test_entries_that_wait_for_git_go_with_the_app(metrics: Metrics) -> None:
     assert value(metrics, "ledger_entries_waiting", **OF_WEB) is None
 
 
-def info(phase: str, color: str, version: str, candidate: str) -> dict[str, str]:
+def info(color: str, version: str, candidate: str) -> dict[str, str]:
     """The labels of the info series of WEB."""
-    return OF_WEB | {"phase": phase, "color": color, "version": version, "candidate": candidate}
+    return OF_WEB | {"color": color, "version": version, "candidate": candidate}
 
 
 def test_the_info_of_an_app_is_one_series_that_follows_it(metrics: Metrics) -> None:
     metrics.info(WEB, Phase.DEPLOYING, None, "", "1")
-    assert value(metrics, "resource_info", **info("Deploying", "", "", "1")) == 1
+    assert value(metrics, "resource_info", **info("", "", "1")) == 1
     metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
     metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
-    assert value(metrics, "resource_info", **info("Deploying", "", "", "1")) is None
-    assert value(metrics, "resource_info", **info("Healthy", "green", "1", "")) == 1
+    assert value(metrics, "resource_info", **info("", "", "1")) is None
+    assert value(metrics, "resource_info", **info("green", "1", "")) == 1
+
+
+def test_an_app_has_a_series_for_each_phase_and_1_for_the_one_that_it_is_in(
+    metrics: Metrics,
+) -> None:
+    def phases() -> dict[str, float | None]:
+        return {each: value(metrics, "resource_phase", **OF_WEB, phase=each) for each in Phase}
+
+    metrics.info(WEB, Phase.DEPLOYING, None, "", "1")
+    assert phases() == {each: each is Phase.DEPLOYING for each in Phase}
+    metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
+    assert phases() == {each: each is Phase.HEALTHY for each in Phase}
 
 
 def test_an_app_that_is_resumed_has_no_time_of_suspension(metrics: Metrics) -> None:
@@ -208,11 +222,11 @@ def test_an_app_that_comes_back_is_described_again(metrics: Metrics) -> None:
     metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
     metrics.forget(WEB)
     metrics.info(WEB, Phase.HEALTHY, Color.GREEN, "1", "")
-    assert series_of(metrics, WEB) == {"gitops_bg_resource_info"}
+    assert series_of(metrics, WEB) == {"gitops_bg_resource_info", "gitops_bg_resource_phase"}
 
 
 def test_the_agent_says_its_version(metrics: Metrics) -> None:
-    assert value(metrics, "agent_info", version=__version__) == 1
+    assert value(metrics, "build_info", version=__version__, python_version=python_version()) == 1
 
 
 def test_the_page_about_metrics_names_every_series_of_ours(metrics: Metrics) -> None:

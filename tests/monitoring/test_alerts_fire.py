@@ -36,9 +36,9 @@ class Row(NamedTuple):
     every: str = "1m"
 
 
-def info(phase: str, values: str, where: str = ON_A) -> tuple[str, str]:
+def in_phase(phase: str, values: str, where: str = ON_A) -> tuple[str, str]:
     return (
-        f'gitops_bg_resource_info{{{WEB}, {where}, phase="{phase}", color="green", version="1", candidate="2"}}',
+        f'gitops_bg_resource_phase{{{WEB}, {where}, phase="{phase}"}}',
         values,
     )
 
@@ -53,11 +53,11 @@ def of_web(name: str, values: str, more: str = "", where: str = ON_A) -> tuple[s
 
 OF_WEB = {"kind": "app", "namespace": "shop", "name": "web"}
 AGENT = {"namespace": "gitops-bg"}
-UP = of_agent("agent_info", "1+0x11000", ', version="1"')
+UP = of_agent("build_info", "1+0x11000", ', version="1"')
 REQUESTS = of_agent("kubernetes_requests_total", "0+90x60", ', verb="patch", code="200"')
 
 FIRES = [
-    Row("AgentDown", [of_agent("agent_info", "1 1 stale")], "6m", "8m", {}, "No agent of gitops-bg is scraped."),
+    Row("AgentDown", [of_agent("build_info", "1 1 stale")], "6m", "8m", {}, "No agent of gitops-bg is scraped."),
     Row("AgentNotReady", [of_agent("ready", "0+0x60")], "4m", "5m", AGENT | {"instance": "a:8080", "pod": "a"}),
     Row("NoLeader", [of_agent("leader", "1 0+0x60"), STANDBY], "5m", "6m", AGENT),
     Row(
@@ -124,26 +124,26 @@ FIRES = [
     ),
     Row(
         "Degraded",
-        [LEADER, info("Degraded", "1+0x60")],
+        [LEADER, in_phase("Degraded", "1+0x60")],
         "4m",
         "5m",
         OF_WEB | {"phase": "Degraded"},
         "The app shop/web is degraded.",
     ),
-    Row("Invalid", [LEADER, info("Invalid", "1+0x60")], "9m", "10m", OF_WEB | {"phase": "Invalid"}),
+    Row("Invalid", [LEADER, in_phase("Invalid", "1+0x60")], "9m", "10m", OF_WEB | {"phase": "Invalid"}),
     Row(
         "SwitchPending",
-        [LEADER, info("Promoting", "1+0x60")],
+        [LEADER, in_phase("Promoting", "1+0x60")],
         "9m",
         "10m",
         OF_WEB | {"phase": "Promoting"},
         "shop/web was told to move traffic, and has not (Promoting).",
     ),
-    Row("RolloutStuck", [LEADER, info("Progressing", "1+0x90")], "59m", "60m", OF_WEB | {"phase": "Progressing"}),
-    Row("RolloutHeld", [LEADER, info("Held", "1+0x60")], "14m", "15m", OF_WEB | {"phase": "Held"}),
+    Row("RolloutStuck", [LEADER, in_phase("Progressing", "1+0x90")], "59m", "60m", OF_WEB | {"phase": "Progressing"}),
+    Row("RolloutHeld", [LEADER, in_phase("Held", "1+0x60")], "14m", "15m", OF_WEB | {"phase": "Held"}),
     Row(
         "PromotionWaits",
-        [LEADER, info("AwaitingPromotion", "1+0x1500")],
+        [LEADER, in_phase("AwaitingPromotion", "1+0x1500")],
         "1439m",
         "1440m",
         OF_WEB | {"phase": "AwaitingPromotion"},
@@ -167,7 +167,7 @@ FIRES = [
     ),
     Row(
         "Degraded",
-        [LEADER, (f'gitops_bg_resource_info{{{STORE}, {ON_A}, phase="Degraded", color="", version="v1"}}', "1+0x20")],
+        [LEADER, (f'gitops_bg_resource_phase{{{STORE}, {ON_A}, phase="Degraded"}}', "1+0x20")],
         "4m",
         "5m",
         {"kind": "group", "namespace": "shop", "name": "store", "phase": "Degraded"},
@@ -189,8 +189,8 @@ QUIET = [
     # An agent that stands by does not work, so what it last saw of the apps is old.
     Row("GitUnreachable", [LEADER, STANDBY, of_agent("git_reachable", "0+0x90", where=ON_B)], "1h"),
     Row("MainNotVerified", [LEADER, STANDBY, of_agent("git_verified", "0+0x90", where=ON_B)], "1h"),
-    Row("Degraded", [LEADER, STANDBY, info("Degraded", "1+0x90", ON_B)], "1h"),
-    Row("Degraded", [LEADER, info("Healthy", "1+0x90")], "1h"),
+    Row("Degraded", [LEADER, STANDBY, in_phase("Degraded", "1+0x90", ON_B)], "1h"),
+    Row("Degraded", [LEADER, in_phase("Healthy", "1+0x90")], "1h"),
     Row("LedgerBehind", [LEADER, of_web("ledger_entries_waiting", "0+0x90")], "1h"),
     # Ledger entries come and go with every rollout.
     Row("LedgerBehind", [LEADER, of_web("ledger_entries_waiting", "1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0")], "19m"),
@@ -200,7 +200,7 @@ QUIET = [
         [LEADER, of_web("app_replicas_desired", "0+0x90"), of_web("app_replicas_available", "0+0x90")],
         "1h",
     ),
-    Row("SwitchPending", [LEADER, info("Promoting", "1x5 stale 1x8")], "14m"),
+    Row("SwitchPending", [LEADER, in_phase("Promoting", "1x5 stale 1x8")], "14m"),
     # Only a move back within the last quarter of an hour counts, and a new agent counts from 0.
     Row("RolledBack", [of_web("switches_total", "1+0x90", ', type="rollback"')], "1h"),
     Row("RolledBack", [of_web("switches_total", "0+1x90", ', type="promotion"')], "1h"),

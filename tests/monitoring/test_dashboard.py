@@ -68,6 +68,7 @@ def test_a_query_parses(query: str) -> None:
     "shown",
     [
         "resource_info",
+        "resource_phase",
         "rollout_duration_seconds",
         "rollout_stage_duration_seconds",
         "git_poll_seconds",

@@ -90,7 +90,8 @@ def test_a_group_that_passes_moves_and_stays_and_goes_back_also_without_its_temp
     assert runs(store) == [("post", "v2", "Successful"), ("pre", "v2", "Successful")]
     eventually(lambda: reasons(store).count("AnalysisRunSuccessful") == 2, what="both verdicts are among its Events")
     assert counted(store, "switches_total", type="promotion") == 1
-    assert counted(store, "resource_info", phase="Healthy", color="", version="v2", candidate="") == 1
+    assert counted(store, "resource_info", color="", version="v2", candidate="") == 1
+    assert counted(store, "resource_phase", phase="Healthy") == 1
     for stage in ("pre", "post"):
         assert counted(store, "analysis_runs_total", stage=stage, phase="Successful") == 1
     assert counted(store, "analysis_measurements_total", provider="web", phase="Successful") == 2
