@@ -14,10 +14,11 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from gitops_bg.core.foreign_text import forms, printable, without
-from gitops_bg.core.groups.record import GroupDecision
+from gitops_bg.core.groups.record import ApplyRoute, GroupDecision
+from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.drift import NOTHING, ChangeSet
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.drift import NOTHING, ActionResult, ChangeSet
+from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.version import Subject, short
 
 
@@ -105,15 +106,44 @@ def log_decision(
     decision: Decision | GroupDecision,
     commit: str,
     changes: ChangeSet = NOTHING,
-    logger: logging.Logger = _log,
     *,
     quietly: bool = False,
 ) -> None:
     """Log the one line of a decision: its sentences and its phase; at DEBUG where there is nothing to do, or
-    ``quietly``.
+    ``quietly``. What takes live traffic back has a line of its own before it, a warning.
 
-    ``commit`` is the commit of main that was decided on, ``changes`` the results of the actions on the cluster.
+    The logger is ``gitops_bg.app`` or ``gitops_bg.group``, by what the decision is about. ``commit`` is the commit of
+    main that was decided on, ``changes`` the results of the actions on the cluster.
     """
+    back = _actions_back(decision)
+    others = tuple(each for each in decision.actions if each not in back)
+    if back:
+        results = [each for each in changes if each.action in back]
+        _log_actions(logging.WARNING, subject, decision, back, commit, results)
+    if others or not back:
+        results = [each for each in changes if each.action not in back]
+        level = logging.INFO if others and not quietly else logging.DEBUG
+        _log_actions(level, subject, decision, others, commit, results)
+
+
+def _actions_back(decision: Decision | GroupDecision) -> tuple[object, ...]:
+    """The actions that take live traffic back to the version before."""
+    if isinstance(decision, GroupDecision):
+        moving = decision.record.transition
+        goes_back = moving is not None and moving.goes_back
+        return tuple(each for each in decision.actions if goes_back and isinstance(each, ApplyRoute) and each.moves)
+    switches = (each for each in decision.actions if isinstance(each, SwitchTraffic))
+    return tuple(each for each in switches if each.switch_kind is SwitchKind.ROLLBACK)
+
+
+def _log_actions(
+    level: int,
+    subject: Subject,
+    decision: Decision | GroupDecision,
+    actions: Sequence[object],
+    commit: str,
+    results: Sequence[ActionResult],
+) -> None:
     record = decision.record
     routing = record.routing if isinstance(record, Record) else None
     extra = fields(
@@ -122,13 +152,13 @@ def log_decision(
         digest=(routing.switch.to_digest if routing.switch else routing.traffic) if routing else None,
         commit=commit,
         phase=decision.phase.value,
-        actions=[type(action).__name__ for action in decision.actions] or None,
-        changes=[str(entry) for entry in changes.entries] or None,
-        refused=[type(result.action).__name__ for result in changes.refused] or None,
+        actions=[type(action).__name__ for action in actions] or None,
+        changes=[str(entry) for each in results for entry in each.entries] or None,
+        refused=[type(each.action).__name__ for each in results if each.refused] or None,
         wake_at=decision.wake_at and rfc3339(decision.wake_at),
     )
-    sentence = "; ".join(map(str, decision.actions)) or "nothing to do"
-    logger.log(logging.INFO if decision.actions and not quietly else logging.DEBUG, "%s", sentence, extra=extra)
+    sentence = "; ".join(map(str, actions)) or "nothing to do"
+    logging.getLogger(f"{ROOT}.{subject.kind}").log(level, "%s", sentence, extra=extra)
 
 
 def log_uncaught() -> None:

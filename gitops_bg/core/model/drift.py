@@ -188,16 +188,6 @@ class ChangeSet:
     results: tuple[ActionResult, ...] = ()
 
     @property
-    def entries(self) -> tuple[ChangeSetEntry, ...]:
-        """Every object that was written to."""
-        return tuple(entry for result in self.results for entry in result.entries)
-
-    @property
-    def refused(self) -> tuple[ActionResult, ...]:
-        """The actions that were refused."""
-        return tuple(result for result in self.results if result.refused)
-
-    @property
     def carried_out(self) -> tuple[ActionResult, ...]:
         """The actions that were carried out."""
         return tuple(result for result in self.results if not result.refused)

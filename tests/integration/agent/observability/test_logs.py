@@ -8,6 +8,7 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,14 +18,26 @@ from hypothesis import strategies as st
 
 from gitops_bg.agent import logs
 from gitops_bg.agent.logs import configure, fields, forget_secrets, log_decision, log_uncaught, mask, masked
+from gitops_bg.core.groups.model import TransitionStep
+from gitops_bg.core.groups.record import (
+    ApplyRoute,
+    DeleteRoute,
+    GroupDecision,
+    GroupRecord,
+    Move,
+    Transition,
+    TransitionKind,
+)
 from gitops_bg.core.model.actions import SwitchTraffic
+from gitops_bg.core.model.auxiliary import HttpRoute
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.drift import ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.record import Record, Routing, Switch, SwitchKind
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, GroupKey
 
-WEB = AppKey("shop", "web")
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+WEB, STORE = AppKey("shop", "web"), GroupKey("shop", "store")
 DIGEST = "v1:" + "3f9c012345" * 6 + "abcd"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 log = logging.getLogger("gitops_bg.tests")
@@ -151,6 +164,7 @@ def decision(*actions: SwitchTraffic) -> Decision:
     return Decision(actions, record, Phase.PROMOTING, wake_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 
+CONFIGURED = ChangeSetEntry("Service", "shop", "web", Change.CONFIGURED)
 SWITCH = SwitchTraffic("web", (), 1, "v1:old", 2, DIGEST, SwitchKind.PROMOTION, 1)
 
 
@@ -164,10 +178,37 @@ def test_a_decision_is_one_line_with_app_rollout_digest_and_commit(as_json: io.S
 
 
 def test_the_line_of_a_decision_says_what_was_written_and_what_was_refused(as_json: io.StringIO) -> None:
-    wrote = ActionResult(SWITCH, (ChangeSetEntry("Service", "shop", "web", Change.CONFIGURED),))
+    wrote = ActionResult(SWITCH, (CONFIGURED,))
     log_decision(WEB, decision(SWITCH), COMMIT, ChangeSet((wrote, ActionResult(SWITCH, refused="no rights"))))
     (line,) = lines(as_json)
     assert (line["changes"], line["refused"]) == (["Service/shop/web configured"], ["SwitchTraffic"])
+
+
+def test_a_way_back_is_a_warning_on_a_line_of_its_own_before_what_else_is_done(as_json: io.StringIO) -> None:
+    back = replace(SWITCH, switch_kind=SwitchKind.ROLLBACK)
+    switched, applied = ActionResult(back, (CONFIGURED,)), ActionResult(SWITCH, refused="no rights")
+    log_decision(WEB, decision(back, SWITCH), COMMIT, ChangeSet((switched, applied)))
+    first, second = lines(as_json)
+    assert (first["level"], first["msg"], first["actions"]) == ("warning", str(back), ["SwitchTraffic"])
+    assert (first["changes"], "refused" in first) == (["Service/shop/web configured"], False)
+    assert (second["level"], second["msg"], second["refused"]) == ("info", str(SWITCH), ["SwitchTraffic"])
+
+
+def test_the_routes_of_a_group_that_goes_back_are_such_a_line_and_its_other_actions_are_not(
+    as_json: io.StringIO,
+) -> None:
+    moves = frozenset({Move(frozenset({"cart-v2"}), frozenset({"cart-v1"}))})
+    back, other = ApplyRoute(HttpRoute("store", (), (), ()), moves), DeleteRoute("old")
+    moving = Transition(TransitionKind.ROLLBACK, "v2", "v1", TransitionStep.SWITCH, AT, AT)
+    record = GroupRecord(transition=moving)
+    log_decision(STORE, GroupDecision((back, other), record, Phase.ROLLING_BACK), COMMIT)
+    told = [(line["logger"], line["level"], line["msg"]) for line in lines(as_json)]
+    assert told == [("gitops_bg.group", "warning", str(back)), ("gitops_bg.group", "info", str(other))]
+
+
+def test_a_line_has_the_logger_of_what_it_is_about(as_json: io.StringIO) -> None:
+    log_decision(WEB, decision(SWITCH), COMMIT)
+    assert lines(as_json)[0]["logger"] == "gitops_bg.app"
 
 
 def test_a_decision_to_do_nothing_is_no_line_at_info(out: io.StringIO) -> None:
