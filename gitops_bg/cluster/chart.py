@@ -5,11 +5,12 @@
 chart install the same. Where apps may live is in none of them: each way asks for it.
 
 ``python -m gitops_bg.cluster.chart deploy`` (part of ``make docs``) writes the templates. What a value of the chart
-sets is a placeholder in the objects; settings.yaml and NOTES.txt are written by hand. Helm makes the namespace itself.
-What watches the agent is rendered with ``monitoring.enabled``, because its kinds are the Prometheus operator's; the
-dashboard is a file of the chart, so that its braces stay Grafana's. Who reaches it is rendered with
+sets is a placeholder in the objects; settings.yaml, _helpers.tpl and NOTES.txt are written by hand. Helm makes the
+namespace itself. What watches the agent is rendered with ``monitoring.enabled``, because its kinds are the Prometheus
+operator's; the dashboard is a file of the chart, so that its braces stay Grafana's. Who reaches it is rendered with
 ``networkPolicy.enabled``. Helm keeps the CustomResourceDefinitions when the chart is uninstalled, and upgrades them
-with it: they are templates, because helm never upgrades what is in a folder `crds`.
+with it: they are templates, because helm never upgrades what is in a folder `crds`. What every object of a release has
+as labels, and what the image is called, say the helpers of _helpers.tpl.
 """
 
 import base64
@@ -192,7 +193,7 @@ def _container(deployment: Object) -> dict[str, Any]:
 
 def _own_objects(wanted: Installation) -> Iterator[Object]:
     """The ConfigMap and the Secret, which no file has: they are the user's."""
-    place = {"namespace": wanted.namespace}
+    place = {"namespace": wanted.namespace, "labels": names.OWN_LABELS}
     if wanted.settings:
         metadata = {**place, "name": NAME}
         yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(wanted.settings)}
@@ -214,7 +215,8 @@ _ANYWHERE = Installation(namespace="@namespace@", image="@image@")
 _VALUES = {
     "namespace": '"{{ $.Release.Namespace }}"',
     "watched": '"{{ . }}"',
-    "image": '"{{ .Values.image }}"',
+    "image": '{{ include "gitops-bg.image" . | quote }}',
+    "pullPolicy": "{{ .Values.image.pullPolicy }}",
     "replicas": "{{ .Values.replicas }}",
     "dashboard": f'{{{{ .Files.Get "{DASHBOARD}" | toJson }}}}',
     "resources": "{{- toYaml .Values.resources | nindent 12 }}",
@@ -222,17 +224,45 @@ _VALUES = {
     "ingress": "{{- toYaml .Values.networkPolicy.ingress | nindent 4 }}",
     "egress": "{{- toYaml .Values.networkPolicy.egress | nindent 4 }}",
 }
+POD_FIELDS = (
+    *("affinity", "dnsConfig", "dnsPolicy", "hostAliases", "imagePullSecrets", "nodeSelector", "priorityClassName"),
+    *("runtimeClassName", "schedulerName", "tolerations", "topologySpreadConstraints"),
+)
+"""The fields of the agent's pod that are values of the same name."""
+
+
+def _with(value: str, *lines: str) -> tuple[str, ...]:
+    """Lines that are there where a value is."""
+    return (f"{{{{- with .Values.{value} }}}}", *lines, "{{- end }}")
+
+
+def _more(value: str, indent: int) -> tuple[str, ...]:
+    """What a value adds to a list or to a map."""
+    return _with(value, f"{{{{- toYaml . | nindent {indent} }}}}")
+
+
 _BLOCKS = {
-    "annotations": (
-        '{{- with include "gitops-bg.settings" . | fromYaml }}',
+    "recommended": ('{{- include "gitops-bg.labels" $ | nindent 4 }}',),
+    "monitoringLabels": _more("monitoring.labels", 4),
+    "accountAnnotations": _with("serviceAccount.annotations", "annotations: {{- toYaml . | nindent 4 }}"),
+    "podLabels": _more("podLabels", 8),
+    "podAnnotations": (
+        '{{- $settings := include "gitops-bg.settings" . | fromYaml }}',
+        "{{- if or $settings .Values.podAnnotations }}",
         "annotations:",
+        "  {{- with $settings }}",
         f"  {SETTINGS_DIGEST}: {{{{ toJson . | sha256sum | trunc 16 | quote }}}}",
+        "  {{- end }}",
+        *(f"  {line}" for line in _more("podAnnotations", 8)),
         "{{- end }}",
     ),
-    "labels": ("{{- with .Values.monitoring.labels }}", "{{- toYaml . | nindent 4 }}", "{{- end }}"),
-    "pod": ("{{- with .Values.pod }}", "{{- toYaml . | nindent 6 }}", "{{- end }}"),
+    "podFields": tuple(line for name in POD_FIELDS for line in _with(name, f"{name}: {{{{- toYaml . | nindent 8 }}}}")),
+    "extraArgs": _more("extraArgs", 12),
+    "extraEnv": _more("extraEnv", 12),
+    "extraVolumeMounts": _more("extraVolumeMounts", 12),
+    "extraVolumes": _more("extraVolumes", 8),
 }
-"""What stands for a whole field, with lines of its own."""
+"""What stands for a whole field, or for more items of a list, with lines of its own."""
 _WATCHED = "watched-namespaces.yaml"
 """The template with the agent's rights where apps may live."""
 _ENABLED_BY = {f"{MONITORING}.yaml": "monitoring.enabled", "networkpolicy.yaml": "networkPolicy.enabled"}
@@ -244,7 +274,7 @@ def templates(folder: Path) -> Mapping[str, str]:
     found: dict[str, list[str]] = {}
     for body in objects_of(folder, _ANYWHERE):
         if body["kind"] != NAMESPACES.name:
-            found.setdefault(_file_of(body), []).append(_text(_open(body)))
+            found.setdefault(_file_of(body), []).append(_text(_labelled(_open(body), "@recommended@")))
     found[f"{MONITORING}.yaml"] = _monitoring(folder)
     made = {name: _HEADER + _if_enabled(name, "---\n".join(texts)) for name, texts in found.items()}
     return made | {_WATCHED: _HEADER + _watched(folder)}
@@ -263,7 +293,8 @@ def _watched(folder: Path) -> str:
 
 def _bindings(folder: Path, watched: Watched) -> str:
     """The binding of the agent's rights, and the one by which it acts as somebody else where a value says so."""
-    own, impersonating = map(_text, bindings_of(folder, replace(_ANYWHERE, watched=watched)))
+    bodies = bindings_of(folder, replace(_ANYWHERE, watched=watched))
+    own, impersonating = (_text(_labelled(body, "@recommended@")) for body in bodies)
     return f"{own}{{{{- if $.Values.impersonateServiceAccount }}}}\n---\n{impersonating}{{{{- end }}}}\n"
 
 
@@ -274,14 +305,17 @@ def _if_enabled(name: str, text: str) -> str:
 
 def _monitoring(folder: Path) -> list[str]:
     """The objects that watch the agent, as text."""
-    metadata = {"name": f"{NAME}-dashboard", "namespace": _ANYWHERE.namespace, "labels": {"grafana_dashboard": "1"}}
+    labels = {**names.OWN_LABELS, "grafana_dashboard": "1"}
+    metadata = {"name": f"{NAME}-dashboard", "namespace": _ANYWHERE.namespace, "labels": labels}
     dashboard = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {DASHBOARD: "@dashboard@"}}
-    return [_text(_labelled(body)) for body in (*monitoring_of(folder, _ANYWHERE), dashboard)]
+    bodies = (*monitoring_of(folder, _ANYWHERE), dashboard)
+    return [_text(_labelled(body, "@recommended@", "@monitoringLabels@")) for body in bodies]
 
 
-def _labelled(body: Object) -> Object:
-    """An object with room for the labels by which an operator selects."""
-    return {**body, "metadata": {**body["metadata"], "labels": {**body["metadata"]["labels"], "@labels@": ""}}}
+def _labelled(body: Object, *more: str) -> Object:
+    """An object with room for more labels: of the release, or those by which an operator selects."""
+    labels = {**body["metadata"].get("labels", {}), **dict.fromkeys(more, "")}
+    return {**body, "metadata": {**body["metadata"], "labels": labels}}
 
 
 def _file_of(body: Object) -> str:
@@ -298,6 +332,8 @@ def _open(body: Object) -> Object:
         return {**body, "metadata": {**body["metadata"], "annotations": KEEP}}
     if body["kind"] == NETWORK_POLICIES.name:
         return {**body, "spec": {**body["spec"], "ingress": "@ingress@", "egress": "@egress@"}}
+    if body["kind"] == "ServiceAccount":
+        return {**body, "metadata": {**body["metadata"], "@accountAnnotations@": ""}}
     return _open_deployment(body) if body["kind"] == DEPLOYMENTS.name else body
 
 
@@ -305,10 +341,12 @@ def _open_deployment(body: Object) -> Object:
     spec = body["spec"]
     template: dict[str, Any] = spec["template"]
     (container,) = template["spec"]["containers"]
-    containers = [{**container, "resources": "@resources@"}]
-    volumes = [_open_volume(each) for each in template["spec"]["volumes"]]
-    pod = {**template["spec"], "containers": containers, "volumes": volumes, "@pod@": ""}
-    metadata = {**template["metadata"], "@annotations@": ""}
+    more = {name: [*container[name], f"@extra{name[0].upper()}{name[1:]}@"] for name in ("args", "env", "volumeMounts")}
+    opened = {**container, **more, "resources": "@resources@", "imagePullPolicy": "@pullPolicy@"}
+    volumes = [*map(_open_volume, template["spec"]["volumes"]), "@extraVolumes@"]
+    pod = {**template["spec"], "containers": [opened], "volumes": volumes, "@podFields@": ""}
+    labels = {**template["metadata"]["labels"], "@podLabels@": ""}
+    metadata = {**template["metadata"], "labels": labels, "@podAnnotations@": ""}
     return {**body, "spec": {**spec, "replicas": "@replicas@", "template": {"metadata": metadata, "spec": pod}}}
 
 
@@ -323,8 +361,8 @@ def _text(body: Object) -> str:
 
 
 def _line(line: str) -> str:
-    if block := re.fullmatch(r'( *)"@(\w+)@": ""', line, flags=re.ASCII):
-        return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2]])
+    if block := re.fullmatch(r'( *)(?:"@(\w+)@": ""|- "@(\w+)@")', line, flags=re.ASCII):
+        return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2] or block[3]])
     filled = re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line, flags=re.ASCII) + "\n"
     return filled + _runbook_url(line)
 

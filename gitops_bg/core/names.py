@@ -30,6 +30,8 @@ GROUP_KIND = "ReleaseGroup"
 GROUP_PLURAL = "releasegroups"
 FIELD_MANAGER = "gitops-bg"
 
+OWN_LABELS = {"app.kubernetes.io/name": "gitops-bg", "app.kubernetes.io/part-of": "gitops-bg"}
+"""What every object of an installation has, the agent's own and the definitions of its kinds."""
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "gitops-bg"
 APP = f"{GROUP}/app"

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, PLURAL
+from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, OWN_LABELS, PLURAL
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
 from gitops_bg.spec.app.models import AppSpec, BlueGreenDeployment, Primary, Settings
 from gitops_bg.spec.client_settings import ClientSettings
@@ -106,7 +106,7 @@ def _definition(kind: _Kind) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.plural}.{GROUP}"},
+        "metadata": {"name": f"{kind.plural}.{GROUP}", "labels": OWN_LABELS},
         "spec": {
             "group": GROUP,
             "scope": "Namespaced",
@@ -116,6 +116,7 @@ def _definition(kind: _Kind) -> dict[str, Any]:
                 "plural": kind.plural,
                 "singular": kind.name.lower(),
                 "shortNames": [kind.short],
+                "categories": ["gitops-bg"],
             },
             "versions": [_version(kind)],
         },

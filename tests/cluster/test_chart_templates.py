@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from gitops_bg.cluster.chart import Installation, objects_of, templates
+from gitops_bg.cluster.chart import POD_FIELDS, Installation, objects_of, templates
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -19,7 +19,7 @@ def test_the_templates_of_the_chart_are_those_made_from_deploy() -> None:
     written = {path.name: path.read_text() for path in (CHART / "templates").iterdir()}
     made = templates(DEPLOY)
     assert {name: text for name, text in written.items() if name in made} == made, "run: make docs"
-    assert written.keys() - made.keys() == {"settings.yaml", "NOTES.txt"}
+    assert written.keys() - made.keys() == {"settings.yaml", "_helpers.tpl", "NOTES.txt"}
 
 
 def test_the_chart_and_the_kustomization_have_the_same_dashboard() -> None:
@@ -36,7 +36,10 @@ def test_the_chart_has_the_version_the_image_and_the_resources_of_deploy() -> No
     objects = objects_of(DEPLOY, Installation())
     (deployment,) = (each for each in objects if each["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    assert values["image"] == container["image"] == f"gitops-bg:{version}"
+    image = values["image"]
+    assert f"{image['repository']}:{image['tag'] or version}" == container["image"] == f"gitops-bg:{version}"
+    assert image["pullPolicy"] == container["imagePullPolicy"]
     assert values["resources"] == container["resources"]
     assert values["replicas"] == deployment["spec"]["replicas"]
+    assert set(POD_FIELDS) <= values.keys()
     assert values.keys() == json.loads((CHART / "values.schema.json").read_text())["properties"].keys()
