@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Where tests make their files: in memory, if there is enough.
 IN_MEMORY = TMPDIR="$$(.ci/temporary)"
 
-.PHONY: demo test test-all test-fast test-control-plane lint lock sbom licences docs site bench soak counts coverage explore histories faults fuzz mutants clean
+.PHONY: demo test test-all test-fast test-control-plane lint lock sbom release licences docs site bench soak counts coverage explore histories faults fuzz mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -122,6 +122,11 @@ sbom: .venv/.installed
 	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
 	  --output-file .sbom/gitops-bg.cdx.json $(LOCKS)/image-with-extras.txt
 
+# Everything of a release, signed with KEY, in .release/VERSION; nothing is published (CONTRIBUTING.md).
+release: .venv/.installed
+	$(BIN)/python -m deploy.release build $(VERSION) $(if $(KEY),--key $(KEY)) $(if $(REGISTRY),--registry $(REGISTRY)) \
+	  $(if $(URL),--url $(URL)) $(if $(BUILDER),--builder $(BUILDER)) $(if $(DRAFT),--draft)
+
 # The licence of each package that the image may have.
 licences: .venv/.installed
 	$(BIN)/pip-licenses --format=markdown --with-urls \
@@ -139,4 +144,4 @@ licences: .venv/.installed
 	touch $@
 
 clean:
-	rm -rf .venv .site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .site .release .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
