@@ -93,6 +93,18 @@ def test_links_out_of_docs_lead_to_the_repository_where_its_address_is_known(sit
     assert "gitops_bg/core/model/events.py" not in (site / events).read_text()
 
 
+def test_who_copies_a_console_gets_the_commands_without_prompt_and_output(site: Path) -> None:
+    """No browser runs here: the theme marks a block while it copies its text, and our style hides the rest then."""
+    page = (site / "start/first-app.html").read_text()
+    assert '<link rel="stylesheet" href="../console.css">' in page
+    assert '<span class="gp">$ </span>' in page
+    assert '<span class="go">' in page
+    style = (site / "console.css").read_text()
+    assert re.search(r"\[data-md-copying\] :is\([^)]*\.gp, \.go[^)]*\) \{\s*display: none;", style)
+    scripts = [path.read_text() for path in (site / "assets/javascripts").glob("bundle.*.js")]
+    assert ["data-md-copying" in script for script in scripts] == [True], "the theme marks blocks in another way"
+
+
 MISTAKES = {
     "how-to/new.md": ("# New", "how-to/new.md"),
     "faq.md": ("[gone](start/gone.md)", "start/gone.md"),
