@@ -1,11 +1,14 @@
 """What may be the matter with an app, each in a sentence, or empty; the table of them is in `situations`.
 
 That is also what becomes of an app whose folder left main: it ends, as it was asked to, or serves on until somebody
-decides.
+decides. Who can mend a refused write is known by the words of apiserver `pkg/api/errors`, of its admission plugins and
+of RBAC.
 """
 
+from enum import StrEnum
+
 from gitops_bg.core.checks.adoption import is_handed_back, is_released, is_releasing, services_to_take_over
-from gitops_bg.core.checks.auxiliary import auxiliary_trouble, requests_claimed_by_others, why_not_moved
+from gitops_bg.core.checks.auxiliary import auxiliary_trouble, why_not_moved
 from gitops_bg.core.checks.onboarding import (
     cannot_be_isolated,
     ends_at,
@@ -16,6 +19,7 @@ from gitops_bg.core.checks.onboarding import (
 )
 from gitops_bg.core.checks.pods import why_stuck
 from gitops_bg.core.checks.ports import unservable
+from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.auxiliary import ROUTES
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
 from gitops_bg.core.model.spec import DeletionPolicy
@@ -23,24 +27,40 @@ from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 
 
-def conflict(world: World) -> str:
-    """What stands where only one thing can: a foreign object, two versions with one short digest, or an older route for
-    the same requests; or empty.
-    """
-    return foreign_object(world) or world.desired.twins or requests_claimed_by_others(world)
-
-
-def unwritten(world: World) -> str:
-    """What cannot be written to Git, or empty: an app whose history or offer nobody can read is not Healthy."""
-    offer, ledger = world.observed.git.offer_refused, ledger_error(world)
-    if offer:
-        return f"the promotion branch cannot be written: {offer}"
-    return f"the ledger cannot be written: {ledger}" if ledger else ""
-
-
+@answered_once
 def refusal(world: World) -> str:
     """Which write was refused, or empty."""
     return world.observed.refused or auxiliary_trouble(world) or why_not_moved(world)
+
+
+class RefusalCause(StrEnum):
+    """What the API server found wrong."""
+
+    OBJECT = "object"
+    """The object itself: a field that it does not have, or a value that it does not take."""
+    POLICY = "policy"
+    """A webhook or a policy of the cluster refuses what the file says."""
+    QUOTA = "quota"
+    OTHER = "other"
+    """A right is missing, a namespace or a kind, or the object belongs to somebody else."""
+
+
+_WORDS: tuple[tuple[RefusalCause, tuple[str, ...]], ...] = (
+    (RefusalCause.QUOTA, ("exceeded quota", "must specify limits", "must specify requests")),
+    (RefusalCause.POLICY, ("admission webhook", "violates PodSecurity", "ValidatingAdmissionPolicy")),
+    (RefusalCause.OBJECT, (" 422 Invalid", " 400 BadRequest", "failed to create typed patch object")),
+)
+
+
+def cause_of(said: str) -> RefusalCause:
+    """The cause of a refusal, in the words that `cluster.api.errors` gives it.
+
+    >>> cause_of('apply services web: 422 Invalid: spec.ports[0].port: Invalid value: 0').value
+    'object'
+    >>> cause_of("the agent cannot create replicasets in namespace shop").value
+    'other'
+    """
+    return next((cause for cause, words in _WORDS if any(each in said for each in words)), RefusalCause.OTHER)
 
 
 def failure(world: World) -> str:

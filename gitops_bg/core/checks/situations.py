@@ -1,17 +1,22 @@
-"""What is the matter with an app: one table, from the most urgent situation to the calmest; the first counts.
+"""What is the matter with an app: one table, from the most urgent situation to the calmest.
 
-Its row gives the phase, the sentence, and the condition that says who must act (``core.status.meanings``), so that none
-of them can say something else than the others. A new situation is one line here. Nothing here decides anything.
+The first row that holds gives the phase and its sentence; each row that holds gives the condition that it names, with
+that sentence, so that none of them can say something else than the others. A new situation is one row here, and one in
+``core.status.meanings`` that says who must act. Nothing here decides anything.
 """
 
 from collections.abc import Callable
 
 from gitops_bg.core.checks.adoption import at_rest, is_adopting, is_releasing, never_released, still_missing
+from gitops_bg.core.checks.auxiliary import requests_claimed_by_others
 from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.checks.phase import (
+    RefusalCause,
     after_leaving,
-    conflict,
+    cause_of,
     failure,
+    foreign_object,
+    led_elsewhere,
     ledger_error,
     refusal,
     stays,
@@ -21,9 +26,21 @@ from gitops_bg.core.checks.phase import (
 from gitops_bg.core.checks.pods import why_stuck
 from gitops_bg.core.checks.sizes import is_scaled_to_zero, restart_story
 from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks
-from gitops_bg.core.delivery.world import answered_once
+from gitops_bg.core.delivery.world import answered_once, problems_of, why_suspended
 from gitops_bg.core.model.analysis import AnalysisPhase, why
-from gitops_bg.core.model.conditions import Phase, Situation, Standing, first_that_holds
+from gitops_bg.core.model.conditions import (
+    ANALYSIS_PASSED,
+    DIVERGED,
+    HISTORY_REWRITTEN,
+    INVALID_SPEC,
+    ON_HOLD,
+    SOURCE_VERIFIED,
+    SUSPENDED,
+    Phase,
+    Situation,
+    Standing,
+    first_that_holds,
+)
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import VerificationFailure, held_since
@@ -34,19 +51,12 @@ from gitops_bg.core.world import World
 Says = Callable[[World], str]
 """A sentence; empty where the situation does not hold."""
 
+FOLDER_IN_MAIN, LEAVING = "FolderInMain", "Leaving"
+"""The condition of an app whose folder has left main, and its reason where the app ends, as main asked for."""
 AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
 
 
 # --- what may be the matter ---------------------------------------------------------------------------------
-
-
-def _problems(world: World) -> str:
-    return "; ".join(map(str, world.desired.problems))
-
-
-def _suspension(world: World) -> str:
-    suspend = world.spec.suspend
-    return f"{suspend.by or 'somebody'}: {suspend.reason}" if world.suspended and suspend else ""
 
 
 def _goes_back(world: World) -> str:
@@ -197,11 +207,11 @@ def main_is_away(world: World) -> bool:
 
 def _refused_by_main(world: World) -> str:
     override = world.record.override
-    return diverged(world) if override and (override.diverged or main_is_away(world)) else ""
+    return diverged(world) if override and override.diverged else ""
 
 
-def _leaving(world: World) -> str:
-    return left(world)
+def _main_away(world: World) -> str:
+    return diverged(world) if main_is_away(world) else ""
 
 
 def _not_released(world: World) -> str:
@@ -217,59 +227,89 @@ def _releasing(world: World) -> str:
     return "; ".join((f"live traffic goes back to Deployment {release.deployment}", *still_missing(world)))
 
 
+def _nothing_serves(world: World) -> str:
+    return "" if world.active else "no version was deployed yet"
+
+
+def _serves(world: World) -> str:
+    return f"live traffic goes to {world.active.name}" if world.active else ""
+
+
 def _well(_: World) -> str:
     return "the target is live and nothing is on its way"
 
 
 # --- the table ----------------------------------------------------------------------------------------------
 
-TROUBLES: tuple[tuple[str, Says], ...] = (
-    ("Conflict", conflict),
-    ("Refused", refusal),
-    ("CandidateReady", failure),
-    ("Available", unavailable),
-    ("Available", unreached),
+
+def _refused(cause: RefusalCause) -> Says:
+    """That a write was refused for this cause."""
+
+    def says(world: World) -> str:
+        why = refusal(world)
+        return why if why and cause_of(why) is cause else ""
+
+    return says
+
+
+TROUBLES: tuple[Situation[World], ...] = (
+    Situation("Conflict", foreign_object, Phase.DEGRADED, "ForeignObject"),
+    Situation("Conflict", lambda world: world.desired.twins, Phase.DEGRADED, "SameShortDigest"),
+    Situation("Conflict", requests_claimed_by_others, Phase.DEGRADED, "RequestsTaken"),
+    Situation("Refused", _refused(RefusalCause.OBJECT), Phase.DEGRADED, "ObjectInvalid"),
+    Situation("Refused", _refused(RefusalCause.POLICY), Phase.DEGRADED, "PolicyDenied"),
+    Situation("Refused", _refused(RefusalCause.QUOTA), Phase.DEGRADED, "QuotaExceeded"),
+    Situation("Refused", _refused(RefusalCause.OTHER), Phase.DEGRADED, "WriteRefused"),
+    Situation("CandidateReady", failure, Phase.DEGRADED),
+    Situation("Available", unavailable, Phase.DEGRADED, "NoPodAvailable", status=False),
+    Situation("Available", led_elsewhere, None, "LedElsewhere", status=False),
+    Situation("Available", unreached, Phase.DEGRADED, "NoEndpoint", status=False),
 )
-"""What keeps traffic, or a version, from where it is to be: each with the condition that says who must act."""
+"""What keeps traffic, or a version, from where it is to be."""
 
 
-def _while_going_back(says: Says) -> Says:
-    return lambda world: says(world) if _goes_back(world) else ""
+def _while_going_back(row: Situation[World]) -> Situation[World]:
+    """A trouble while live traffic goes back: that is the phase."""
+    return Situation(row.condition, lambda world: row.says(world) if _goes_back(world) else "", Phase.ROLLING_BACK)
 
 
 SITUATIONS: tuple[Situation[World], ...] = (
-    Situation(Phase.INVALID, "InvalidSpec", _problems),
-    Situation(Phase.SUSPENDED, "Suspended", _suspension),
-    *(Situation(Phase.ROLLING_BACK, kind, _while_going_back(says)) for kind, says in TROUBLES),
-    Situation(Phase.ROLLING_BACK, "Healthy", _goes_back),
-    *(Situation(Phase.DEGRADED, kind, says) for kind, says in TROUBLES),
-    Situation(Phase.DEGRADED, "HistoryRewritten", lambda world: why_rewritten(world.lost)),
-    Situation(Phase.DEGRADED, "SourceVerified", _unverified),
-    Situation(Phase.DEGRADED, "FolderInMain", _orphaned),
-    Situation(Phase.INVALID, "InvalidSpec", no_target),
-    Situation(Phase.SCALED_TO_ZERO, "Released", at_rest),
-    Situation(Phase.SCALED_TO_ZERO, "Available", _at_zero),
-    Situation(Phase.HELD, "OnHold", _first_held),
-    Situation(Phase.ADOPTING, "Adopting", _adopting),
-    Situation(Phase.DEPLOYING, "Available", _first),
-    Situation(Phase.WAITING, "HooksPassed", _asked),
-    Situation(Phase.PAUSED, "AnalysisPassed", _judged(AnalysisPhase.INCONCLUSIVE)),
-    Situation(Phase.PROMOTING, "Progressing", _promoting),
-    Situation(Phase.RESTARTING, "Restarting", _restarting),
-    Situation(Phase.PROGRESSING, "CandidateReady", _comes_up),
-    Situation(Phase.PROGRESSING, "AnalysisPassed", _judged(AnalysisPhase.RUNNING)),
-    Situation(Phase.PROGRESSING, "Progressing", _unchecked),
-    Situation(Phase.DEGRADED, "OfferWritable", _not_offered),
-    Situation(Phase.AWAITING_PROMOTION, "Healthy", _offered),
-    Situation(Phase.HELD, "OnHold", _held),
-    Situation(Phase.DEGRADED, "Diverged", _refused_by_main),
-    Situation(Phase.ROLLING_BACK, "Diverged", diverged),
-    Situation(Phase.DEGRADED, "OfferWritable", no_offer),
-    Situation(Phase.DEGRADED, "LedgerWritable", _no_ledger),
-    Situation(Phase.PROGRESSING, "FolderInMain", _leaving),
-    Situation(Phase.DEGRADED, "Released", _not_released),
-    Situation(Phase.PROGRESSING, "Released", _releasing),
-    Situation(Phase.HEALTHY, "", _well),
+    Situation(INVALID_SPEC, problems_of, Phase.INVALID, "InvalidSpec"),
+    Situation(SUSPENDED, why_suspended, Phase.SUSPENDED, "Suspended"),
+    *(_while_going_back(row) for row in TROUBLES if row.phase is not None),
+    Situation("Healthy", _goes_back, Phase.ROLLING_BACK),
+    *TROUBLES,
+    Situation(HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost), Phase.DEGRADED, "MainMovedBackwards"),
+    Situation(SOURCE_VERIFIED, _unverified, Phase.DEGRADED),
+    Situation(FOLDER_IN_MAIN, _orphaned, Phase.DEGRADED, "Orphaned", status=False),
+    Situation(INVALID_SPEC, no_target, Phase.INVALID, "NoTarget"),
+    Situation("Available", at_rest, Phase.SCALED_TO_ZERO, "Released", status=False),
+    Situation("Available", _at_zero, Phase.SCALED_TO_ZERO, "ScaledToZero", status=False),
+    Situation(ON_HOLD, _first_held, Phase.HELD),
+    Situation("Adopting", _adopting, Phase.ADOPTING),
+    Situation("Available", _first, Phase.DEPLOYING),
+    Situation("HooksPassed", _asked, Phase.WAITING),
+    Situation(ANALYSIS_PASSED, _judged(AnalysisPhase.INCONCLUSIVE), Phase.PAUSED),
+    Situation("Progressing", _promoting, Phase.PROMOTING),
+    Situation("Restarting", _restarting, Phase.RESTARTING),
+    Situation("CandidateReady", _comes_up, Phase.PROGRESSING),
+    Situation(ANALYSIS_PASSED, _judged(AnalysisPhase.RUNNING), Phase.PROGRESSING),
+    Situation("Progressing", _unchecked, Phase.PROGRESSING),
+    Situation("OfferWritable", _not_offered, Phase.DEGRADED),
+    Situation("Healthy", _offered, Phase.AWAITING_PROMOTION),
+    Situation(ON_HOLD, _held, Phase.HELD),
+    Situation(ON_HOLD, on_hold, reason="Hold"),
+    Situation(DIVERGED, _refused_by_main, Phase.DEGRADED, "MainRefusesCommit"),
+    Situation(DIVERGED, _main_away, Phase.DEGRADED, "MainAway"),
+    Situation(DIVERGED, diverged, Phase.ROLLING_BACK, "CommitPending"),
+    Situation("OfferWritable", no_offer, Phase.DEGRADED),
+    Situation("LedgerWritable", _no_ledger, Phase.DEGRADED),
+    Situation(FOLDER_IN_MAIN, left, Phase.PROGRESSING, LEAVING, status=False),
+    Situation("Released", _not_released, Phase.DEGRADED),
+    Situation("Released", _releasing, Phase.PROGRESSING),
+    Situation("Available", _nothing_serves, None, "NothingServes", status=False),
+    Situation("Available", _serves, None, "Serving"),
+    Situation("", _well, Phase.HEALTHY),
 )
 
 

@@ -134,6 +134,17 @@ MERGED = WithdrawPromotion("main has it")
 UNWANTED = WithdrawPromotion("its version is not wanted any more")
 
 
+def problems_of(world: DeliveryWorld) -> str:
+    """The mistakes in its files; empty where there is none."""
+    return "; ".join(map(str, world.desired.problems))
+
+
+def why_suspended(world: DeliveryWorld) -> str:
+    """Who has suspended it, and why; empty where it is not suspended."""
+    suspend = world.spec.suspend
+    return f"{suspend.by or 'somebody'}: {suspend.reason}" if world.suspended and suspend else ""
+
+
 def may_tidy(world: DeliveryWorld) -> bool:
     """Whether a branch that nothing asks for may go: not while it is suspended, or nobody can read what it asks for."""
     return not (world.suspended or world.desired.problems)

@@ -66,14 +66,20 @@ W = TypeVar("W")
 
 @dataclass(frozen=True, slots=True)
 class Situation(Generic[W]):
-    """One row. ``condition``: the type of the condition that says what it means; empty: nothing is to be said.
+    """What may be the matter, in one row: what holds, in which phase that is, and which condition says so."""
 
-    ``says``: a sentence about a world; empty where the situation does not hold.
-    """
-
-    phase: Phase
     condition: str
+    """The type of the condition; with its reason, a row of ``core.status.meanings`` says who must act. Empty: nobody
+    must.
+    """
     says: Callable[[W], str]
+    """A sentence about a world; empty where the situation does not hold."""
+    phase: Phase | None = None
+    """The phase, where no row before it holds; None: it changes no phase."""
+    reason: str = ""
+    """Of the condition, which lasts as long as the situation; empty: the condition is made with others of its type."""
+    status: bool | None = True
+    """Of the condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,17 @@ class Standing:
 
 def first_that_holds(situations: Iterable[Situation[W]], world: W) -> Standing:
     """What is the matter, by a table from the most urgent situation to the calmest; the last row always holds."""
-    found = ((row, row.says(world)) for row in situations)
-    return next(Standing(row.phase, said, row.condition) for row, said in found if said)
+    found = ((row, row.phase, row.says(world)) for row in situations if row.phase is not None)
+    return next(Standing(phase, said, row.condition) for row, phase, said in found if said)
+
+
+def conditions_that_hold(situations: Iterable[Situation[W]], world: W) -> Iterator[Condition]:
+    """The conditions of a table: of each type the first that holds, and none where no row does."""
+    shown = set[str]()
+    for row in situations:
+        if row.reason and row.condition not in shown and (said := row.says(world)):
+            shown.add(row.condition)
+            yield Condition(row.condition, row.status, row.reason, said)
 
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"

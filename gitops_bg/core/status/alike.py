@@ -3,16 +3,13 @@ differ between two processes that are both right.
 
 Each yields nothing where nothing is wrong (`docs/reference/status.md`). InternalError lasts from the pass that failed
 until one that succeeds, beside everything else that is known, and the app is Degraded meanwhile; where there is no
-decision, it is written alone. Who can mend a refused write is known by the words of apiserver `pkg/api/errors`, of its
-admission plugins and of RBAC.
+decision, it is written alone.
 """
 
 from collections.abc import Container, Iterator
 from dataclasses import replace
-from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.delivery.gates import begins_after
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
@@ -20,24 +17,18 @@ from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisSt
 from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
     GIT_REACHABLE,
-    HISTORY_REWRITTEN,
-    INVALID_SPEC,
     LEDGER_TRUSTED,
     OF_THE_PHASE,
-    ON_HOLD,
     READY,
     SOURCE_VERIFIED,
     STALLED,
-    SUSPENDED,
     Condition,
     Phase,
 )
 from gitops_bg.core.model.decision import Decision, GateResult, Wait
-from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.main import SourceVerification, UnreadReason, VerificationFailure, describe
 from gitops_bg.core.model.record import Delivery
-from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
 
 
@@ -64,32 +55,6 @@ def set_back(sequence: int, told: int, kind: str) -> str:
         f"the ledger has this {kind}'s entries up to {sequence}, and had them up to {told}: "
         "somebody set its branch back"
     )
-
-
-# --- what people wrote ---
-
-
-def invalid_spec(problems: tuple[Problem, ...]) -> Iterator[Condition]:
-    """That its files have mistakes."""
-    if problems:
-        yield Condition(INVALID_SPEC, True, "InvalidSpec", "; ".join(map(str, problems)))
-
-
-def suspended(suspension: Suspension | None) -> Iterator[Condition]:
-    """That somebody has suspended it; ``suspension`` is the one that is in force."""
-    if suspension is not None:
-        yield Condition(SUSPENDED, True, "Suspended", why_suspended(suspension))
-
-
-def why_suspended(suspension: Suspension | None) -> str:
-    """Who has suspended it, and why; empty where nobody has."""
-    return f"{suspension.by or 'somebody'}: {suspension.reason}" if suspension is not None else ""
-
-
-def on_hold(reason: str) -> Iterator[Condition]:
-    """That what is asked for is not promoted until somebody says so; ``reason`` is empty where nothing holds it."""
-    if reason:
-        yield Condition(ON_HOLD, True, "Hold", reason)
 
 
 # --- analyses ---
@@ -133,12 +98,6 @@ def git_reachable(unreachable: str, reason: UnreadReason) -> Iterator[Condition]
         yield Condition(GIT_REACHABLE, False, reason.value, unreachable)
 
 
-def history_rewritten(lost: str) -> Iterator[Condition]:
-    """That main does not contain all that was seen of it; ``lost`` is the commit that it lacks, or empty."""
-    if lost:
-        yield Condition(HISTORY_REWRITTEN, True, "MainMovedBackwards", why_rewritten(lost))
-
-
 def ledger_trusted(
     record: Delivery, doubt: str, seen: tuple[str, int] | None, kind: SubjectKind
 ) -> Iterator[Condition]:
@@ -175,36 +134,6 @@ def source_verified(verification: SourceVerification | None) -> Iterator[Conditi
         yield Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message)
     else:
         yield Condition(SOURCE_VERIFIED, False, held.doubt.value, message)
-
-
-class RefusalCause(StrEnum):
-    """What the API server found wrong."""
-
-    OBJECT = "object"
-    """The object itself: a field that it does not have, or a value that it does not take."""
-    POLICY = "policy"
-    """A webhook or a policy of the cluster refuses what the file says."""
-    QUOTA = "quota"
-    OTHER = "other"
-    """A right is missing, a namespace or a kind, or the object belongs to somebody else."""
-
-
-_WORDS: tuple[tuple[RefusalCause, tuple[str, ...]], ...] = (
-    (RefusalCause.QUOTA, ("exceeded quota", "must specify limits", "must specify requests")),
-    (RefusalCause.POLICY, ("admission webhook", "violates PodSecurity", "ValidatingAdmissionPolicy")),
-    (RefusalCause.OBJECT, (" 422 Invalid", " 400 BadRequest", "failed to create typed patch object")),
-)
-
-
-def cause_of(said: str) -> RefusalCause:
-    """The cause of a refusal, in the words that `cluster.api.errors` gives it.
-
-    >>> cause_of('apply services web: 422 Invalid: spec.ports[0].port: Invalid value: 0').value
-    'object'
-    >>> cause_of("the agent cannot create replicasets in namespace shop").value
-    'other'
-    """
-    return next((cause for cause, words in _WORDS if any(each in said for each in words)), RefusalCause.OTHER)
 
 
 INTERNAL_ERROR = "InternalError"

@@ -2,57 +2,34 @@
 here decides anything.
 """
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 
 from gitops_bg.core.checks.adoption import at_rest
-from gitops_bg.core.checks.auxiliary import requests_claimed_by_others
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.onboarding import Exposure, exposures
-from gitops_bg.core.checks.phase import (
-    failure,
-    foreign_object,
-    led_elsewhere,
-    ledger_error,
-    refusal,
-    stays,
-    unavailable,
-    unreached,
-)
+from gitops_bg.core.checks.phase import failure, ledger_error
 from gitops_bg.core.checks.pods import stuck, without_traffic
 from gitops_bg.core.checks.ports import ports_of, unservable
-from gitops_bg.core.checks.situations import (
-    AT_ZERO,
-    diverged,
-    left,
-    main_is_away,
-    no_target,
-    on_hold,
-    standing_of,
-)
-from gitops_bg.core.checks.sizes import is_scaled_to_zero, refused_pods, restart_story, wanted_size
+from gitops_bg.core.checks.situations import SITUATIONS, standing_of
+from gitops_bg.core.checks.sizes import refused_pods, restart_story, wanted_size
 from gitops_bg.core.checks.subject import round_of
 from gitops_bg.core.delivery.hooks import describe
-from gitops_bg.core.model.conditions import INVALID_SPEC, Condition, Phase, Standing, kstatus_of
+from gitops_bg.core.model.conditions import (
+    Condition,
+    Phase,
+    Situation,
+    Standing,
+    conditions_that_hold,
+    kstatus_of,
+)
 from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType, has_accepted
-from gitops_bg.core.model.journal import PullRequest, PullState
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.record import FormerService
 from gitops_bg.core.model.version import SubjectKind, Version
 from gitops_bg.core.names import ALL_VERSIONS
-from gitops_bg.core.status import alike
-from gitops_bg.core.status.alike import (
-    RefusalCause,
-    analysis_passed,
-    cause_of,
-    git_reachable,
-    history_rewritten,
-    invalid_spec,
-    ledger_trusted,
-    source_verified,
-    suspended,
-)
+from gitops_bg.core.status.alike import analysis_passed, git_reachable, ledger_trusted, source_verified
 from gitops_bg.core.status.progress import STUCK_REASONS, adopting, progress_conditions, releasing
 from gitops_bg.core.world import World
 
@@ -79,18 +56,20 @@ _WHAT_TO_DO = (
 )
 
 
-def exposed(world: World) -> Iterator[Condition]:
-    """The condition that Services which the app does not name have pods that nobody promoted, or would have them;
-    unknown where the Services of the namespace cannot be listed.
-    """
-    if found := exposures(world):
-        more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
-        said = "; ".join(map(_exposed_service, found[:_MOST]))
-        reason = "SelectedByOthers" if any(each.versions for each in found) else "SelectedOnceUp"
-        yield Condition(EXPOSED, True, reason, f"{said}{more}: {_WHAT_TO_DO}")
-    elif refused := world.observed.other_services_refused:
-        why = f"whether other Services select the pods of the app is unknown: {refused}"
-        yield Condition(EXPOSED, None, "ServicesUnreadable", why)
+def _selected_once_up(world: World) -> str:
+    """That Services which the app does not name have pods that nobody promoted, or would have them."""
+    found = exposures(world)
+    more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
+    return f"{'; '.join(map(_exposed_service, found[:_MOST]))}{more}: {_WHAT_TO_DO}" if found else ""
+
+
+def _selected_by_others(world: World) -> str:
+    return _selected_once_up(world) if any(each.versions for each in exposures(world)) else ""
+
+
+def _services_unreadable(world: World) -> str:
+    refused = world.observed.other_services_refused
+    return f"whether other Services select the pods of the app is unknown: {refused}" if refused else ""
 
 
 def _exposed_service(exposure: Exposure) -> str:
@@ -109,25 +88,18 @@ def _named(versions: tuple[Version, ...]) -> str:
     return ", ".join(each.name for each in versions)
 
 
-def services_in_git(world: World) -> Iterator[Condition]:
-    """The condition that live Services are not as Git says, and which.
-
-    The most lasting difference alone: Services no longer managed, Services followed for a while, ports that wait for a
-    promotion.
-    """
-    return islice(_differences(world), 1)
+def _not_managed(world: World) -> str:
+    return next((_left(world, each) for each in world.record.last_read.former_services if not world.follows(each)), "")
 
 
-def _differences(world: World) -> Iterator[Condition]:
-    former, active = world.record.last_read.former_services, world.active
-    for each in former:
-        if not world.follows(each):
-            yield Condition("ServicesInGit", False, "NotManaged", _left(world, each))
-    for each in former:
-        yield Condition("ServicesInGit", False, "Followed", _followed(world, each))
-    for name in world.spec.strategy.active_services:
-        if active and (waits := _waits(world, active, name)):
-            yield Condition("ServicesInGit", False, "PortsWait", waits)
+def _followed(world: World) -> str:
+    return next((_follows(world, each) for each in world.record.last_read.former_services), "")
+
+
+def _ports_wait(world: World) -> str:
+    active = world.active
+    waits = (_waits(world, active, name) for name in world.spec.strategy.active_services) if active else ()
+    return next(filter(None, waits), "")
 
 
 def _left(world: World, former: FormerService) -> str:
@@ -142,7 +114,7 @@ def _left(world: World, former: FormerService) -> str:
     return f"Service {former.name} is no longer managed: it stays where it points; `{delete}`, or name it in app.yaml"
 
 
-def _followed(world: World, former: FormerService) -> str:
+def _follows(world: World, former: FormerService) -> str:
     until = world.followed_until(former)
     if until:
         end = f"until {until:%Y-%m-%dT%H:%M:%SZ}"
@@ -173,15 +145,7 @@ def _waits(world: World, active: Version, service: str) -> str:
 
 # --- all conditions ---
 
-CLOCK_SYNCHRONIZED = "ClockSynchronized"
-
-
-MAIN_WRITABLE, FOLDER_IN_MAIN = "MainWritable", "FolderInMain"
-LEAVING = "Leaving"
-"""The reason of FolderInMain of an app that ends, as main asked for."""
-
-
-OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
+OFFER_WRITABLE, LEDGER_WRITABLE, MAIN_WRITABLE = "OfferWritable", "LedgerWritable", "MainWritable"
 
 
 PUSH_REFUSED = "PushRefused"
@@ -192,15 +156,6 @@ MAIN_REFUSES = "MainRefuses"
 """The reason of the condition MainWritable where main takes no commit of the agent; its message says why."""
 
 
-_REFUSED = {
-    RefusalCause.OBJECT: "ObjectInvalid",
-    RefusalCause.POLICY: "PolicyDenied",
-    RefusalCause.QUOTA: "QuotaExceeded",
-    RefusalCause.OTHER: "WriteRefused",
-}
-"""The reasons of the condition Refused, by who can mend it; its message says which write was refused, and why."""
-
-
 def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> tuple[Condition, ...]:
     """Five conditions that each app has from the start; the others only while there is something to say
     (`docs/reference/status.md`).
@@ -209,59 +164,19 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
     """
     standing, git, coming = standing_of(world), world.observed.git, world.incoming or world.candidate
     return (
-        _available(world),
+        *conditions_that_hold((*SITUATIONS, *OTHERS), world),
         _healthy(standing),
         *kstatus_of(standing.phase, standing.message),
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         *_candidate_ready(world),
         *analysis_passed(round_of(world), coming.digest if coming is not None else ""),
         *_hooks_passed(world, coming.digest if coming is not None else world.target_digest),
-        *_restarting(world),
-        *alike.on_hold(on_hold(world)),
-        *suspended(world.spec.suspend if world.suspended else None),
-        *_invalid(world),
-        *_invalid_policy(world),
         *adopting(world),
         *releasing(world),
-        *_conflict(world),
-        *exposed(world),
-        *_refused(world),
-        *_diverged(world),
-        *services_in_git(world),
         *git_reachable(git.unreachable, git.unread_reason),
-        *_main_writable(world),
-        *_folder_in_main(world),
         *source_verified(git.verification),
-        *history_rewritten(world.lost),
-        *_offer_writable(world),
-        *pull_request(world),
-        *_ledger_writable(world),
         *ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.APP),
-        *_clock(world),
     )
-
-
-def _available(world: World) -> Condition:
-    active = world.active
-    if elsewhere := at_rest(world):
-        return Condition("Available", False, "Released", elsewhere)
-    if active is None:
-        return Condition("Available", False, "NothingServes", "no version was deployed yet")
-    if obstacle := next(_obstacles(world), None):
-        return obstacle
-    return Condition("Available", True, "Serving", f"live traffic goes to {active.name}")
-
-
-def _obstacles(world: World) -> Iterator[Condition]:
-    """What keeps requests from the version that serves."""
-    if said := unavailable(world):
-        yield Condition("Available", False, "NoPodAvailable", said)
-    if is_scaled_to_zero(world):
-        yield Condition("Available", False, "ScaledToZero", AT_ZERO)
-    if said := led_elsewhere(world):
-        yield Condition("Available", False, "LedElsewhere", said)
-    if said := unreached(world):
-        yield Condition("Available", False, "NoEndpoint", said)
 
 
 def _healthy(standing: Standing) -> Condition:
@@ -321,113 +236,81 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 
-def _restarting(world: World) -> Iterator[Condition]:
+def _pull_request(state: PullState) -> Callable[[World], str]:
+    """Whether the pull request is open, or was closed."""
+
+    def says(world: World) -> str:
+        pull = world.observed.git.pull
+        if pull is None or pull.state is not state:
+            return ""
+        named = f"#{pull.number} {pull.url}".strip()
+        if state is PullState.OPEN:
+            return f"{named} is open{', marked as a draft by people' if pull.draft else ''}"
+        return f"{named} was closed{f' by {pull.closed_by}' if pull.closed_by else ''}"
+
+    return says
+
+
+def _restart(world: World) -> str:
     restart = world.record.operator.restart
-    if restart is None:
-        return
-    if not restart.begun:
-        said = f"pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ} are restarted at that time"
-        yield Condition("Restarting", False, "Scheduled", said)
-    elif world.observed.pods_refused:
-        yield Condition("Restarting", True, "PodsUnreadable", restart_story(world, restart))
-    else:
-        reason = "EvictionRefused" if refused_pods(world) else "Restarting"
-        yield Condition("Restarting", True, reason, restart_story(world, restart))
+    return restart_story(world, restart) if restart is not None and restart.begun else ""
 
 
-def _invalid(world: World) -> Iterator[Condition]:
-    if not world.desired.problems and (missing := no_target(world)):
-        yield Condition(INVALID_SPEC, True, "NoTarget", missing)
-    yield from invalid_spec(world.desired.problems)
+def _pods_unreadable(world: World) -> str:
+    return _restart(world) if world.observed.pods_refused else ""
 
 
-def _invalid_policy(world: World) -> Iterator[Condition]:
+def _eviction_refused(world: World) -> str:
+    return _restart(world) if refused_pods(world) else ""
+
+
+def _restart_to_come(world: World) -> str:
+    restart = world.record.operator.restart
+    if restart is None or restart.begun:
+        return ""
+    return f"pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ} are restarted at that time"
+
+
+def _invalid_policies(world: World) -> str:
     policing = world.desired.policing
-    if policing is not None and policing.problems:
-        yield Condition("InvalidPolicy", True, "InvalidPolicy", "; ".join(policing.problems))
+    return "; ".join(policing.problems) if policing is not None else ""
 
 
-def _conflict(world: World) -> Iterator[Condition]:
-    if whose := foreign_object(world):
-        yield Condition("Conflict", True, "ForeignObject", whose)
-    elif not world.desired.twins and (rival := requests_claimed_by_others(world)):
-        yield Condition("Conflict", True, "RequestsTaken", rival)
-    elif world.observed.app_claimed:
-        yield Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
-    elif world.desired.twins:
-        yield Condition("Conflict", True, "SameShortDigest", world.desired.twins)
+def _main_refuses(world: World) -> str:
+    """Why main takes no commit, of an app with something to commit: other apps do not show it while the agent tries."""
+    has_to_commit = bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
+    return world.observed.git.main_refused if has_to_commit else ""
 
 
-def _refused(world: World) -> Iterator[Condition]:
-    if why := refusal(world):
-        yield Condition("Refused", True, _REFUSED[cause_of(why)], why)
-
-
-def _diverged(world: World) -> Iterator[Condition]:
-    override = world.record.override
-    if override is not None:
-        reason = "MainRefusesCommit" if override.diverged else "MainAway" if main_is_away(world) else "CommitPending"
-        yield Condition("Diverged", True, reason, diverged(world))
-
-
-def _offer_writable(world: World) -> Iterator[Condition]:
-    """The condition of an app with something to offer or to withdraw."""
-    if why := world.observed.git.offer_refused:
-        yield Condition(OFFER_WRITABLE, False, PUSH_REFUSED, why)
-
-
-def _ledger_writable(world: World) -> Iterator[Condition]:
-    """The condition of an app with ledger entries to write; other apps do not show the refusal."""
-    if why := ledger_error(world):
-        yield Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
-
-
-def _clock(world: World) -> Iterator[Condition]:
-    """The condition of the clocks.
-
-    The skew itself is a metric: a message that changes each second would be a write each second.
+def _clock(word: str, sign: int) -> Callable[[World], str]:
+    """That the clocks differ. The skew itself is a metric: a message that changes each second would be a write each
+    second.
     """
-    if skew := world.observed.clock_skew:
-        reason = "ApiServerAhead" if skew > 0 else "ApiServerBehind"
-        message = f"the API server's clock is some seconds or more {'ahead of' if skew > 0 else 'behind'} the agent's"
-        yield Condition(CLOCK_SYNCHRONIZED, False, reason, message)
+    said = f"the API server's clock is some seconds or more {word} the agent's"
+    return lambda world: said if world.observed.clock_skew * sign > 0 else ""
 
 
-def _has_to_commit(world: World) -> bool:
-    """Whether a refusal of main matters to the app; other apps do not show it when the agent tries main again."""
-    return bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
-
-
-def _main_writable(world: World) -> Iterator[Condition]:
-    """The condition of an app with something to commit."""
-    refused = world.observed.git.main_refused
-    if refused and _has_to_commit(world):
-        yield Condition(MAIN_WRITABLE, False, MAIN_REFUSES, refused)
-
-
-def _folder_in_main(world: World) -> Iterator[Condition]:
-    if said := left(world):
-        yield Condition(FOLDER_IN_MAIN, False, "Orphaned" if stays(world) else LEAVING, said)
-
-
-PULL_REQUEST = "PullRequest"
-
-
-def pull_request(world: World) -> Iterator[Condition]:
-    """Whether the pull request is open; nothing where there is none, and none is to be."""
-    git = world.observed.git
-    if git.pull_trouble:
-        yield Condition(PULL_REQUEST, None, "Trouble", git.pull_trouble)
-    elif git.pull_queued:
-        yield Condition(PULL_REQUEST, False, "Queued", git.pull_queued)
-    elif git.pull is not None and git.pull.state is not PullState.MERGED:
-        yield _pull_request(git.pull)
-
-
-def _pull_request(pull: PullRequest) -> Condition:
-    named = f"#{pull.number} {pull.url}".strip()
-    if pull.state is PullState.OPEN:
-        draft = ", marked as a draft by people" if pull.draft else ""
-        return Condition(PULL_REQUEST, True, "Open", f"{named} is open{draft}")
-    by = f" by {pull.closed_by}" if pull.closed_by else ""
-    return Condition(PULL_REQUEST, False, "Closed", f"{named} was closed{by}")
+OTHERS: tuple[Situation[World], ...] = (
+    Situation("Conflict", lambda world: world.observed.app_claimed, reason="ClaimedTwice"),
+    Situation("Restarting", _restart_to_come, reason="Scheduled", status=False),
+    Situation("Restarting", _pods_unreadable, reason="PodsUnreadable"),
+    Situation("Restarting", _eviction_refused, reason="EvictionRefused"),
+    Situation("Restarting", _restart, reason="Restarting"),
+    Situation("InvalidPolicy", _invalid_policies, reason="InvalidPolicy"),
+    Situation("Exposed", _selected_by_others, reason="SelectedByOthers"),
+    Situation("Exposed", _selected_once_up, reason="SelectedOnceUp"),
+    Situation("Exposed", _services_unreadable, reason="ServicesUnreadable", status=None),
+    Situation("ServicesInGit", _not_managed, reason="NotManaged", status=False),
+    Situation("ServicesInGit", _followed, reason="Followed", status=False),
+    Situation("ServicesInGit", _ports_wait, reason="PortsWait", status=False),
+    Situation(MAIN_WRITABLE, _main_refuses, reason=MAIN_REFUSES, status=False),
+    Situation(OFFER_WRITABLE, lambda world: world.observed.git.offer_refused, reason=PUSH_REFUSED, status=False),
+    Situation("PullRequest", lambda world: world.observed.git.pull_trouble, reason="Trouble", status=None),
+    Situation("PullRequest", lambda world: world.observed.git.pull_queued, reason="Queued", status=False),
+    Situation("PullRequest", _pull_request(PullState.OPEN), reason="Open"),
+    Situation("PullRequest", _pull_request(PullState.CLOSED), reason="Closed", status=False),
+    Situation(LEDGER_WRITABLE, ledger_error, reason=PUSH_REFUSED, status=False),
+    Situation("ClockSynchronized", _clock("ahead of", 1), reason="ApiServerAhead", status=False),
+    Situation("ClockSynchronized", _clock("behind", -1), reason="ApiServerBehind", status=False),
+)
+"""What changes no phase: as `SITUATIONS`."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.delivery.analyses import found
 from gitops_bg.core.delivery.gates import live_verdict, pre_promotion
-from gitops_bg.core.delivery.world import answered_once
+from gitops_bg.core.delivery.world import answered_once, problems_of, why_suspended
 from gitops_bg.core.groups.attaching import requests_claimed_by_others, why_not_attached
 from gitops_bg.core.groups.gates import gates_to_show
 from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
@@ -35,6 +35,7 @@ from gitops_bg.core.model.conditions import (
     Phase,
     Situation,
     Standing,
+    conditions_that_hold,
     first_that_holds,
     kstatus_of,
 )
@@ -43,16 +44,14 @@ from gitops_bg.core.model.version import SubjectKind
 from gitops_bg.core.status.alike import (
     analysis_passed,
     git_reachable,
-    history_rewritten,
-    invalid_spec,
     ledger_trusted,
-    on_hold,
     source_verified,
-    suspended,
-    why_suspended,
 )
 
 ROUTES_ACCEPTED = "RoutesAccepted"
+CANDIDATES_ANSWER = "CandidatesAnswer"
+RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
+"""Types and reasons of conditions that other rooms ask for."""
 BEING_WRITTEN = "routes and Services are being written"
 
 
@@ -79,14 +78,6 @@ def _under_way(world: GroupWorld) -> str:
 def _move_back(world: GroupWorld) -> str:
     moving = world.record.transition
     return _under_way(world) if moving is not None and moving.goes_back else ""
-
-
-def _suspended_by(world: GroupWorld) -> str:
-    return why_suspended(world.spec.suspend if world.suspended else None)
-
-
-def _problem(world: GroupWorld) -> str:
-    return next(map(str, world.desired.problems), "")
 
 
 def _served_before(world: GroupWorld) -> str:
@@ -220,26 +211,58 @@ def _shut_reasons(world: GroupWorld) -> list[str]:
 
 # --- the table ----------------------------------------------------------------------------------------------
 
+
+def _diverged(reason: str) -> Callable[[GroupWorld], str]:
+    """That traffic has left the version that group.yaml names, because that one failed, or was aborted, and what is to
+    come: ``reason``.
+    """
+
+    def says(world: GroupWorld) -> str:
+        override = world.record.override
+        if override is None:
+            return ""
+        to = version_in(override.to_digest)
+        is_back = world.record.state.only(VersionStage.ACTIVE) == to
+        pending = MAIN_REFUSES if override.diverged else "CommitPending"
+        is_so = "GoingBack" if not is_back else pending if to in world.desired.versions else FOLDER_MISSING
+        return way_back(world, override) if is_so == reason else ""
+
+    return says
+
+
+def _answered(world: GroupWorld) -> str:
+    candidates = world.record.state.at(VersionStage.CANDIDATE)
+    return f"requests that name {', '.join(candidates)} are answered" if candidates else ""
+
+
 SITUATIONS: tuple[Situation[GroupWorld], ...] = (
-    Situation(Phase.PROGRESSING, READY, _succeeds),
-    Situation(Phase.ROLLING_BACK, ROUTES_ACCEPTED, _move_back),
-    Situation(Phase.PROMOTING, ROUTES_ACCEPTED, _under_way),
-    Situation(Phase.INVALID, INVALID_SPEC, _problem),
-    Situation(Phase.HELD, DIVERGED, _served_before),
-    Situation(Phase.DEGRADED, PROMOTION_REJECTED, _rejected),
-    Situation(Phase.DEGRADED, ROUTES_ACCEPTED, not_accepted),
-    Situation(Phase.DEGRADED, HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost)),
-    Situation(Phase.SUSPENDED, SUSPENDED, _suspended_by),
-    Situation(Phase.DEPLOYING, READY, _first_version),
-    Situation(Phase.HELD, ON_HOLD, hold_reason),
-    Situation(Phase.PAUSED, ANALYSIS_PASSED, _analysis_says(lambda _, run: run.paused)),
-    Situation(Phase.HELD, ANALYSIS_PASSED, _analysis_says(lambda _, run: run.bad)),
-    Situation(Phase.PROGRESSING, ANALYSIS_PASSED, _analysis_says(_is_measured)),
-    Situation(Phase.WAITING, READY, _shut_gate),
-    Situation(Phase.DEGRADED, READY, _ill),
-    Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _unfound),
-    Situation(Phase.PROGRESSING, ROUTES_ACCEPTED, _is_written),
-    Situation(Phase.HEALTHY, "", _at_ease),
+    Situation(READY, _succeeds, Phase.PROGRESSING),
+    Situation(ROUTES_ACCEPTED, _move_back, Phase.ROLLING_BACK),
+    Situation(ROUTES_ACCEPTED, _under_way, Phase.PROMOTING),
+    Situation(INVALID_SPEC, problems_of, Phase.INVALID, "InvalidSpec"),
+    Situation(DIVERGED, _served_before, Phase.HELD),
+    Situation(PROMOTION_REJECTED, _rejected, Phase.DEGRADED),
+    Situation(ROUTES_ACCEPTED, not_accepted, Phase.DEGRADED, "NotAccepted", status=False),
+    Situation(HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost), Phase.DEGRADED, "MainMovedBackwards"),
+    Situation(SUSPENDED, why_suspended, Phase.SUSPENDED, "Suspended"),
+    Situation(READY, _first_version, Phase.DEPLOYING),
+    Situation(ON_HOLD, hold_reason, Phase.HELD, "Hold"),
+    Situation(ANALYSIS_PASSED, _analysis_says(lambda _, run: run.paused), Phase.PAUSED),
+    Situation(ANALYSIS_PASSED, _analysis_says(lambda _, run: run.bad), Phase.HELD),
+    Situation(ANALYSIS_PASSED, _analysis_says(_is_measured), Phase.PROGRESSING),
+    Situation(READY, _shut_gate, Phase.WAITING),
+    Situation(READY, _ill, Phase.DEGRADED),
+    Situation(ROUTES_ACCEPTED, _unfound, Phase.PROGRESSING),
+    Situation(ROUTES_ACCEPTED, lacks_pods, None, "NoPods", status=False),
+    Situation(ROUTES_ACCEPTED, _is_written, Phase.PROGRESSING, "Pending", status=False),
+    Situation(ROUTES_ACCEPTED, lambda _: "every route is in place", None, "Accepted"),
+    Situation(DIVERGED, _diverged("GoingBack"), None, "GoingBack"),
+    Situation(DIVERGED, _diverged(FOLDER_MISSING), None, FOLDER_MISSING),
+    Situation(DIVERGED, _diverged(MAIN_REFUSES), None, MAIN_REFUSES),
+    Situation(DIVERGED, _diverged("CommitPending"), None, "CommitPending"),
+    Situation(CANDIDATES_ANSWER, lambda world: "; ".join(unanswered(world)), None, "NobodyAnswers", status=False),
+    Situation(CANDIDATES_ANSWER, _answered, None, "Answered"),
+    Situation("", _at_ease, Phase.HEALTHY),
 )
 """Where a Gateway, or somebody else, stands against what serves, nobody is told to wait, nor that a suspension is all;
 what waits for its own pods does.
@@ -252,27 +275,16 @@ def standing_of(world: GroupWorld) -> Standing:
     return first_that_holds(SITUATIONS, world)
 
 
-CANDIDATES_ANSWER = "CandidatesAnswer"
-RECORD_LOST, MAIN_REFUSES = "RecordLost", "MainRefusesCommit"
-"""Reasons of conditions that other rooms ask for."""
-
-
 def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
     """The conditions of a group whose folder is valid."""
     standing, git = standing_of(world), world.observed.git
     coming = world.wanted if world.record.state.stage(world.wanted) is VersionStage.CANDIDATE else ""
     return (
         *kstatus_of(standing.phase, standing.message),
-        *invalid_spec(world.desired.problems),
-        *suspended(world.spec.suspend if world.suspended else None),
+        *conditions_that_hold(SITUATIONS, world),
         *_promotion_rejected(world),
-        _routes_accepted(world),
-        *_candidates_answer(world),
         *analysis_passed(round_of(world), world.digest_of(coming) if coming else ""),
-        *on_hold(hold_reason(world)),
-        *_diverged(world),
         *ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.GROUP),
-        *history_rewritten(world.lost),
         *git_reachable(git.unreachable, git.unread_reason),
         *source_verified(git.verification),
     )
@@ -282,17 +294,6 @@ def _promotion_rejected(world: GroupWorld) -> Iterator[Condition]:
     reason, message = world.rejected
     if reason:
         yield Condition(PROMOTION_REJECTED, True, reason, message)
-
-
-def _routes_accepted(world: GroupWorld) -> Condition:
-    """Whether every route leads where it shall; where it does not, who is to do something about it."""
-    if against := not_accepted(world):
-        return Condition(ROUTES_ACCEPTED, False, "NotAccepted", against)
-    if lacks := lacks_pods(world):
-        return Condition(ROUTES_ACCEPTED, False, "NoPods", lacks)
-    if not is_in_place(world):
-        return Condition(ROUTES_ACCEPTED, False, "Pending", BEING_WRITTEN)
-    return Condition(ROUTES_ACCEPTED, True, "Accepted", "every route is in place")
 
 
 def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tuple[Condition, ...]:
@@ -311,7 +312,7 @@ def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tup
     why = why_rewritten(record.lost)
     return (
         *kstatus_of(Phase.DEGRADED, f"{why}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
-        *history_rewritten(record.lost),
+        Condition(HISTORY_REWRITTEN, True, "MainMovedBackwards", why),
         *git_reachable(observed.git.unreachable, observed.git.unread_reason),
         *source_verified(observed.git.verification),
     )
@@ -323,22 +324,3 @@ def conditions_of_lost(said: str) -> tuple[Condition, ...]:
         *kstatus_of(Phase.DEGRADED, said),
         Condition(PROMOTION_REJECTED, True, RECORD_LOST, said),
     )
-
-
-def _candidates_answer(world: GroupWorld) -> Iterator[Condition]:
-    if said := "; ".join(unanswered(world)):
-        yield Condition(CANDIDATES_ANSWER, False, "NobodyAnswers", said)
-    elif candidates := world.record.state.at(VersionStage.CANDIDATE):
-        yield Condition(CANDIDATES_ANSWER, True, "Answered", f"requests that name {', '.join(candidates)} are answered")
-
-
-def _diverged(world: GroupWorld) -> Iterator[Condition]:
-    """That traffic has left the version that group.yaml names, because that one failed, or was aborted."""
-    override = world.record.override
-    if override is None:
-        return
-    to = version_in(override.to_digest)
-    is_back = world.record.state.only(VersionStage.ACTIVE) == to
-    pending = MAIN_REFUSES if override.diverged else "CommitPending"
-    reason = "GoingBack" if not is_back else pending if to in world.desired.versions else FOLDER_MISSING
-    yield Condition(DIVERGED, True, reason, way_back(world, override))

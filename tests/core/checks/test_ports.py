@@ -18,6 +18,7 @@ from gitops_bg.core.checks.ports import (
     written,
 )
 from gitops_bg.core.model.actions import PointPreview
+from gitops_bg.core.model.conditions import conditions_that_hold
 from gitops_bg.core.model.desired import Missing, Primary
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import PromotionBranch
@@ -25,7 +26,7 @@ from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import ServicePorts, Snapshot, version_name
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.services import keep_preview, switch_traffic
-from gitops_bg.core.status.conditions import services_in_git
+from gitops_bg.core.status.conditions import OTHERS
 from gitops_bg.core.transitions.switching import record_ports
 from tests.core.shown import ABSENT, shown_by
 from tests.core.simulation import APP, manual
@@ -401,7 +402,8 @@ IN_GIT = {
 @pytest.mark.parametrize("name", IN_GIT)
 def test_condition_of_services_where_git_says(name):
     state, message = IN_GIT[name]
-    assert shown_by(services_in_git(state))["ServicesInGit"] == ((False, "PortsWait", message) if message else ABSENT)
+    shown = shown_by(conditions_that_hold(OTHERS, state))
+    assert shown["ServicesInGit"] == ((False, "PortsWait", message) if message else ABSENT)
 
 
 def test_selector_and_ports_move_in_one_write():

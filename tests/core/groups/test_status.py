@@ -134,7 +134,7 @@ def a_service_is_taken_away(world: World) -> None:
 
 
 PLACED = "Accepted: every route is in place"
-PENDING = "Pending: routes and Services are being written"
+PENDING = "Pending: routes and Services are being written; v1 serves"
 LIFTS = "`gitops-bg retry shop/store` lifts the hold"
 LATE = f"600 s were not enough for promotion to v2: store: BackendNotFound: cart-v2; {LIFTS}"
 ROWS: dict[str, tuple[Act, str, str, str]] = {

@@ -21,11 +21,11 @@ from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.watch import ASK_AGAIN, SEEN_WITHIN, SeenCommit, changes
 from gitops_bg.cli.views.rows import drawn
 from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.core.checks.situations import FOLDER_IN_MAIN, LEAVING
 from gitops_bg.core.model.conditions import Condition, Phase
 from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.conditions import FOLDER_IN_MAIN, LEAVING
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.status import Status
 from gitops_bg.views.conditions import json_of_condition, live_conditions
