@@ -1,21 +1,59 @@
-"""What conditions mean, for people and for programs: where traffic goes, who must do what, the command. Decides
-nothing: the words are those of ``core.status.meanings``.
+"""What conditions mean, for people and for programs, and which are worth a line: where traffic goes, who must do what,
+the command. Decides nothing: the words are those of ``core.status.meanings``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.conditions import OF_THE_PHASE, Condition, Meaning, Phase
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.meanings import MEANINGS, Meaning, demands, meaning_of
+from gitops_bg.core.status.meanings import AS_IT_IS, CALM, MEANINGS, Meanings, meaning_of
 from gitops_bg.spec.glance import conditions_of
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.version import GroupKey
-    from gitops_bg.core.status.meanings import Meanings
 
 _MOST_COMMANDS = 3
 """How many commands of the same kind are shown; the rest are counted."""
+
+_OF_THE_ROLLOUT = (*OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
+"""Condition types that show the progress of a rollout. Screens show it by phase and gates already."""
+
+
+def is_calm(kind: str, reason: str, table: Meanings = MEANINGS) -> bool:
+    """Whether a condition is in its normal state; False where it is unknown."""
+    return meaning_of(kind, reason, table) is CALM
+
+
+def troubles(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
+    """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
+
+    Where the phase is Degraded and no other condition says why, ``Healthy`` does. Where somebody must act, nothing
+    beside it tells to wait.
+    """
+    told = tuple(one for one in conditions if not is_calm(one.type, one.reason, table))
+    worth = [one for one in told if one.type not in _OF_THE_ROLLOUT]
+    asked = any(_asks(one, table) for one in told)
+    yield from (one for one in worth if not (asked and _only_waits(one, table)))
+    if not worth:
+        yield from (one for one in told if one.type == "Healthy" and one.reason == Phase.DEGRADED)
+
+
+def _asks(one: Condition, table: Meanings) -> bool:
+    """Whether somebody must do something about a condition, including an unknown one."""
+    meaning = meaning_of(one.type, one.reason, table)
+    return meaning is None or meaning.asks
+
+
+def _only_waits(one: Condition, table: Meanings) -> bool:
+    """Whether a condition says that all stays as it is, and nobody must act."""
+    meaning = meaning_of(one.type, one.reason, table)
+    return meaning is not None and not meaning.asks and meaning.traffic in AS_IT_IS
+
+
+def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
+    """The `troubles` that somebody must act on, including unknown conditions."""
+    return (one for one in troubles(conditions, table) if _asks(one, table))
 
 
 def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
@@ -40,7 +78,7 @@ def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
     return meaning_of(condition.type, condition.reason, table_of(app))
 
 
-def table_of(of: "AppKey | GroupKey") -> "Meanings":
+def table_of(of: "AppKey | GroupKey") -> Meanings:
     """What the conditions of an app, or of a group, mean."""
     if isinstance(of, AppKey):
         return MEANINGS

@@ -12,10 +12,9 @@ from typing import Any
 from gitops_bg.core import names
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey, short
-from gitops_bg.core.status.meanings import demands
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.glance import GateGlance, GroupGlance, StatusSummary
-from gitops_bg.views.conditions import demanded, json_of_condition
+from gitops_bg.views.conditions import demanded, demands, json_of_condition
 from gitops_bg.views.words import age
 
 

@@ -17,9 +17,8 @@ from gitops_bg.core.groups.model import GroupVersion, VersionStage
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.status.group_advice import NextStep, serving_in
-from gitops_bg.core.status.meanings import troubles
 from gitops_bg.views.app import AppView
-from gitops_bg.views.conditions import table_of
+from gitops_bg.views.conditions import table_of, troubles
 from gitops_bg.views.explanation import Explained, Explanation, ShownGate, pull_sentence, statement_sentence
 from gitops_bg.views.group_tree import GroupView, group_root
 from gitops_bg.views.tree import Branch, header_of, root_of

@@ -61,6 +61,35 @@ class Condition:
     message: str
 
 
+AUTHOR = "the author of the file"
+COMMITTER = "who pushed the commit"
+PROMOTER = "who promotes this app"
+OPERATOR = "who operates this app"
+PLATFORM = "who runs the cluster"
+REMOTE = "who runs the Git remote"
+NOBODY = "nobody"
+"""Who has to act; with NOBODY the app goes on by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one condition means. ``traffic``: where requests go now. ``who`` must do ``what``; ``command`` helps."""
+
+    traffic: str
+    who: str
+    what: str
+    command: str = "gitops-bg explain {app}"
+
+    def of(self, app: object) -> "Meaning":
+        """The meaning for one app, or release group: what says NAMESPACE/NAME."""
+        return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody must do something."""
+        return self.who not in ("", NOBODY)
+
+
 W = TypeVar("W")
 
 

@@ -5,68 +5,42 @@ else `tests/core/status/test_meanings.py` fails and names it. Nothing here decid
 NAMESPACE/NAME.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
+    AUTHOR,
+    COMMITTER,
     GIT_REACHABLE,
     HISTORY_REWRITTEN,
     INVALID_SPEC,
     LEDGER_TRUSTED,
+    NOBODY,
     OF_THE_PHASE,
+    OPERATOR,
+    PLATFORM,
+    PROMOTER,
+    REMOTE,
     SOURCE_VERIFIED,
-    Condition,
+    Meaning,
     Phase,
 )
 
 ANY = ""
 """Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
 
-AUTHOR = "the author of the file"
-COMMITTER = "who pushed the commit"
-PROMOTER = "who promotes this app"
-OPERATOR = "who operates this app"
-PLATFORM = "who runs the cluster"
-REMOTE = "who runs the Git remote"
-NOBODY = "nobody"
-"""Who has to act; with NOBODY the app goes on by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What one condition means. ``traffic``: where requests go now. ``who`` must do ``what``; ``command`` helps."""
-
-    traffic: str
-    who: str
-    what: str
-    command: str = ""
-
-    def of(self, app: object) -> "Meaning":
-        """The meaning for one app, or release group: what says NAMESPACE/NAME."""
-        return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
-
-    @property
-    def asks(self) -> bool:
-        """Whether somebody must do something."""
-        return self.who not in ("", NOBODY)
-
-
-CALM = Meaning("", "", "")
+CALM = Meaning("", "", "", "")
 """Nothing is to be done: not worth a line. (Where nothing else is to be said either, there is no condition.)"""
 
 STAYS = "stays with the live version"
 _AS_KNOWN = "stays as it is: what is pushed or merged has no effect"
 _AS_BEFORE = "goes to the Deployment's pods as before"
 _TREE = "gitops-bg tree {app}"
-_EXPLAIN = "gitops-bg explain {app}"
 _MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
-_WAITS = Meaning(STAYS, NOBODY, "wait: it goes on by itself", _EXPLAIN)
+_WAITS = Meaning(STAYS, NOBODY, "wait: it goes on by itself")
 _COMES_UP = Meaning(STAYS, NOBODY, "wait: its pods come up", _TREE)
-_TAKEN_OVER = Meaning(
-    "goes to the pods of the app", NOBODY, "wait: the Deployment's pods go when spec.adopt says so", _EXPLAIN
-)
-_LATE = Meaning(STAYS, OPERATOR, "find out why its pods do not come up; push a better one, or abort it", _EXPLAIN)
+_TAKEN_OVER = Meaning("goes to the pods of the app", NOBODY, "wait: the Deployment's pods go when spec.adopt says so")
+_LATE = Meaning(STAYS, OPERATOR, "find out why its pods do not come up; push a better one, or abort it")
 _NOTHING = Meaning("nothing serves yet", NOBODY, "wait: the first version goes live once its pods are available", _TREE)
 _DOWN = Meaning(
     "fails: no pod of the live version is available", OPERATOR, "mend its pods, or go back", "gitops-bg rollback {app}"
@@ -85,9 +59,9 @@ _HELD = Meaning(
 )
 RESUME_IT = Meaning(STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
 BROKEN = Meaning(STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
-_CONFIRM = Meaning(STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate", _EXPLAIN)
+_CONFIRM = Meaning(STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate")
 _PROMOTE = Meaning(STAYS, PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
-_MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
+_MEASURED = Meaning(STAYS, NOBODY, "wait: an analysis measures")
 _UNCLEAR = Meaning(
     STAYS, OPERATOR, "find out why the analysis has no answer; measure anew, or abort", "gitops-bg promote {app}"
 )
@@ -113,14 +87,11 @@ _STUCK: Mapping[str, Meaning] = {
         "for each pod of both",
         _TREE,
     ),
-    "PodsWaiting": Meaning(
-        STAYS, AUTHOR, "correct what its pods name: an image, a command, a ConfigMap; and push", _EXPLAIN
-    ),
+    "PodsWaiting": Meaning(STAYS, AUTHOR, "correct what its pods name: an image, a command, a ConfigMap; and push"),
     "PodsAtGate": Meaning(
         STAYS,
         AUTHOR,
         "let what sets their readiness gate see them: previewSwitch: immediate in app.yaml, with a previewService",
-        _EXPLAIN,
     ),
     "PodsRefused": Meaning(
         STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
@@ -133,26 +104,20 @@ _PHASES: Mapping[Phase, Meaning] = {
     Phase.INVALID: BROKEN,
     Phase.SUSPENDED: RESUME_IT,
     Phase.ADOPTING: Meaning(
-        "stays with what the app is adopted from, until all is there",
-        NOBODY,
-        "wait: see the condition Adopting",
-        _EXPLAIN,
+        "stays with what the app is adopted from, until all is there", NOBODY, "wait: see the condition Adopting"
     ),
     Phase.DEPLOYING: _NOTHING,
     Phase.ROLLING_BACK: Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
-    Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
+    Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names"),
     Phase.SCALED_TO_ZERO: Meaning(
         "reaches no pod of the app; the condition Available says why",
         AUTHOR,
         "set spec.replicas of target.yaml; after a release, nothing",
-        _EXPLAIN,
     ),
     Phase.WAITING: _CONFIRM,
     Phase.PAUSED: _UNCLEAR,
-    Phase.PROMOTING: Meaning(
-        "moves to the promoted version once every gate is open", NOBODY, "wait: see its gates", _EXPLAIN
-    ),
-    Phase.RESTARTING: Meaning(STAYS, NOBODY, "wait: its pods are replaced, a few at a time", _EXPLAIN),
+    Phase.PROMOTING: Meaning("moves to the promoted version once every gate is open", NOBODY, "wait: see its gates"),
+    Phase.RESTARTING: Meaning(STAYS, NOBODY, "wait: its pods are replaced, a few at a time"),
     Phase.PROGRESSING: _COMES_UP,
     Phase.AWAITING_PROMOTION: _PROMOTE,
     Phase.HELD: _HELD,
@@ -162,15 +127,13 @@ Meanings = Mapping[tuple[str, str], Meaning]
 """Rows by the type and the reason of a condition."""
 
 
-def of_both(explain: str, read_again: str, history: str) -> Meanings:
-    """The rows of conditions that apps and groups have alike; ``explain`` is the command that says more, ``read_again``
-    the one that has Git read again, ``history`` the one that shows the ledger.
-    """
+def of_both(read_again: str) -> Meanings:
+    """The rows of conditions that apps and groups have alike; ``read_again`` is the command that has Git read again."""
     doubted = Meaning(
         "is not affected: the record counts, and not the ledger",
         REMOTE,
         "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
-        history,
+        "gitops-bg history {app}",
     )
     return {
         (INVALID_SPEC, "InvalidSpec"): BROKEN,
@@ -188,8 +151,8 @@ def of_both(explain: str, read_again: str, history: str) -> Meanings:
         ),
         (ANALYSIS_PASSED, "Successful"): CALM,
         (ANALYSIS_PASSED, "Skipped"): CALM,
-        (ANALYSIS_PASSED, "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself", explain),
-        (ANALYSIS_PASSED, "Running"): Meaning(STAYS, NOBODY, "wait: an analysis measures", explain),
+        (ANALYSIS_PASSED, "NotBegun"): Meaning(STAYS, NOBODY, "wait: it begins by itself"),
+        (ANALYSIS_PASSED, "Running"): Meaning(STAYS, NOBODY, "wait: an analysis measures"),
         (LEDGER_TRUSTED, "WrittenByOthers"): doubted,
         (LEDGER_TRUSTED, "Ahead"): doubted,
         (LEDGER_TRUSTED, "Behind"): doubted,
@@ -216,10 +179,10 @@ def of_both(explain: str, read_again: str, history: str) -> Meanings:
             read_again,
         ),
         (SOURCE_VERIFIED, "NotCheckedYet"): Meaning(
-            STAYS, NOBODY, "wait: the signatures of many new commits are being checked", explain
+            STAYS, NOBODY, "wait: the signatures of many new commits are being checked"
         ),
         (SOURCE_VERIFIED, "RecordsUnknown"): Meaning(
-            STAYS, OPERATOR, "let the agent read all namespaces of its apps; its log says which it cannot", explain
+            STAYS, OPERATOR, "let the agent read all namespaces of its apps; its log says which it cannot"
         ),
         (SOURCE_VERIFIED, ANY): Meaning(
             "stays as it is; what main says since then is not read",
@@ -231,7 +194,7 @@ def of_both(explain: str, read_again: str, history: str) -> Meanings:
 
 
 MEANINGS: Meanings = {
-    **of_both(_EXPLAIN, "gitops-bg reconcile {app}", history="gitops-bg history {app}"),
+    **of_both(read_again="gitops-bg reconcile {app}"),
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     # What it means is said of the condition Released.
@@ -241,7 +204,6 @@ MEANINGS: Meanings = {
         "goes elsewhere, or nowhere, through the Service that is named",
         OPERATOR,
         "wait: it is led back at once; where that is refused, mend what the condition Refused names",
-        _EXPLAIN,
     ),
     ("Available", "NoEndpoint"): _NO_ENDPOINT,
     ("Available", "ScaledToZero"): _AT_ZERO,
@@ -264,7 +226,7 @@ MEANINGS: Meanings = {
     ("Paused", "AwaitingConfirmation"): _CONFIRM,
     ("Paused", "AwaitingPromotion"): _PROMOTE,
     ("Paused", "AwaitingPolicy"): Meaning(
-        STAYS, NOBODY, "wait until the policy that is named opens, or change it in main", _EXPLAIN
+        STAYS, NOBODY, "wait until the policy that is named opens, or change it in main"
     ),
     ("Paused", "AutoPromotionCountdown"): Meaning(
         STAYS, NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
@@ -302,60 +264,47 @@ MEANINGS: Meanings = {
         "follows this repository; the other agent leaves it alone",
         PLATFORM,
         "remove the app from one of the two repositories, then the claim that the message names",
-        _EXPLAIN,
     ),
     ("Conflict", "SameShortDigest"): Meaning(
         "stays where it is: two versions could not be told apart",
         AUTHOR,
         "change anything in the pod template of target.yaml, such as an annotation, and push",
-        _EXPLAIN,
     ),
     ("Conflict", "ForeignObject"): Meaning(
         "stays as it is: the agent writes nothing over what is not its own",
         PLATFORM,
         "hand the object over, or rename it, as the message says",
-        _EXPLAIN,
     ),
     ("Conflict", "RequestsTaken"): Meaning(
         "by the route goes to the owner that is named; by Services, it stays",
         OPERATOR,
         "delete the older route, or give one of the two other hosts; where it stays although its owner left main, the "
         "message says why",
-        _EXPLAIN,
     ),
     ("Exposed", "SelectedByOthers"): Meaning(
         "of the Service that is named also reaches what nobody promoted",
         OPERATOR,
         "name the Service in activeServices, narrow its selector, or agree to it, as the message says",
-        _EXPLAIN,
     ),
     ("Exposed", "SelectedOnceUp"): Meaning(
         "of the Service named reaches what nobody promoted, once it is up",
         OPERATOR,
         "name the Service in activeServices, narrow its selector, or agree to it, as the message says",
-        _EXPLAIN,
     ),
     ("Exposed", "ServicesUnreadable"): Meaning(
         "may also reach what nobody promoted, by Services of others",
         PLATFORM,
         "mend what the message names: the agent must be able to list the Services of the namespace",
-        _EXPLAIN,
     ),
     ("Adopting", "Adopted"): CALM,
     ("Adopting", "WaitingForPods"): Meaning(
-        _AS_BEFORE,
-        NOBODY,
-        "wait: the Services are handed over once its own pods are available",
-        _TREE,
+        _AS_BEFORE, NOBODY, "wait: the Services are handed over once its own pods are available", _TREE
     ),
     ("Adopting", "HandingOver"): Meaning(
         "moves from the Deployment's pods to those of the app", NOBODY, "wait: the Services follow", _TREE
     ),
     ("Adopting", "Conflict"): Meaning(
-        _AS_BEFORE,
-        PLATFORM,
-        "hand over each object that is named, or rename it, as the message says",
-        _EXPLAIN,
+        _AS_BEFORE, PLATFORM, "hand over each object that is named, or rename it, as the message says"
     ),
     ("Adopting", "OldPodsStay"): _TAKEN_OVER,
     ("Adopting", "ScalingDown"): _TAKEN_OVER,
@@ -363,30 +312,22 @@ MEANINGS: Meanings = {
         "goes to the pods of the app",
         PLATFORM,
         "bind the ClusterRole gitops-bg-adopt in the namespace, or set spec.adopt.scaleDown: never",
-        _EXPLAIN,
     ),
     ("Adopting", "OtherDeployment"): Meaning(
         "goes to the pods of the app",
         AUTHOR,
         "correct spec.adopt.deployment, or set scaleDown: never, and scale the Deployment by hand",
-        _EXPLAIN,
     ),
     ("Released", "Released"): Meaning(
         "goes to the Deployment's pods",
         AUTHOR,
         "delete the app's folder; or remove spec.release, and the app is adopted anew",
-        _EXPLAIN,
     ),
     ("Released", "WaitingForPods"): Meaning(
-        STAYS,
-        NOBODY,
-        "wait: the Deployment's pods come up, or pods of another app that the Services would select go",
-        _EXPLAIN,
+        STAYS, NOBODY, "wait: the Deployment's pods come up, or pods of another app that the Services would select go"
     ),
-    ("Released", "HandingBack"): Meaning(
-        "moves to the Deployment's pods", NOBODY, "wait: the Services follow", _EXPLAIN
-    ),
-    ("Released", "Conflict"): Meaning(STAYS, PLATFORM, "mend what the message names, or remove spec.release", _EXPLAIN),
+    ("Released", "HandingBack"): Meaning("moves to the Deployment's pods", NOBODY, "wait: the Services follow"),
+    ("Released", "Conflict"): Meaning(STAYS, PLATFORM, "mend what the message names, or remove spec.release"),
     ("Refused", "ObjectInvalid"): Meaning(
         "stays as it is until the write goes through",
         AUTHOR,
@@ -397,7 +338,6 @@ MEANINGS: Meanings = {
         "stays as it is until the write goes through",
         AUTHOR,
         "change what the policy of the cluster names; who runs the cluster knows what it wants",
-        _EXPLAIN,
     ),
     ("Refused", "QuotaExceeded"): Meaning(
         "stays as it is until the write goes through",
@@ -406,16 +346,12 @@ MEANINGS: Meanings = {
         "kubectl get resourcequotas -A",
     ),
     ("Refused", "WriteRefused"): Meaning(
-        "stays as it is until the write goes through",
-        PLATFORM,
-        "mend what the API server names: a right, an object",
-        _EXPLAIN,
+        "stays as it is until the write goes through", PLATFORM, "mend what the API server names: a right, an object"
     ),
     ("ServicesInGit", "PortsWait"): Meaning(
         "goes through the ports that the live version has",
         AUTHOR,
         "promote a version whose containers declare these ports; they move with it",
-        _EXPLAIN,
     ),
     ("ServicesInGit", "Followed"): Meaning(
         "goes through the Service as before, until the time that is named",
@@ -427,19 +363,14 @@ MEANINGS: Meanings = {
         "of this Service stays where it is: nobody moves it any more",
         OPERATOR,
         "delete the Service, or name it in app.yaml again",
-        _EXPLAIN,
     ),
     ("Diverged", "CommitPending"): Meaning(
-        "goes where the rollback sent it; primary.yaml does not say so yet",
-        NOBODY,
-        "wait: the commit follows",
-        _EXPLAIN,
+        "goes where the rollback sent it; primary.yaml does not say so yet", NOBODY, "wait: the commit follows"
     ),
     ("Diverged", "MainAway"): Meaning(
         "goes where the rollback sent it; primary.yaml does not say so yet",
         REMOTE,
         "bring main back, as the other conditions say: the commit follows then",
-        _EXPLAIN,
     ),
     ("Diverged", "MainRefusesCommit"): Meaning(
         "goes where the rollback sent it; primary.yaml does not say so",
@@ -490,50 +421,10 @@ MEANINGS: Meanings = {
     ),
 }
 
-_OF_THE_ROLLOUT = (*OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
-"""Condition types that show the progress of a rollout. Screens show it by phase and gates already."""
+AS_IT_IS = (STAYS, _NOTHING.traffic, _AS_BEFORE, _TAKEN_OVER.traffic)
+"""What is said of live traffic where it stays."""
 
 
 def meaning_of(kind: str, reason: str, table: Meanings = MEANINGS) -> Meaning | None:
     """The row of a condition's type and reason; None where this version does not know them."""
     return table.get((kind, reason)) or table.get((kind, ANY))
-
-
-_AS_IT_IS = (STAYS, _NOTHING.traffic, _AS_BEFORE, _TAKEN_OVER.traffic)
-"""What is said of live traffic where it stays."""
-
-
-def is_calm(kind: str, reason: str, table: Meanings = MEANINGS) -> bool:
-    """Whether a condition is in its normal state; False where it is unknown."""
-    return meaning_of(kind, reason, table) is CALM
-
-
-def troubles(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
-    """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
-
-    Where the phase is Degraded and no other condition says why, ``Healthy`` does. Where somebody must act, nothing
-    beside it tells to wait.
-    """
-    told = tuple(one for one in conditions if not is_calm(one.type, one.reason, table))
-    worth = [one for one in told if one.type not in _OF_THE_ROLLOUT]
-    asked = any(_asks(one, table) for one in told)
-    yield from (one for one in worth if not (asked and _only_waits(one, table)))
-    if not worth:
-        yield from (one for one in told if one.type == "Healthy" and one.reason == Phase.DEGRADED)
-
-
-def _asks(one: Condition, table: Meanings) -> bool:
-    """Whether somebody must do something about a condition, including an unknown one."""
-    meaning = meaning_of(one.type, one.reason, table)
-    return meaning is None or meaning.asks
-
-
-def _only_waits(one: Condition, table: Meanings) -> bool:
-    """Whether a condition says that all stays as it is, and nobody must act."""
-    meaning = meaning_of(one.type, one.reason, table)
-    return meaning is not None and not meaning.asks and meaning.traffic in _AS_IT_IS
-
-
-def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
-    """The `troubles` that somebody must act on, including unknown conditions."""
-    return (one for one in troubles(conditions, table) if _asks(one, table))

@@ -9,14 +9,13 @@ from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, Measurement
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Meaning, Phase
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.statements import Statement
 from gitops_bg.core.model.version import Color, ConfigurationRef, Stage
-from gitops_bg.core.status.meanings import Meaning
 from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import encoded_schema

@@ -14,28 +14,15 @@ import gitops_bg
 from gitops_bg.cli.registry import commands
 from gitops_bg.core.checks.situations import SITUATIONS
 from gitops_bg.core.model.analysis import AnalysisPhase
-from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase
+from gitops_bg.core.model.conditions import AUTHOR, HEALTH, NOBODY, OPERATOR, Condition, Health, Meaning, Phase
 from gitops_bg.core.model.main import UnreadReason
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.conditions import OTHERS
 from gitops_bg.core.status.group_advice import GROUP_MEANINGS
 from gitops_bg.core.status.groups import SITUATIONS as OF_GROUPS
-from gitops_bg.core.status.meanings import (
-    ANY,
-    AUTHOR,
-    CALM,
-    MEANINGS,
-    NOBODY,
-    OPERATOR,
-    STAYS,
-    Meaning,
-    Meanings,
-    demands,
-    is_calm,
-    meaning_of,
-    troubles,
-)
+from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, STAYS, Meanings, meaning_of
 from gitops_bg.core.world import World
+from gitops_bg.views.conditions import demands, is_calm, troubles
 from tests.core.engine.conditions.test_phases import PHASES
 from tests.core.engine.pods.test_scheduling import NO_IMAGE, NO_ROOM
 from tests.core.worlds import decided

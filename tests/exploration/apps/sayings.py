@@ -11,6 +11,7 @@ from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import standing_of
 from gitops_bg.core.model.conditions import (
     HEALTH,
+    NOBODY,
     OF_THE_PHASE,
     READY,
     RECONCILING,
@@ -22,8 +23,9 @@ from gitops_bg.core.model.conditions import (
 )
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.meanings import NOBODY, meaning_of, troubles
+from gitops_bg.core.status.meanings import meaning_of
 from gitops_bg.core.world import World
+from gitops_bg.views.conditions import troubles
 from tests.exploration.world import Agent, Cluster, Commit
 
 PROMISE = "what is said is so"

@@ -22,27 +22,17 @@ from gitops_bg.cli.session.watch import ASK_AGAIN, SEEN_WITHIN, SeenCommit, chan
 from gitops_bg.cli.views.rows import drawn
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.checks.situations import FOLDER_IN_MAIN, LEAVING
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase
 from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.status import Status
-from gitops_bg.views.conditions import json_of_condition, live_conditions
+from gitops_bg.views.conditions import demands, json_of_condition, live_conditions
 from gitops_bg.views.words import spoken
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks for an app that is not there yet."""
-_CODES = {
-    Phase.HEALTHY: OK,
-    Phase.DEGRADED: NOT_SO,
-    Phase.SCALED_TO_ZERO: NOT_SO,
-    Phase.INVALID: NOT_SO,
-    Phase.HELD: NOT_SO,
-    Phase.SUSPENDED: ASKED,
-    Phase.PAUSED: ASKED,
-}
-"""The codes of phases that decide alone; every other phase is in progress."""
+_CODES = {Health.HEALTHY: OK, Health.DEGRADED: NOT_SO, Health.SUSPENDED: ASKED, Health.PROGRESSING: NOT_YET}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,9 +265,11 @@ def is_to_end(body: Mapping[str, Any]) -> bool:
 
 
 def _code(phase: str, status: Mapping[str, Any]) -> int:
-    if phase in (Phase.WAITING, Phase.AWAITING_PROMOTION) and _person_asked(status):
-        return ASKED
-    return _CODES.get(Phase(phase), NOT_YET) if phase in set(Phase) else NOT_YET
+    if phase == Phase.SCALED_TO_ZERO:
+        return NOT_SO
+    if phase in (Phase.WAITING, Phase.AWAITING_PROMOTION) and not _person_asked(status):
+        return NOT_YET
+    return _CODES[HEALTH[Phase(phase)]] if phase in set(Phase) else NOT_YET
 
 
 def _person_asked(status: Mapping[str, Any]) -> bool:

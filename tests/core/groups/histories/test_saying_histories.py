@@ -12,9 +12,10 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.analysis import AnalysisPhase
-from gitops_bg.core.model.conditions import HEALTH, OF_THE_PHASE, Condition, Health, Phase
+from gitops_bg.core.model.conditions import HEALTH, NOBODY, OF_THE_PHASE, Condition, Health, Phase
 from gitops_bg.core.status.group_advice import GROUP_MEANINGS
-from gitops_bg.core.status.meanings import NOBODY, STAYS, meaning_of, troubles
+from gitops_bg.core.status.meanings import STAYS, meaning_of
+from gitops_bg.views.conditions import troubles
 from tests.core.groups.histories.test_verdict_histories import ASKED, FEW, NO, ONCE, POST, PRE, YES, change, rest
 from tests.core.groups.simulation import World, store
 
