@@ -74,3 +74,5 @@ Digest = Annotated[str, Matching(DIGEST, "use a full digest")]
 Glob = Annotated[str, Matching(r"([^ \[\]]|\[!?[^ \]]+\])+", "use names with *, ? and [abc], such as pay-*")]
 Labels = tuple[tuple[str, str], ...]
 """A mapping of texts, as pairs in the order of their keys."""
+Delay = Annotated[int | None, "or never"]
+"""Seconds; None is written never."""

@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 
 from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, OWN_LABELS, PLURAL
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
-from gitops_bg.spec.app.models import AppSpec, BlueGreenDeployment, Primary, Settings
+from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, Primary, Settings
 from gitops_bg.spec.client_settings import ClientSettings
 from gitops_bg.spec.groups.models import GroupSpec, GroupVersion, ReleaseGroup, ServiceRoutes
 from gitops_bg.spec.groups.status import GroupStatus
@@ -58,7 +58,7 @@ _APP = _Kind(
     PLURAL,
     "bgd",
     "One app, run as a blue-green deployment. Its spec comes from Git.",
-    AppSpec,
+    AppFields,
     Status,
     (
         ("Active", "string", ".status.active.version"),
@@ -145,7 +145,7 @@ def _version(kind: _Kind) -> dict[str, Any]:
 
 def spec_schema() -> Schema:
     """The schema of ``spec``, from the model of app.yaml."""
-    return _schema_of(AppSpec)
+    return _schema_of(AppFields)
 
 
 def _schema_of(model: type[BaseModel]) -> Schema:

@@ -2,7 +2,7 @@
 
 Each dataclass gets a pydantic model of what is written for it, so that every error has its place; what is valid becomes
 the value of the core. `WRITTEN` says how a type of the core is written whose form in a file is another one: a time as
-text, a window as one of three kinds. Knows no type of the configuration.
+text, a window as one of three kinds.
 """
 
 import ast
@@ -23,9 +23,20 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.checks.policy_rules import length
-from gitops_bg.core.written import NOT_WRITTEN, Written
-from gitops_bg.spec.app.fields import Model, Moment, Period, whole_seconds
+from gitops_bg.core.model.spec import IntOrPercent, Revision
+from gitops_bg.core.written import NOT_WRITTEN, Delay, Written
+from gitops_bg.spec.app.fields import (
+    DelayOrNever,
+    Model,
+    Moment,
+    NumberOrPercentage,
+    Period,
+    RevisionText,
+    whole_seconds,
+)
 
+_T = TypeVar("_T")
+_M = TypeVar("_M", bound="DeclaredModel")
 Read = Callable[[Any], Any]
 """Turns what is written into a value of the core."""
 
@@ -35,18 +46,21 @@ class Form:
     """How values of a type are written: as what pydantic reads, how to read that, and how to write a default."""
 
     written: Any
-    read: Read
+    read: Read | None = None
     write: Callable[[Any], Any] = str
 
 
 WRITTEN: dict[Any, Form] = {
     timedelta: Form(Period, lambda period: timedelta(seconds=whole_seconds(period)), length),
-    datetime: Form(Moment, lambda moment: moment),
+    datetime: Form(Moment),
+    Delay: Form(DelayOrNever),
+    IntOrPercent: Form(NumberOrPercentage),
+    Revision: Form(RevisionText),
 }
 """The form of each type that is not written as it is. Who knows more forms adds them."""
 
 _NOTHING: tuple[Any, ...] = (None, "", (), frozenset(), timedelta(), UTC)
-"""What fields are that nobody wrote; ``null`` says the same."""
+"""What fields are that nobody wrote; ``null`` says the same, except of a text that may be empty."""
 
 
 class DeclaredModel(Model):
@@ -54,10 +68,13 @@ class DeclaredModel(Model):
 
     declares: ClassVar[Any]
 
-    def value(self) -> Any:
-        """Return the value of the core; raise `Conflict` where its fields contradict each other."""
-        given = {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
-        made = self.declares(**given)
+    def value(self, **more: Any) -> Any:
+        """Return the value of the core, with what the agent adds; raise `Conflict` where its fields contradict each
+        other.
+        """
+        fields = ((name, type(self).model_fields[name].default) for name in written_of(self.declares))
+        given = {name: value for name, default in fields if (value := getattr(self, name)) is not None or default}
+        made = self.declares(**given, **more)
         if check := getattr(made, "check", None):
             check()
         return made
@@ -68,7 +85,7 @@ class DeclaredModel(Model):
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema)["properties"]
         for name, text in described(cls.declares).items():
-            properties[str(cls.model_fields[name].alias)]["description"] = text
+            properties[str(cls.model_fields[name].alias)].setdefault("description", text)
         return schema
 
 
@@ -76,11 +93,12 @@ class _OfTheCore:
     """Marks a dataclass of the core as the type of a field of a pydantic model."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if source in WRITTEN:
+            return handler.generate_schema(written_as(source))
         model = model_of(source)
         return no_info_after_validator_function(model.value, handler.generate_schema(model))
 
 
-_T = TypeVar("_T")
 Declared = Annotated[_T, _OfTheCore()]
 """The type of a field of a pydantic model that is declared in the core."""
 
@@ -88,17 +106,48 @@ Declared = Annotated[_T, _OfTheCore()]
 @cache
 def model_of(declared: Any) -> type[DeclaredModel]:
     """The model of what is written for a dataclass of the core."""
-    hints = typing.get_type_hints(declared, include_extras=True)
-    written = [each for each in dataclasses.fields(declared) if NOT_WRITTEN not in _marks(hints[each.name])]
-    model: Any = create_model(
-        declared.__name__,
-        __base__=DeclaredModel,
-        __module__=declared.__module__,
-        __doc__=declared.__doc__,
-        **{each.name: _field(each, hints[each.name]) for each in written},
+    return _extended(declared, create_model(declared.__name__, __base__=DeclaredModel, __doc__=declared.__doc__))
+
+
+def extends(declared: Any) -> Callable[[type[_M]], type[_M]]:
+    """Add the fields that a dataclass of the core declares to a model that has those which are only of the file, or
+    are written otherwise there.
+    """
+    return lambda model: _extended(declared, model)
+
+
+def _extended(declared: Any, model: type[_M]) -> type[_M]:
+    hints = written_of(declared)
+    fields = {
+        each.name: _field(each, hints[each.name])
+        for each in dataclasses.fields(declared)
+        if each.name in hints and each.name not in model.model_fields
+    }
+    extended: Any = create_model(
+        model.__name__, __base__=model, __module__=declared.__module__, __doc__=model.__doc__, **fields
     )
-    model.declares = declared
-    return model  # type: ignore[no-any-return]
+    extended.declares = declared
+    _arrange(extended, [each.name for each in dataclasses.fields(declared)], list(model.model_fields))
+    return extended  # type: ignore[no-any-return]
+
+
+def _arrange(model: Any, declared: list[str], more: list[str]) -> None:
+    """Order the fields as the core declares them, each further one after that before which it follows."""
+    for before, name in itertools.pairwise(more):
+        if name not in declared:
+            declared.insert(declared.index(before) + 1, name)
+    if more:
+        fields = {name: model.model_fields[name] for name in declared if name in model.model_fields}
+        model.model_fields.clear()
+        model.model_fields.update(fields)
+        model.model_rebuild(force=True)
+
+
+@cache
+def written_of(declared: Any) -> Mapping[str, Any]:
+    """The types of the fields of a dataclass that are written in files, by their names."""
+    hints = typing.get_type_hints(declared, include_extras=True)
+    return {name: hint for name, hint in hints.items() if NOT_WRITTEN not in _marks(hint)}
 
 
 def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
@@ -107,7 +156,7 @@ def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
     written, default = written_as(hint), declared.default
     if default is dataclasses.MISSING:
         return written, Field(alias=alias)
-    if default in _NOTHING or (_is_declared(type(default)) and default == type(default)()):
+    if (default in _NOTHING and hint is not str) or (is_declared(type(default)) and default == type(default)()):
         return written | None, Field(None, alias=alias)
     form = WRITTEN.get(type(default))
     shown = form.write(default) if form else default.value if isinstance(default, StrEnum) else default
@@ -117,16 +166,16 @@ def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
 def written_as(hint: Any) -> Any:
     """What pydantic reads for a type of the core."""
     marks = [mark for mark in _marks(hint) if not isinstance(mark, Written)]
-    written, read = _written(typing.get_args(hint)[0] if _marks(hint) else hint)
+    kind = typing.get_args(hint)[0] if _marks(hint) and hint not in WRITTEN else hint
+    form = WRITTEN.get(kind)
+    written, read = (form.written, form.read) if form else _written(kind)
     metadata = (*marks, *([AfterValidator(read)] if read else []))
     return Annotated[(written, *metadata)] if metadata else written
 
 
 def _written(hint: Any) -> tuple[Any, Read | None]:
     """The type that is written for one of the core, and how to read it where that is another one."""
-    if form := WRITTEN.get(hint):
-        return form.written, form.read
-    if _is_declared(hint):
+    if is_declared(hint):
         return Annotated[hint, _OfTheCore()], None
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return _words(tuple(hint))
@@ -154,8 +203,9 @@ def _marks(hint: Any) -> tuple[Any, ...]:
     return getattr(hint, "__metadata__", ())
 
 
-def _is_declared(hint: Any) -> bool:
-    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
+def is_declared(hint: Any) -> bool:
+    """Whether a type is a dataclass that is written as its fields are."""
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in WRITTEN
 
 
 @cache
@@ -168,7 +218,7 @@ def described(declared: Any) -> Mapping[str, str]:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     }
-    return {name: texts[name] for name in model_of(declared).model_fields if name in texts}
+    return {name: texts[name] for name in written_of(declared) if name in texts}
 
 
 @cache

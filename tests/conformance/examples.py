@@ -12,12 +12,12 @@ import yaml
 from pydantic import BaseModel
 
 from gitops_bg.spec.analysis.templates import TemplateSpec
-from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.notifications import ProviderSpec
 
 FOLDER = Path(__file__).with_name("examples")
 MODELS: dict[str, type[BaseModel]] = {
-    "app": AppSpec,
+    "app": AppFields,
     "analysis-template": TemplateSpec,
     "alert-provider": ProviderSpec,
 }

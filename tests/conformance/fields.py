@@ -14,13 +14,16 @@ from pydantic_core import PydanticUndefined
 
 from gitops_bg.spec.analysis.providers import Provider
 from gitops_bg.spec.analysis.templates import TemplateSpec
-from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.app.models import AppFields
+from gitops_bg.spec.declared import DeclaredModel, described, is_declared, model_of
 from gitops_bg.spec.notifications import ProviderSpec
 
 
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
     """The models that a value of this type may hold: itself, or the items of a list."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if is_declared(annotation):
+        yield model_of(annotation)
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
         yield from _models_in(part)
@@ -65,7 +68,7 @@ class Theirs:
 
 def ours() -> dict[str, Field]:
     """Every field of `spec` of app.yaml by its path, in the order of the models."""
-    return {field.path: field for field in _fields(AppSpec, "", {})}
+    return {field.path: field for field in _fields(AppFields, "", {})}
 
 
 def of_templates() -> dict[str, Field]:
@@ -88,10 +91,11 @@ _PROVIDERS = tuple(one for info in Provider.model_fields.values() for one in _mo
 
 def _fields(model: type[BaseModel], prefix: str, known: dict[type[BaseModel], str]) -> Iterator[Field]:
     """The fields of a model that is used twice are told once; the second time, where."""
+    declared = described(model.declares) if issubclass(model, DeclaredModel) else {}
     for name, info in model.model_fields.items():
         path = f"{prefix}{info.alias or name}"
         inner = next(_models_in(info.annotation), None)
-        meaning = (info.description or (inner.__doc__ if inner else "") or "").replace("``", "`")
+        meaning = (info.description or declared.get(name) or (inner.__doc__ if inner else "") or "").replace("``", "`")
         if inner and known.get(inner):
             meaning = f"{meaning} Its fields are those of `{known[inner]}`."
         yield Field(path, "required" if info.is_required() else _default(info.default), meaning)

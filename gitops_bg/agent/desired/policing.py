@@ -24,6 +24,7 @@ from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policy_rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.signatures import Keys
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
@@ -105,7 +106,6 @@ class SignedFacts:
         return SignedBy(people[0].name, expires=expires)
 
 
-Labels = tuple[tuple[str, str], ...]
 _PATHS = (POLICIES_FOLDER, SETTINGS_FILE)
 _REMEMBERED = 64
 

@@ -20,11 +20,11 @@ from gitops_bg.repo.read.files import Entry as FileEntry
 from gitops_bg.repo.read.history import FileChange, differs, unchanged_since
 from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import APP_FILE, GROUP_FILE, PRIMARY_FILE
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.to_core import retry_in
+from gitops_bg.spec.declared import DeclaredModel, model_of
 from gitops_bg.spec.groups.models import GroupRetry
 from gitops_bg.spec.yaml.reader import read_one
 
@@ -149,7 +149,10 @@ _UNKNOWN = Source("")
 """Nobody can tell now who said it."""
 
 
-_FILES = {SubjectKind.APP: (APP_FILE, models.Retry), SubjectKind.GROUP: (GROUP_FILE, GroupRetry)}
+_FILES: Mapping[SubjectKind, tuple[str, type[DeclaredModel]]] = {
+    SubjectKind.APP: (APP_FILE, model_of(Retry)),
+    SubjectKind.GROUP: (GROUP_FILE, GroupRetry),
+}
 """The file that describes a subject, and the form of a retry in it."""
 
 

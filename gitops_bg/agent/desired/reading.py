@@ -12,9 +12,9 @@ from gitops_bg.agent.desired.shelves import PolicyView
 from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
-from gitops_bg.core.model.policy_facts import Labels
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.models import Settings

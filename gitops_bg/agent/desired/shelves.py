@@ -19,9 +19,9 @@ from gitops_bg.core.checks.policy_judge import matches, matching, scopes_asked_a
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policy_facts import Labels
 from gitops_bg.core.model.policy_rules import After, Cel, Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.analysis.templates import Library, load_templates
 from gitops_bg.spec.app.layout import (

@@ -35,10 +35,11 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Entry, GroupNamed, Journal, PollCount, in_order
 from gitops_bg.core.model.main import MainRead
-from gitops_bg.core.model.policy_facts import Labels, Others, Peer
+from gitops_bg.core.model.policy_facts import Others, Peer
 from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.peers import group_peer_of, peer_on_record
+from gitops_bg.core.written import Labels
 from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.spec.app.layout import group_folder
 from gitops_bg.spec.groups.load import GroupConfig

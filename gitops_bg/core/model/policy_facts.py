@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.model.policy_rules import OF_THE_VERSION, Mode, PoliciesThen, Policy, Proof
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
-
-Labels = tuple[tuple[str, str], ...]
+from gitops_bg.core.written import Labels
 
 _CLOCKS_DIFFER = timedelta(minutes=10)
 """How far ahead a clock may be: who commits chooses the date, which must not prolong the approval."""

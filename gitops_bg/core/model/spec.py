@@ -1,12 +1,16 @@
-"""The content of ``app.yaml``, as the core sees it; defaults of Argo Rollouts (argo-rollouts.md §1.1)."""
+"""The content of ``app.yaml``; defaults of Argo Rollouts (argo-rollouts.md §1.1). Declared as it is written
+(`core.written`): what stands below a field is what its users read. `gitops_bg.spec.app` has what is only of the file.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
+from gitops_bg.core.written import NOT_WRITTEN, Conflict, Count, Delay, Digest, DnsLabel, Positive, ServiceName, Text
 
 
 class PreviewSwitch(StrEnum):
@@ -55,23 +59,32 @@ class ScaleDown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """``spec.adopt``: the consent to take over what serves the app before the agent does (docs/decisions/0023)."""
+    """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt`."""
 
-    deployment: str = ""
-    """The Deployment in the app's namespace whose pods serve until the hand-over."""
+    deployment: DnsLabel = ""
+    """The Deployment, in the namespace of the app, whose pods serve now."""
+    app: DnsLabel = ""
+    """The app of this namespace that serves now, and that this one is under a new name. Once its folder is gone and its
+    Services are taken over, it goes. Written by `gitops-bg move`; instead of deployment.
+    """
     scale_down: ScaleDown = ScaleDown.NEVER
-    app: str = ""
-    """The app of this namespace that serves until then, under whose name this one was known (docs/decisions/0070). One
-    of the two is set.
+    """What becomes of its pods after the Services were handed over: never: they stay. onSuccess: they go once the app
+    is healthy and scaleDownDelaySeconds have passed. progressively: they go as soon as no request reaches them, as
+    many as there are available pods of the app.
     """
-    formers: tuple[str, ...] = ()
-    """The names before that one, under which it may serve still: not from the file, but from the records of apps
-    without a folder (docs/decisions/0070).
+    formers: Annotated[tuple[str, ...], NOT_WRITTEN] = ()
+    """The names before that one, under which it may serve still: from the records of apps without a folder
+    (docs/decisions/0070).
     """
-    left: tuple[str, ...] = ()
+    left: Annotated[tuple[str, ...], NOT_WRITTEN] = ()
     """Those of all these names that have no folder in main, as it was read: the consent covers no app that is there,
     and none of which nobody knows.
     """
+
+    def check(self) -> None:
+        """Raise `Conflict` where it is from nothing, or from two."""
+        if bool(self.deployment) is bool(self.app):
+            raise Conflict("", "is from a Deployment or from an app", "write one of deployment and app")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,9 +103,10 @@ class Adoption:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """``spec.release``: live traffic goes back to what the app was adopted from (docs/decisions/0065)."""
+    """Gives live traffic back to the Deployment that the app was adopted from. Written by `gitops-bg release`."""
 
-    deployment: str
+    deployment: DnsLabel
+    """The Deployment, in the namespace of the app, whose pods are to serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,9 @@ class IntOrPercent:
         """
         return total * self.number // 100 if self.percent else self.number
 
+    def __str__(self) -> str:
+        return f"{self.number}%" if self.percent else str(self.number)
+
 
 A_QUARTER = IntOrPercent(25, percent=True)
 
@@ -127,33 +144,73 @@ SCALE_DOWN_DELAY_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
+    """How traffic is switched; the fields of Argo Rollouts, with their names and defaults. A delay of None is never."""
 
-    active_service: str
-    preview_service: str | None = None
-    preview_replica_count: int | None = None
+    active_service: Annotated[str, NOT_WRITTEN]
+    """The Service that carries live traffic; of several, the first."""
+    preview_service: ServiceName | None = None
+    """The Service that reaches the candidate before it is live. Without a manifest in the folder it has the ports of
+    the active one.
+    """
+    preview_replica_count: Count | None = None
+    """Replicas of the candidate until it is promoted; all of them where absent."""
     preview_switch: PreviewSwitch = PreviewSwitch.ON_READY
+    """When the preview Service moves to a new candidate: once it is ready, or at once."""
     auto_promotion_enabled: bool = False
-    auto_promotion_seconds: int = 0
-    scale_down_delay_seconds: int | None = SCALE_DOWN_DELAY_SECONDS
-    scale_down_delay_revision_limit: int | None = None
-    abort_scale_down_delay_seconds: int | None = 30
-    expire_after_seconds: int | None = None
-    """How long a candidate with available pods waits for a promotion; None: for ever."""
-    on_expire: OnExpire = OnExpire.ABORT
+    """Promote without waiting for anybody. Default false: nothing goes live unasked."""
+    auto_promotion_seconds: Count = 0
+    """Seconds to wait before an automatic promotion, once every other gate is open. Without autoPromotionEnabled: true
+    it does nothing.
+    """
+    scale_down_delay_seconds: Delay = SCALE_DOWN_DELAY_SECONDS
+    """How long the old version stays warm after a switch: seconds, or "never". Default 600."""
+    scale_down_delay_revision_limit: Count | None = None
+    """How many old versions may stay warm; any number where absent."""
+    abort_scale_down_delay_seconds: Delay = 30
+    """How long a candidate keeps its pods after it was aborted, superseded or cancelled: seconds, or, of an aborted
+    one, "never". Default 30; 0 is at once. Where a newer one waits for room, all go at once.
+    """
+    expire_after_seconds: Positive | None = None
+    """Seconds that a candidate, from when its pods are available, waits for somebody to promote it; for ever where
+    absent.
+    """
+    on_expire: OnExpire | None = None
+    """What becomes of a candidate that nobody promoted within expireAfterSeconds: it is put on hold, or promoted by the
+    agent once every other gate is open. Default abort.
+    """
+    drain_seconds: Count = 0
+    """Seconds that the old version keeps its pods, whatever its delay, after the EndpointSlices of the active Service
+    hold exactly the new ones.
+    """
     anti_affinity: AntiAffinity | None = None
-    drain_seconds: int = 0
-    hooks: tuple[Hook, ...] = ()
+    """Keeps the pods of a new version off the nodes that the live version runs on. Written into its ReplicaSet when
+    that is created; no part of the version.
+    """
+    pre_promotion_analysis: Annotated[MeasurementPlan | None, NOT_WRITTEN] = None
+    post_promotion_analysis: Annotated[MeasurementPlan | None, NOT_WRITTEN] = None
+    hooks: Annotated[tuple[Hook, ...], NOT_WRITTEN] = ()
     """In the order of the file; each name stands for one hook."""
     active_metadata: PodMetadata = NO_METADATA
-    """What the pods of the active version carry in addition to its template (``core.plan.workloads``)."""
-    preview_metadata: PodMetadata = NO_METADATA
+    """Labels and annotations that the pods of the live version carry beside those of its template; changed in place,
+    without a restart. No part of the version.
+    """
     max_unavailable: IntOrPercent = A_QUARTER
-    """How many pods of a version may be missing during a restart; at least one (``core.checks.sizes``)."""
-    more_active_services: tuple[str, ...] = ()
+    """How many pods of a version may be missing while restartAt restarts it: a number, or a percentage rounded down; at
+    least one.
+    """
+    preview_metadata: PodMetadata = NO_METADATA
+    """The same for the pods of a candidate, until it is live; then those of activeMetadata."""
+    more_active_services: Annotated[tuple[str, ...], NOT_WRITTEN] = ()
     """Further Services that carry live traffic: all move together, or none."""
-    pre_promotion_analysis: MeasurementPlan | None = None
-    post_promotion_analysis: MeasurementPlan | None = None
+
+    def check(self) -> None:
+        """Raise `Conflict` where a candidate would expire before it could be promoted."""
+        if self.expire_after_seconds is None and self.on_expire:
+            raise Conflict("onExpire", "means nothing without expireAfterSeconds", "add it, or remove onExpire")
+        seconds = self.auto_promotion_seconds if self.auto_promotion_enabled else 0
+        if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
+            message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
+            raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
 
     @property
     def active_services(self) -> tuple[str, ...]:
@@ -163,11 +220,14 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """``spec.suspend``: everything stops except rollbacks, until somebody removes it or ``until`` passes."""
+    """Stops everything except rollbacks, until it is removed or its time is over."""
 
-    reason: str
+    reason: Text
+    """Why; shown wherever the app is shown."""
     by: str = ""
+    """Who."""
     until: datetime | None = None
+    """When it ends by itself, RFC 3339; never where absent."""
 
     def lasts(self, now: datetime) -> bool:
         """Whether it is in force."""
@@ -176,15 +236,18 @@ class Suspension:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """``spec.retry``: a new rollout of this digest, in spite of any hold; numbered, so that each is carried
-    out once.
-    """
+    """Asks for a new rollout of one digest, in spite of any hold. Written by `gitops-bg retry`."""
 
-    digest: str
-    number: int
+    digest: Digest
+    """The digest to try again."""
+    number: Positive
+    """Counts the retries; each number is carried out once."""
     by: str = ""
-    after: int = 0
-    """The last ledger entry that its author had seen: the retry answers decisions up to then. 0: unknown."""
+    """Who."""
+    after: Count = 0
+    """The last ledger entry its author had seen: it lifts a hold that was put until then, also where nobody has looked
+    at main since.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +266,9 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class AppSpec:
-    """One app as its author wants it to run."""
+    """One app as its author wants it to run: what its files say together, with the templates and alerts that they name.
+    ``spec.app.models.AppFields`` is what app.yaml alone says.
+    """
 
     app: AppKey
     strategy: Strategy

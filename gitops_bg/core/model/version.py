@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from gitops_bg.core.written import Labels
+
 
 class SubjectKind(StrEnum):
     """What a subject is."""
@@ -172,13 +174,12 @@ class AntiAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodMetadata:
-    """Labels and annotations that pods carry while their version has a role; they are no part of the version.
+    """Labels and annotations that pods carry while their version has a role."""
 
-    Sorted pairs of key and value.
-    """
-
-    labels: tuple[tuple[str, str], ...] = ()
-    annotations: tuple[tuple[str, str], ...] = ()
+    labels: Labels = ()
+    """Labels; none of the target's selector."""
+    annotations: Labels = ()
+    """Annotations."""
 
     def __str__(self) -> str:
         """The metadata as it stands in a sentence.

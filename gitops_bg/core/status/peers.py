@@ -22,10 +22,11 @@ from gitops_bg.core.groups.world import GroupWorld, member_name
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.policy_facts import Labels, Peer
+from gitops_bg.core.model.policy_facts import Peer
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import AppKey, GroupKey, Version
 from gitops_bg.core.world import World
+from gitops_bg.core.written import Labels
 
 
 def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...], since: datetime | None) -> Peer:

@@ -197,7 +197,7 @@ def _late(world: World, version: Version) -> str:
 def _expired(world: World, version: Version) -> str:
     """Nobody promoted it within ``expireAfterSeconds``; not while Git is away, when nobody could."""
     strategy = world.spec.strategy
-    if strategy.on_expire is not OnExpire.ABORT or version != world.candidate or not is_expired(world, version):
+    if strategy.on_expire is OnExpire.PROMOTE or version != world.candidate or not is_expired(world, version):
         return ""
     if world.frozen or world.incoming or world.record.override or away(world.observed.git):
         return ""

@@ -40,7 +40,7 @@ class Plans:
     problems: tuple[Problem, ...] = ()
 
 
-def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Library) -> Plans:
+def plans_of(app: AppKey, spec: models.AppFields, document: Document, library: Library) -> Plans:
     """The plans of an app; a plan that cannot be made says so, so that nothing is promoted without it."""
     blue_green = spec.strategy.blue_green
     reader = PlanReader(app.namespace, document, library, {"Latest": LATEST, "Stable": STABLE})
@@ -50,7 +50,7 @@ def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Lib
     return Plans(before, after, frozenset(reader.names), tuple(dict.fromkeys(reader.problems)))
 
 
-def unknown_plans(spec: models.AppSpec, reason: str) -> Plans:
+def unknown_plans(spec: models.AppFields, reason: str) -> Plans:
     """The plans of an app whose templates cannot be read."""
     blue_green = spec.strategy.blue_green
     before = unknown_plan(blue_green.pre_promotion_analysis, reason) or unknown_plan(spec.analysis, reason)

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.core.foreign_text import YEARS, is_in_range, seconds_of
+from gitops_bg.core.model.spec import IntOrPercent, Revision
 from gitops_bg.core.written import DIGEST, LARGEST, Matching, Text
 from gitops_bg.spec.app.layout import APP_FILE, PRIMARY_FILE, SUBDOMAIN
 
@@ -41,25 +42,30 @@ def _moment(value: Any) -> Any:
     return moment
 
 
-def _delay(value: Any) -> int | str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if value == NEVER or (whole and 0 <= value <= LARGEST):
-        return value  # type: ignore[no-any-return]
+def _delay(value: Any) -> int | None:
+    if value == NEVER:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST:
+        return value
     raise PydanticCustomError("delay", 'must be a whole number of seconds, 0 or more, or "never"')
 
 
-def _share(value: Any) -> int | str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if (whole and 0 <= value <= LARGEST) or (isinstance(value, str) and _PERCENT.fullmatch(value)):
-        return value  # type: ignore[no-any-return]
+def _int_or_percent(value: Any) -> IntOrPercent:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST:
+        return IntOrPercent(value)
+    if isinstance(value, str) and _PERCENT.fullmatch(value):
+        return IntOrPercent(int(value.rstrip("%")), percent=True)
     raise PydanticCustomError("share", 'must be a number of pods, 0 or more, or a share of them from "0%" to "100%"')
 
 
-def _revision(value: Any) -> int | str:
+def _revision(value: Any) -> Revision:
     """A number, also as ``v3``; a digest, or its beginning; a full commit id."""
-    number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST
-    if number or (isinstance(value, str) and _REVISION.fullmatch(value)):
-        return value  # type: ignore[no-any-return]
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST:
+        return Revision(number=value)
+    if isinstance(value, str) and _REVISION.fullmatch(value):
+        if ":" in value:
+            return Revision(digest=value)
+        return Revision(commit=value) if len(value) >= 40 else Revision(number=int(value.removeprefix("v")))
     raise PydanticCustomError(
         "revision", "must be the number of a version (3 or v3), a digest (v1:3f9c…) or a full commit id"
     )
@@ -109,21 +115,22 @@ def whole_seconds(period: int | str) -> int:
     return math.ceil(seconds_of(str(period)))
 
 
+_INT_OR_STRING = WithJsonSchema({"x-kubernetes-int-or-string": True})
 Word = Annotated[str, Matching(r"[A-Za-z0-9_-]+", "use letters, digits, - and _")]
 """The name of something that other texts name: an arg, a header."""
 Title = Annotated[
     str, Matching(r"[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}", "use at most 63 letters, digits, spaces, ., - and _")
 ]
 """What people call a hook or an alert."""
-Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
-Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
-Period = Annotated[int | str, PlainValidator(_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
-OpenPeriod = Annotated[int | str, PlainValidator(_open_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Period = Annotated[int | str, PlainValidator(_period), _INT_OR_STRING]
+OpenPeriod = Annotated[int | str, PlainValidator(_open_period), _INT_OR_STRING]
 """A period that may contain args."""
-Limit = Annotated[int | str, PlainValidator(_limit), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Limit = Annotated[int | str, PlainValidator(_limit), _INT_OR_STRING]
 """A count or a limit that may contain args; -1 means no limit."""
-Revision = Annotated[int | str, PlainValidator(_revision), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
+DelayOrNever = Annotated[int | str, PlainValidator(_delay), _INT_OR_STRING]
+NumberOrPercentage = Annotated[int | str, PlainValidator(_int_or_percent), _INT_OR_STRING]
+RevisionText = Annotated[int | str, PlainValidator(_revision), _INT_OR_STRING]
 TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
 
 

@@ -251,7 +251,7 @@ class _Folder:
         self.problems.extend(template or problems)
         return None if template else document
 
-    def _app(self) -> tuple[Document | None, models.AppSpec | None]:
+    def _app(self) -> tuple[Document | None, models.AppFields | None]:
         document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
         if document is None:
             return None, None
@@ -293,7 +293,7 @@ class _Folder:
         self.problems.extend(problems)
         return document, target
 
-    def _fits(self, document: Document, model: models.AppSpec, target_document: Document | None) -> bool:
+    def _fits(self, document: Document, model: models.AppFields, target_document: Document | None) -> bool:
         """Whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
         problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
         if target_document and target_document.value.get("kind") == WorkloadKind.DAEMON_SET:
@@ -302,7 +302,7 @@ class _Folder:
         return not problems
 
     def _spec(
-        self, document: Document, model: models.AppSpec, target_document: Document | None, target: TargetFile | None
+        self, document: Document, model: models.AppFields, target_document: Document | None, target: TargetFile | None
     ) -> tuple[AppSpec, dict[str, Any]]:
         inherited = target.min_ready_seconds if target else 0
         spec = to_core(self.app, model, self._plans(document, model), self._alerts(document, model), inherited)
@@ -315,13 +315,13 @@ class _Folder:
             self.problems.append(target_document.problem(("spec", "minReadySeconds"), message, remedy))
         return spec, body
 
-    def _plans(self, document: Document, model: models.AppSpec) -> Plans:
+    def _plans(self, document: Document, model: models.AppFields) -> Plans:
         plans = plans_of(self.app, model, document, self.library)
         self.templates = plans.templates
         self.problems.extend(plans.problems)
         return plans
 
-    def _alerts(self, document: Document, model: models.AppSpec) -> tuple[Hook, ...]:
+    def _alerts(self, document: Document, model: models.AppFields) -> tuple[Hook, ...]:
         alerts = alerts_of(self.app, model.alerts, document, self.alerting, self._path(model.target))
         self.providers = alerts.providers
         self.problems.extend(alerts.problems)

@@ -4,16 +4,19 @@ Decides nothing and knows no places: `validation` turns its errors into Problems
 The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
 """
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitops_bg.core.model.spec import Adoption, AntiAffinity, Release, Retry, Revision, Strategy, Suspension
 from gitops_bg.core.written import Conflict, Count, Digest, DnsLabel, Matching, Positive, ServiceName, Text
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis
-from gitops_bg.spec.app.fields import Delay, Model, Moment, Revision, Share, TargetFile
+from gitops_bg.spec.app.fields import Model, Moment, TargetFile
 from gitops_bg.spec.app.gateway import Routes
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.declared import WRITTEN, Declared, DeclaredModel, Form, extends
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
 from gitops_bg.spec.notifications import Alert, Webhook, check_alert_names, check_names
 
@@ -37,7 +40,7 @@ class Preferred(Model):
     weight: Annotated[int, Field(ge=1, le=100)] = Field(description="From 1 to 100.")
 
 
-class AntiAffinity(Model):
+class AntiAffinityEntry(Model):
     """Exactly one of the two."""
 
     required: Required | None = Field(None, description="New pods never share a node with live ones. Write {}.")
@@ -52,14 +55,13 @@ class AntiAffinity(Model):
         return self
 
 
-class PodMetadata(Model):
-    """Labels and annotations that pods carry while their version has a role."""
-
-    labels: dict[str, str] | None = Field(None, description="Labels; none of the target's selector.")
-    annotations: dict[str, str] | None = Field(None, description="Annotations.")
+WRITTEN |= {
+    AntiAffinity: Form(AntiAffinityEntry, lambda entry: AntiAffinity(entry.preferred and entry.preferred.weight)),
+}
 
 
-class BlueGreen(Model):
+@extends(Strategy)
+class BlueGreen(DeclaredModel):
     """How traffic is switched; the fields of Argo Rollouts, with their names and defaults."""
 
     active_service: ServiceName | None = Field(
@@ -70,62 +72,10 @@ class BlueGreen(Model):
         description="Instead of activeService: the Services that carry live traffic, switched together by one "
         "decision. A switch has happened when all of them have moved.",
     )
-    preview_service: ServiceName | None = Field(
-        None,
-        description="The Service that reaches the candidate before it is live. Without a manifest in the folder it has "
-        "the ports of the active one.",
-    )
     routes: Routes | None = Field(
         None,
         description="A route of the Gateway API in front of the Services: requests reach the live version, and those "
         "with its version header the candidate, by the preview Service.",
-    )
-    preview_replica_count: Count | None = Field(
-        None, description="Replicas of the candidate until it is promoted; all of them where absent."
-    )
-    preview_switch: Literal["onReady", "immediate"] = Field(
-        "onReady", description="When the preview Service moves to a new candidate: once it is ready, or at once."
-    )
-    auto_promotion_enabled: bool = Field(
-        False, description="Promote without waiting for anybody. Default false: nothing goes live unasked."
-    )
-    auto_promotion_seconds: Count = Field(
-        0,
-        description="Seconds to wait before an automatic promotion, once every other gate is open. "
-        "Without autoPromotionEnabled: true it does nothing.",
-    )
-    scale_down_delay_seconds: Delay = Field(
-        600, description='How long the old version stays warm after a switch: seconds, or "never". Default 600.'
-    )
-    scale_down_delay_revision_limit: Count | None = Field(
-        None, description="How many old versions may stay warm; any number where absent."
-    )
-    abort_scale_down_delay_seconds: Delay = Field(
-        30,
-        description="How long a candidate keeps its pods after it was aborted, superseded or cancelled: seconds, or, "
-        'of an aborted one, "never". Default 30; 0 is at once. Where a newer one waits for room, all go at once.',
-    )
-
-    expire_after_seconds: Positive | None = Field(
-        None,
-        description="Seconds that a candidate, from when its pods are available, waits for somebody to promote it; "
-        "for ever where absent.",
-    )
-    on_expire: Literal["abort", "promote"] | None = Field(
-        None,
-        description="What becomes of a candidate that nobody promoted within expireAfterSeconds: it is put on hold, or "
-        "promoted by the agent once every other gate is open. Default abort.",
-    )
-
-    drain_seconds: Count = Field(
-        0,
-        description="Seconds that the old version keeps its pods, whatever its delay, after the EndpointSlices of the "
-        "active Service hold exactly the new ones.",
-    )
-    anti_affinity: AntiAffinity | None = Field(
-        None,
-        description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "
-        "ReplicaSet when that is created; no part of the version.",
     )
     pre_promotion_analysis: Analysis | None = Field(
         None, description="What must be good before traffic moves; begins when the pods of the new version are up."
@@ -137,30 +87,6 @@ class BlueGreen(Model):
         None, description="Hooks with the fields of Flagger's analysis.webhooks; those without a url are manual gates."
     )
 
-    active_metadata: PodMetadata | None = Field(
-        None,
-        description="Labels and annotations that the pods of the live version carry beside those of its template; "
-        "changed in place, without a restart. No part of the version.",
-    )
-    max_unavailable: Share = Field(
-        "25%",
-        description="How many pods of a version may be missing while restartAt restarts it: a number, or a percentage "
-        "rounded down; at least one.",
-    )
-    preview_metadata: PodMetadata | None = Field(
-        None, description="The same for the pods of a candidate, until it is live; then those of activeMetadata."
-    )
-
-    @model_validator(mode="after")
-    def _ends_after_it_begins(self) -> Self:
-        if self.expire_after_seconds is None and self.on_expire:
-            raise Conflict("onExpire", "means nothing without expireAfterSeconds", "add it, or remove onExpire")
-        seconds = self.auto_promotion_seconds if self.auto_promotion_enabled else 0
-        if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
-            message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
-            raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
-        return self
-
     @model_validator(mode="after")
     def _services_fit(self) -> Self:
         if self.active_service and self.active_services:
@@ -169,7 +95,7 @@ class BlueGreen(Model):
         if not self.active_service and not self.active_services:
             remedy = "add activeService; a worker without traffic needs a Service, too, which may be headless"
             raise Conflict("activeService", "is required: it says which version is live", remedy)
-        if self.preview_service in self.live_services:
+        if self.strategy.preview_service in self.live_services:
             field = "activeServices" if self.active_services else "activeService"
             raise Conflict("previewService", f"must be another Service than {field}", "name a second Service")
         for place, name in enumerate(self.live_services):
@@ -182,8 +108,15 @@ class BlueGreen(Model):
         """Every Service that carries live traffic, whichever field names it."""
         return tuple(self.active_services or filter(None, [self.active_service]))
 
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What is declared in the core; what the templates of its analyses ask, and its hooks, are added later."""
+        first, *more = self.live_services
+        strategy: Strategy = self.value(active_service=first, more_active_services=tuple(more))
+        return strategy
 
-class Strategy(Model):
+
+class StrategyFields(Model):
     """The strategy; blue-green is the only one."""
 
     blue_green: BlueGreen
@@ -210,59 +143,7 @@ class RollbackWindow(Model):
     revisions: Count = Field(description="How many versions may have served between it and the live one.")
 
 
-class Suspend(Model):
-    """Stops everything except rollbacks, until it is removed or its time is over."""
-
-    reason: Text = Field(description="Why; shown wherever the app is shown.")
-    by: str = Field("", description="Who.")
-    until: Moment | None = Field(None, description="When it ends by itself, RFC 3339; never where absent.")
-
-
-class Adopt(Model):
-    """Agrees that the agent takes over what serves the app now. Written by `gitops-bg adopt`."""
-
-    deployment: DnsLabel | None = Field(
-        None, description="The Deployment, in the namespace of the app, whose pods serve now."
-    )
-    app: DnsLabel | None = Field(
-        None,
-        description="The app of this namespace that serves now, and that this one is under a new name. Once its folder "
-        "is gone and its Services are taken over, it goes. Written by `gitops-bg move`; instead of deployment.",
-    )
-    scale_down: Literal["never", "onSuccess", "progressively"] = Field(
-        "never",
-        description="What becomes of its pods after the Services were handed over: never: they stay. onSuccess: they "
-        "go once the app is healthy and scaleDownDelaySeconds have passed. progressively: they go as soon as no "
-        "request reaches them, as many as there are available pods of the app.",
-    )
-
-    @model_validator(mode="after")
-    def _from_one(self) -> Self:
-        if (self.deployment is None) is (self.app is None):
-            raise Conflict("", "is from a Deployment or from an app", "write one of deployment and app")
-        return self
-
-
-class Release(Model):
-    """Gives live traffic back to the Deployment that the app was adopted from. Written by `gitops-bg release`."""
-
-    deployment: DnsLabel = Field(description="The Deployment, in the namespace of the app, whose pods are to serve.")
-
-
-class Retry(Model):
-    """Asks for a new rollout of one digest, in spite of any hold. Written by `gitops-bg retry`."""
-
-    digest: Digest = Field(description="The digest to try again.")
-    number: Positive = Field(description="Counts the retries; each number is carried out once.")
-    by: str = Field("", description="Who.")
-    after: Count = Field(
-        0,
-        description="The last ledger entry its author had seen: it lifts a hold that was put until then, also where "
-        "nobody has looked at main since.",
-    )
-
-
-class AppSpec(Model):
+class AppFields(Model):
     """The spec of a BlueGreenDeployment."""
 
     target: TargetFile = Field(
@@ -276,7 +157,7 @@ class AppSpec(Model):
         description="What the target is rendered from, by `gitops-bg render`: the agent reads what was rendered, and "
         "never renders.",
     )
-    strategy: Strategy
+    strategy: StrategyFields
     min_ready_seconds: Count | None = Field(
         None, description="Seconds a new pod must be ready to count as available. Default: the target's, else 0."
     )
@@ -314,19 +195,19 @@ class AppSpec(Model):
         description="Pods older than this time, RFC 3339, are restarted, as PodDisruptionBudgets allow; a time to come "
         "is waited for. A new rollout cancels it. Written by `gitops-bg restart`.",
     )
-    suspend: Suspend | None = None
-    retry: Retry | None = None
-    revision: Revision | None = Field(
+    suspend: Declared[Suspension] | None = None
+    retry: Declared[Retry] | None = None
+    revision: Declared[Revision] | None = Field(
         None,
         description="The version to run instead of the target, until this is removed: its number, its digest, "
         "or a full commit id of main, for what the target was there. One that nobody knows changes nothing.",
     )
-    adopt: Adopt | None = Field(
+    adopt: Declared[Adoption] | None = Field(
         None,
         description="The agent takes the app's Services over from a live Deployment, once, when its own pods are "
         "ready. Until then its pods get a stand-in for a label by which these Services choose their pods.",
     )
-    release: Release | None = Field(
+    release: Declared[Release] | None = Field(
         None,
         description="The way back: the Deployment is scaled up, the Services get back what they had before they were "
         "taken over, and then the app's pods go. Nothing is promoted meanwhile, nor afterwards.",
@@ -356,7 +237,7 @@ class AppSpec(Model):
             )
 
     def _check_deletion(self) -> None:
-        if self.deletion_policy == "revertToTarget" and (self.adopt is None or self.adopt.deployment is None):
+        if self.deletion_policy == "revertToTarget" and (self.adopt is None or not self.adopt.deployment):
             raise Conflict(
                 "deletionPolicy",
                 "revertToTarget gives live traffic back to what the app was adopted from, and nothing says from what",
@@ -364,7 +245,7 @@ class AppSpec(Model):
             )
 
     def _check_limits(self) -> None:
-        limit = self.strategy.blue_green.scale_down_delay_revision_limit
+        limit = self.strategy.blue_green.strategy.scale_down_delay_revision_limit
         if limit is not None and limit > self.revision_history_limit:
             raise Conflict(
                 "strategy.blueGreen.scaleDownDelayRevisionLimit",
@@ -373,7 +254,7 @@ class AppSpec(Model):
             )
 
     def _check_promotion(self) -> None:
-        blue_green = self.strategy.blue_green
+        blue_green = self.strategy.blue_green.strategy
         if self.promotion is not None and self.promotion.merge == "whenGreen" and self.promotion.via == "commit":
             said = "whenGreen merges a pull request, but via is commit"
             raise Conflict("promotion.merge", said, "set via: pullRequest, or drop it")
@@ -403,7 +284,7 @@ class BlueGreenDeployment(Model):
     api_version: Literal["gitops-bg.dev/v1alpha1"]
     kind: Literal["BlueGreenDeployment"]
     metadata: Metadata
-    spec: AppSpec
+    spec: AppFields
 
 
 class Origin(Model):

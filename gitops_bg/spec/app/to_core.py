@@ -16,30 +16,21 @@ from pydantic import ValidationError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.spec import (
-    Adoption,
-    AntiAffinity,
     AppSpec,
     DeletionPolicy,
-    IntOrPercent,
-    OnExpire,
-    PreviewSwitch,
     PromoteVia,
-    Release,
     Retry,
-    Revision,
-    ScaleDown,
-    Strategy,
     Suspension,
 )
-from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
+from gitops_bg.core.model.version import AppKey, PodMetadata
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.analysis.block import FlaggerAnalysis
 from gitops_bg.spec.analysis.plans import Plans, unknown_plans
-from gitops_bg.spec.app import models
-from gitops_bg.spec.app.fields import NEVER, whole_seconds
+from gitops_bg.spec.app.fields import whole_seconds
 from gitops_bg.spec.app.layout import folder_of
-from gitops_bg.spec.app.models import Suspend
+from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.declared import DeclaredModel, model_of
 from gitops_bg.spec.notifications import Alerting, alerts_of, to_hook
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read_one
@@ -55,7 +46,7 @@ def suspension_in(data: bytes, file: str) -> Suspension | None:
     if written is None:
         return None
     try:
-        return suspension(Suspend.model_validate(written))
+        return model_of(Suspension).model_validate(written).value()  # type: ignore[no-any-return]
     except ValidationError:
         return Suspension(f"spec.suspend of {file} cannot be read")
 
@@ -65,14 +56,19 @@ TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was rea
 
 
 def to_core(
-    app: AppKey, spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook], target_min_ready_seconds: int = 0
+    app: AppKey, spec: AppFields, plans: Plans, alerts: Sequence[Hook], target_min_ready_seconds: int = 0
 ) -> AppSpec:
     """The core's view of an app. The target's minReadySeconds applies where app.yaml does not set its own."""
     min_ready = spec.min_ready_seconds
     window = spec.rollback_window
     return AppSpec(
         app=app,
-        strategy=_strategy(spec, plans, alerts),
+        strategy=replace(
+            spec.strategy.blue_green.strategy,
+            pre_promotion_analysis=plans.before,
+            post_promotion_analysis=plans.after,
+            hooks=(*_hooks(spec), *alerts),
+        ),
         promote_via=_promote_via(spec),
         merge_when_green=spec.promotion is not None and spec.promotion.merge == "whenGreen",
         min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
@@ -84,51 +80,19 @@ def to_core(
         unsuccessful_run_history_limit=_analysis(spec).unsuccessful_run_history_limit,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
         restart_at=spec.restart_at,
-        suspend=suspension(spec.suspend),
-        retry=retry_of(spec.retry),
-        revision=_revision(spec.revision),
-        adopt=_adopt(spec.adopt),
-        release=Release(spec.release.deployment) if spec.release else None,
+        suspend=spec.suspend,
+        retry=spec.retry,
+        revision=spec.revision,
+        adopt=spec.adopt,
+        release=spec.release,
     )
 
 
-def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Strategy:
-    blue_green = spec.strategy.blue_green
-    return Strategy(
-        active_service=blue_green.live_services[0],
-        more_active_services=blue_green.live_services[1:],
-        preview_service=blue_green.preview_service,
-        preview_replica_count=blue_green.preview_replica_count,
-        preview_switch=PreviewSwitch(blue_green.preview_switch),
-        auto_promotion_enabled=blue_green.auto_promotion_enabled,
-        auto_promotion_seconds=blue_green.auto_promotion_seconds,
-        scale_down_delay_seconds=_delay(blue_green.scale_down_delay_seconds),
-        scale_down_delay_revision_limit=blue_green.scale_down_delay_revision_limit,
-        abort_scale_down_delay_seconds=_delay(blue_green.abort_scale_down_delay_seconds),
-        expire_after_seconds=blue_green.expire_after_seconds,
-        on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
-        drain_seconds=blue_green.drain_seconds,
-        anti_affinity=_anti_affinity(blue_green.anti_affinity),
-        pre_promotion_analysis=plans.before,
-        post_promotion_analysis=plans.after,
-        hooks=(*_hooks(spec), *alerts),
-        active_metadata=pod_metadata_of(blue_green.active_metadata),
-        max_unavailable=_share(blue_green.max_unavailable),
-        preview_metadata=pod_metadata_of(blue_green.preview_metadata),
-    )
-
-
-def _adopt(written: models.Adopt | None) -> Adoption | None:
-    if written is None:
-        return None
-    return Adoption(written.deployment or "", ScaleDown(written.scale_down), written.app or "")
-
-
-def _analysis(spec: models.AppSpec) -> FlaggerAnalysis:
+def _analysis(spec: AppFields) -> FlaggerAnalysis:
     return spec.analysis or FlaggerAnalysis.model_validate({})
 
 
-def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:
+def _hooks(spec: AppFields) -> tuple[Hook, ...]:
     """The hooks of the strategy, and those of Flagger's analysis with its limits."""
     own = [to_hook(webhook) for webhook in spec.strategy.blue_green.webhooks or ()]
     analysis = spec.analysis
@@ -139,44 +103,13 @@ def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:
     return (*own, *theirs)
 
 
-def _promote_via(spec: models.AppSpec) -> PromoteVia:
+def _promote_via(spec: AppFields) -> PromoteVia:
     if spec.promotion is not None and spec.promotion.via is not None:
         return PromoteVia(spec.promotion.via)
-    return PromoteVia.COMMIT if spec.strategy.blue_green.auto_promotion_enabled else PromoteVia.PULL_REQUEST
+    return PromoteVia.COMMIT if spec.strategy.blue_green.strategy.auto_promotion_enabled else PromoteVia.PULL_REQUEST
 
 
-def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
-    return AntiAffinity(written.preferred.weight if written.preferred else None) if written else None
-
-
-def _delay(seconds: int | str) -> int | None:
-    return None if seconds == NEVER else int(seconds)
-
-
-def _share(value: int | str) -> IntOrPercent:
-    return IntOrPercent(int(value.rstrip("%")), percent=True) if isinstance(value, str) else IntOrPercent(value)
-
-
-def suspension(suspend: models.Suspend | None) -> Suspension | None:
-    """Return who suspends what is written here, until when; None: nobody does."""
-    return Suspension(suspend.reason, suspend.by, suspend.until) if suspend else None
-
-
-def retry_of(retry: models.Retry | None) -> Retry | None:
-    """What somebody asks to have tried again."""
-    return Retry(retry.digest, retry.number, retry.by, retry.after) if retry else None
-
-
-def _revision(written: int | str | None) -> Revision | None:
-    if written is None:
-        return None
-    text = str(written)
-    if ":" in text:
-        return Revision(digest=text)
-    return Revision(commit=text) if len(text) >= 40 else Revision(number=int(text.removeprefix("v")))
-
-
-def retry_in(data: bytes, file: str, model: type[models.Retry]) -> Retry | None:
+def retry_in(data: bytes, file: str, model: type[DeclaredModel]) -> Retry | None:
     """The retry of a former ``app.yaml`` or ``group.yaml``, of the form ``model``; one of number 0 where it has none,
     None where that is unknown.
     """
@@ -187,7 +120,7 @@ def retry_in(data: bytes, file: str, model: type[models.Retry]) -> Retry | None:
     if spec.get("retry") is None:
         return Retry("", 0)
     retry, _ = validate(model, replace(document, value=spec["retry"]))
-    return retry_of(retry)
+    return retry.value() if retry else None
 
 
 def without_nulls(value: Any) -> Any:
@@ -214,7 +147,7 @@ def spec_from_live(
     body = copy.deepcopy(dict(live.get("spec") or {}))
     _remove_unknown_fields(body)
     document = Document(f"live BlueGreenDeployment {app}", body)
-    model, problems = validate(models.AppSpec, document)
+    model, problems = validate(AppFields, document)
     if model is None:
         return None, problems
     alerts = alerts_of(app, model.alerts, document, alerting, f"{folder or folder_of(app)}/{model.target}")
@@ -223,7 +156,7 @@ def spec_from_live(
 
 def _remove_unknown_fields(body: dict[str, Any]) -> None:
     try:
-        models.AppSpec.model_validate(body)
+        AppFields.model_validate(body)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             if detail["type"] == "extra_forbidden":
@@ -245,29 +178,15 @@ _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 _LONGEST_PREFIX = 253
 
 
-def pod_metadata_of(written: models.PodMetadata | None) -> PodMetadata:
-    """The core's view of one of the two."""
-    if written is None:
-        return NO_METADATA
-    return PodMetadata(_pairs(written.labels), _pairs(written.annotations))
-
-
-def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((values or {}).items()))
-
-
-def check_pod_metadata(document: Document, spec: models.AppSpec, selected: Mapping[str, str]) -> Iterator[Problem]:
+def check_pod_metadata(document: Document, spec: AppFields, selected: Mapping[str, str]) -> Iterator[Problem]:
     """The problems of the two in app.yaml; ``selected``: the labels by which the target selects, and their fields."""
-    blue_green = spec.strategy.blue_green
-    for role, written in zip(ROLES, (blue_green.active_metadata, blue_green.preview_metadata), strict=True):
-        if written is not None:
-            yield from _check(document, (*_BLUE_GREEN, role), written, selected)
+    strategy = spec.strategy.blue_green.strategy
+    for role, written in zip(ROLES, (strategy.active_metadata, strategy.preview_metadata), strict=True):
+        yield from _check(document, (*_BLUE_GREEN, role), written, selected)
 
 
-def _check(
-    document: Document, path: Path, written: models.PodMetadata, selected: Mapping[str, str]
-) -> Iterator[Problem]:
-    for key, value in (written.labels or {}).items():
+def _check(document: Document, path: Path, written: PodMetadata, selected: Mapping[str, str]) -> Iterator[Problem]:
+    for key, value in written.labels:
         at = (*path, "labels", key)
         yield from _check_key(document, at, key)
         if key in selected:
@@ -278,7 +197,7 @@ def _check(
                 "at most 63 letters, digits, - _ and ., letters or digits at both ends; an annotation takes any text"
             )
             yield document.problem(at, f"{value!r} is no value of a label", remedy)
-    for key in written.annotations or {}:
+    for key, _ in written.annotations:
         yield from _check_key(document, (*path, "annotations", key), key)
 
 

@@ -10,7 +10,6 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -19,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import Conflict
-from gitops_bg.spec.declared import model_of
+from gitops_bg.spec.declared import is_declared, model_of
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
 from gitops_bg.spec.yaml.scalars import mode_remedy, unquoted
@@ -311,7 +310,7 @@ def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
 
 
 def _model_in(annotation: Any, *, into_lists: bool = True) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and is_dataclass(annotation):
+    if is_declared(annotation):
         return model_of(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation

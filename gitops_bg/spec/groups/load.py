@@ -37,7 +37,7 @@ from gitops_bg.spec.app.layout import (
     is_manifest,
     is_version,
 )
-from gitops_bg.spec.app.to_core import retry_of, suspension, without_nulls
+from gitops_bg.spec.app.to_core import without_nulls
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.groups import models
 from gitops_bg.spec.notifications import to_hook
@@ -318,8 +318,8 @@ def _spec(model: models.GroupSpec, plans: Plans) -> GroupSpec:
         gateway=gateway,
         progress_deadline_seconds=model.progress_deadline_seconds,
         removed_services=removed,
-        suspend=suspension(model.suspend),
-        retry=retry_of(model.retry),
+        suspend=model.suspend,
+        retry=model.retry.value() if model.retry else None,
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
         hooks=tuple(map(to_hook, model.webhooks or ())),
@@ -390,7 +390,7 @@ def last_spec(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | Non
     ('delete', 'keep')
     """
     model = _read(spec)
-    return (DeletionPolicy(model.deletion_policy), suspension(model.suspend)) if model else (DeletionPolicy.KEEP, None)
+    return (DeletionPolicy(model.deletion_policy), model.suspend) if model else (DeletionPolicy.KEEP, None)
 
 
 def manual_gates(spec: Mapping[str, Any]) -> tuple[Hook, ...]:

@@ -9,12 +9,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.written import Conflict, Count, DnsLabel, Matching, Positive, ServiceName
 from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
-from gitops_bg.spec.app.models import Retry, Suspend
+from gitops_bg.spec.declared import Declared, DeclaredModel, extends
 from gitops_bg.spec.notifications import Webhook, check_names
 
 VERSION = r"v[1-9][0-9]{0,8}"
@@ -91,7 +92,8 @@ class GroupWebhook(Webhook):
         return self
 
 
-class GroupRetry(Retry):
+@extends(Retry)
+class GroupRetry(DeclaredModel):
     """Asks for a version once more, in spite of any hold. Written by `gitops-bg retry`."""
 
     digest: Annotated[str, Matching(f"{VERSION}-[0-9a-f]{{20}}", "let gitops-bg retry write it")] = Field(
@@ -135,7 +137,7 @@ class GroupSpec(Model):
         description="What becomes of the group when its folder leaves main: it serves on as it is, or its routes, its "
         "Services and all its versions are deleted. It must be in main before the folder goes.",
     )
-    suspend: Suspend | None = Field(
+    suspend: Declared[Suspension] | None = Field(
         None, description="Stops every promotion of the group, until it is removed or its time is over; no rollback."
     )
     retry: GroupRetry | None = Field(

@@ -79,7 +79,7 @@ class Folder:
 
     app: AppKey
     app_document: Document | None
-    model: models.AppSpec | None
+    model: models.AppFields | None
     target: Document | None
     manifests: Mapping[Named, Document]
     readable: bool
@@ -244,9 +244,9 @@ class _Reading:
 
     def _labels_of_roles(self) -> set[str]:
         """Labels that pods carry only while their version has a role."""
-        blue_green = self.folder.model.strategy.blue_green if self.folder.model else None
-        roles = (blue_green.active_metadata, blue_green.preview_metadata) if blue_green else ()
-        return {key for role in roles if role for key in role.labels or {}}
+        strategy = self.folder.model.strategy.blue_green.strategy if self.folder.model else None
+        roles = (strategy.active_metadata, strategy.preview_metadata) if strategy else ()
+        return {key for role in roles for key, _ in role.labels}
 
 
 def _check_limits(document: Document, budget: Budget) -> Iterator[Problem]:

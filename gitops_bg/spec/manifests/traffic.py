@@ -277,23 +277,23 @@ def _replacement_name(route: HttpRoute) -> str:
 
 def _rules(routes: Routes, blue_green: models.BlueGreen, port: int) -> Iterator[HttpRule]:
     """The rule with the header comes first: of rules that are equally specific, the first one wins."""
-    if blue_green.preview_service:
+    if blue_green.strategy.preview_service:
         match = HttpMatch(headers=((routes.version_header, CANDIDATE),))
-        yield HttpRule((match,), Backend(blue_green.preview_service, port))
+        yield HttpRule((match,), Backend(blue_green.strategy.preview_service, port))
     yield HttpRule((HttpMatch(),), Backend(blue_green.live_services[0], port))
 
 
 def _services(blue_green: models.BlueGreen) -> Iterator[str]:
     yield blue_green.live_services[0]
-    if blue_green.preview_service:
-        yield blue_green.preview_service
+    if blue_green.strategy.preview_service:
+        yield blue_green.strategy.preview_service
 
 
 def _copied_by(name: str, blue_green: models.BlueGreen, manifests: Mapping[Named, Document]) -> tuple[str, ...]:
     """The Services whose manifests may say the ports of a Service: its own; of a preview without one, the active ones
     (`spec.manifests.traffic`).
     """
-    copies = name == blue_green.preview_service and ("Service", name) not in manifests
+    copies = name == blue_green.strategy.preview_service and ("Service", name) not in manifests
     return tuple(blue_green.live_services) if copies else (name,)
 
 

@@ -14,7 +14,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.app.models import AppFields
 from tests.conformance.examples import documents
 from tests.integration.cluster.keys import differing, keys, without
 from tests.integration.cluster.scene import Scene
@@ -24,7 +24,7 @@ from tests.support.cluster.rawapi import JSON_PATCH, MERGE
 def is_valid(body: dict[str, Any]) -> bool:
     """Whether such a file is one that the agent would apply."""
     try:
-        AppSpec.model_validate(body)
+        AppFields.model_validate(body)
     except ValidationError:
         return False
     return True
