@@ -7,6 +7,7 @@ JSON Schemas know each field, too; rules between fields, and between files, only
 """
 
 import sys
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,9 @@ from pydantic.json_schema import models_json_schema
 
 from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, OWN_LABELS, PLURAL
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
-from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, Primary, Settings
+from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, PrimaryDocument, Settings
 from gitops_bg.spec.client_settings import ClientSettings
-from gitops_bg.spec.groups.models import GroupSpec, GroupVersion, ReleaseGroup, ServiceRoutes
+from gitops_bg.spec.groups.models import GroupFields, ReleaseGroup, RoutesDocument, VersionDocument
 from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.spec.notifications import AlertProvider
 from gitops_bg.spec.policies.cases import PromotionPolicyTest
@@ -78,7 +79,7 @@ _GROUP = _Kind(
     GROUP_PLURAL,
     "rg",
     "Several services that are promoted and rolled back together. Its spec comes from Git.",
-    GroupSpec,
+    GroupFields,
     GroupStatus,
     (
         ("Active", "string", ".status.active"),
@@ -205,10 +206,10 @@ def render_group() -> str:
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 MODELS: dict[str, type[BaseModel]] = {
-    model.__name__: model
+    typing.get_args(model.model_fields["kind"].annotation)[0]: model
     for model in (
         BlueGreenDeployment,
-        Primary,
+        PrimaryDocument,
         Settings,
         AnalysisTemplate,
         ClusterAnalysisTemplate,
@@ -217,8 +218,8 @@ MODELS: dict[str, type[BaseModel]] = {
         PromotionPolicyTest,
         People,
         ReleaseGroup,
-        GroupVersion,
-        ServiceRoutes,
+        VersionDocument,
+        RoutesDocument,
         ClientSettings,
     )
 }

@@ -131,13 +131,14 @@ def _extended(declared: Any, model: type[_M]) -> type[_M]:
     return extended  # type: ignore[no-any-return]
 
 
-def _arrange(model: Any, declared: list[str], more: list[str]) -> None:
-    """Order the fields as the core declares them, each further one after that before which it follows."""
-    for before, name in itertools.pairwise(more):
-        if name not in declared:
-            declared.insert(declared.index(before) + 1, name)
+def _arrange(model: Any, order: list[str], more: list[str]) -> None:
+    """Order the fields as the core has them. One that is only of the file stands after that which it follows there."""
+    for place, name in enumerate(more):
+        if name not in order:
+            following = next((order.index(each) for each in more if each in order), 0)
+            order.insert(order.index(more[place - 1]) + 1 if place else following, name)
     if more:
-        fields = {name: model.model_fields[name] for name in declared if name in model.model_fields}
+        fields = {name: model.model_fields[name] for name in order if name in model.model_fields}
         model.model_fields.clear()
         model.model_fields.update(fields)
         model.model_rebuild(force=True)

@@ -5,8 +5,11 @@ members, its Services and its HTTPRoutes.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated
 
-from gitops_bg.core.groups.model import GroupGateway, RouteMatch
+from annotated_types import MinLen
+
+from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionName
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis import MeasurementPlan, MeasurementResult
 from gitops_bg.core.model.auxiliary import HttpRoute, RivalRoute
@@ -19,6 +22,7 @@ from gitops_bg.core.model.observed import GitView, Request
 from gitops_bg.core.model.policy_facts import PolicyInput, VersionFacts
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
+from gitops_bg.core.written import NOT_WRITTEN, Count, Positive, ServiceName
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +55,33 @@ class DesiredVersion:
 
 @dataclass(frozen=True, slots=True)
 class GroupSpec:
-    """The fields of ``group.yaml``."""
+    """The spec of a ReleaseGroup, declared as it is written (`core.written`), and what others say that it names."""
 
-    active: str
-    archive_size: int = 1
-    gateway: GroupGateway | None = None
-    progress_deadline_seconds: int = 600
-    removed_services: frozenset[str] = frozenset()
-    """Services that may leave the active version once their folder is gone."""
+    active: VersionName
+    """The version that serves: a folder beside group.yaml. Changing it to a candidate promotes that version, changing
+    it back to the version before rolls back.
+    """
+    archive_size: Count = 1
+    """How many versions older than the last one are remembered. They have no pods."""
+    gateway: Annotated[GroupGateway | None, NOT_WRITTEN] = None
+    removed_services: Annotated[frozenset[ServiceName], MinLen(1)] = frozenset()
+    """Services that may leave: once the folder of one is gone, so are its routes, its Service and its pods. Any other
+    service whose folder is gone serves on with its last routes, because nobody meant that.
+    """
     suspend: Suspension | None = None
+    """Stops every promotion of the group, until it is removed or its time is over; no rollback."""
     retry: Retry | None = None
-    """Which version somebody has tried again."""
-    pre_promotion_analysis: MeasurementPlan | None = None
+    """Has a version tried again with fresh checks, whatever held or paused it: `gitops-bg retry`."""
+    pre_promotion_analysis: Annotated[MeasurementPlan | None, NOT_WRITTEN] = None
     """What must be good before the group is promoted; None: nothing."""
-    post_promotion_analysis: MeasurementPlan | None = None
+    post_promotion_analysis: Annotated[MeasurementPlan | None, NOT_WRITTEN] = None
     """What must be good after it."""
-    hooks: tuple[Hook, ...] = ()
+    hooks: Annotated[tuple[Hook, ...], NOT_WRITTEN] = ()
     """Who is asked about a promotion, and who is told of what happens, in the order of the file."""
+    progress_deadline_seconds: Positive = 600
+    """How long a promotion or a rollback may wait for the Gateway to take its routes. After that it is taken back, as
+    far as traffic has not moved.
+    """
 
 
 @dataclass(frozen=True, slots=True)

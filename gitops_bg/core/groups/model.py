@@ -9,12 +9,15 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.auxiliary import NO_BACKEND, Deny, ParentRef, PathKind
+from gitops_bg.core.written import Matching
 
-_NAME = re.compile(r"v([1-9][0-9]{0,8})")
+VERSION = r"v[1-9][0-9]{0,8}"
+"""The names of versions, which are also those of their folders."""
+VersionName = Annotated[str, Matching(VERSION, "write the name of a version: v1, v2, … v10")]
 
 
 class VersionStage(StrEnum):
@@ -65,8 +68,7 @@ def version_number(name: str) -> int:
     >>> version_number("v01"), version_number("2")
     (0, 0)
     """
-    found = _NAME.fullmatch(name)
-    return int(found[1]) if found else 0
+    return int(name[1:]) if re.fullmatch(VERSION, name) else 0
 
 
 def version_in(digest: str) -> str:

@@ -17,7 +17,7 @@ from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis, RunMetadata
 from gitops_bg.spec.analysis.flatten import Flat, Given, Use, flatten, metrics_of
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
-from gitops_bg.spec.groups.models import GroupSpec
+from gitops_bg.spec.groups.models import GroupFields
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
@@ -164,7 +164,7 @@ def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
 TEMPLATES_UNREAD = "the AnalysisTemplates were not read"
 
 
-def plans_of_group(group: GroupKey, spec: GroupSpec, document: Document, library: Library | None) -> Plans:
+def plans_of_group(group: GroupKey, spec: GroupFields, document: Document, library: Library | None) -> Plans:
     """The plans of a group; a plan that cannot be made says so, so that nothing is promoted without it.
 
     Without a ``library`` every plan is unknown.

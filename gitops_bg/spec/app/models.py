@@ -311,7 +311,7 @@ class PrimaryService(Model):
     ports: Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
-class Primary(Model):
+class PrimaryDocument(Model):
     """``primary.yaml``: the promoted snapshot, written by a promotion or a rollback."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1"]

@@ -124,7 +124,7 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
     A digest with a prefix that this release does not know is no problem of the file: an agent must not start a rollout
     because of that (DESIGN §3). The core accepts it where the content is that of a known version.
     """
-    model, problems = validate(models.Primary, document)
+    model, problems = validate(models.PrimaryDocument, document)
     if model is None:
         return None, problems
     problems = tuple(check_place(document, app, model.metadata, named=True))

@@ -208,7 +208,7 @@ class _Folder:
 
     def _registered(self, version: str, folders: Mapping[str, DesiredService]) -> Iterator[tuple[str, DesiredService]]:
         """The services that the version only names."""
-        document, model = self._read(f"{version}/{VERSION_FILE}", models.GroupVersion)
+        document, model = self._read(f"{version}/{VERSION_FILE}", models.VersionDocument)
         names = model.services if model else []
         for place, name in enumerate(names):
             where = ("services", place)
@@ -222,7 +222,7 @@ class _Folder:
     def _routes(
         self, folder: str, service: str, files: Mapping[str, File], group: models.ReleaseGroup | None
     ) -> list[tuple[_Claim, DesiredRoute]]:
-        document, model = self._read(f"{folder}/{ROUTES_FILE}", models.ServiceRoutes)
+        document, model = self._read(f"{folder}/{ROUTES_FILE}", models.RoutesDocument)
         if document is None or model is None:
             return []
         ports, found = self._ports(folder, service, files), []
@@ -234,7 +234,9 @@ class _Folder:
             found.append((_Claim(service, match, document, place), _route(route, match, port)))
         return found
 
-    def _check_route(self, document: Document, place: int, route: models.ServiceRoute, group: models.GroupSpec) -> None:
+    def _check_route(
+        self, document: Document, place: int, route: models.ServiceRoute, group: models.GroupFields
+    ) -> None:
         for header in route.headers or {}:
             if header.lower() == group.version_header.lower():
                 message = f"{header} is the header that chooses the version (spec.versionHeader of {GROUP_FILE})"
@@ -300,7 +302,7 @@ class _Folder:
                     break
 
 
-def _spec(model: models.GroupSpec, plans: Plans) -> GroupSpec:
+def _spec(model: models.GroupFields, plans: Plans) -> GroupSpec:
     gateway = (
         GroupGateway(
             parents=parents_of(model.gateway.parent_refs),
@@ -311,22 +313,16 @@ def _spec(model: models.GroupSpec, plans: Plans) -> GroupSpec:
         if model.gateway
         else None
     )
-    removed = frozenset(model.removed_services or ())
-    return GroupSpec(
-        active=model.active,
-        archive_size=model.archive_size,
+    spec: GroupSpec = model.value(
         gateway=gateway,
-        progress_deadline_seconds=model.progress_deadline_seconds,
-        removed_services=removed,
-        suspend=model.suspend,
-        retry=model.retry.value() if model.retry else None,
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
         hooks=tuple(map(to_hook, model.webhooks or ())),
     )
+    return spec
 
 
-def _deny(model: models.GroupSpec) -> Deny:
+def _deny(model: models.GroupFields) -> Deny:
     match model.deny_mode:
         case "denyService":
             service = model.deny_service or models.DenyServiceRef.model_validate({})
@@ -390,7 +386,7 @@ def last_spec(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | Non
     ('delete', 'keep')
     """
     model = _read(spec)
-    return (DeletionPolicy(model.deletion_policy), model.suspend) if model else (DeletionPolicy.KEEP, None)
+    return (DeletionPolicy(model.deletion_policy), model.value().suspend) if model else (DeletionPolicy.KEEP, None)
 
 
 def manual_gates(spec: Mapping[str, Any]) -> tuple[Hook, ...]:
@@ -400,8 +396,8 @@ def manual_gates(spec: Mapping[str, Any]) -> tuple[Hook, ...]:
     return tuple(to_hook(each) for each in webhooks if each.url is None)
 
 
-def _read(spec: Mapping[str, Any]) -> models.GroupSpec | None:
+def _read(spec: Mapping[str, Any]) -> models.GroupFields | None:
     try:
-        return models.GroupSpec.model_validate(spec)
+        return models.GroupFields.model_validate(spec)
     except ValidationError:
         return None

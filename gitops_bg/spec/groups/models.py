@@ -9,17 +9,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.written import Conflict, Count, DnsLabel, Matching, Positive, ServiceName
+from gitops_bg.core.groups.inputs import GroupSpec
+from gitops_bg.core.groups.model import VERSION
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.written import Conflict, DnsLabel, Matching, ServiceName
 from gitops_bg.spec.analysis.block import Analysis
 from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
-from gitops_bg.spec.declared import Declared, DeclaredModel, extends
+from gitops_bg.spec.declared import DeclaredModel, extends
 from gitops_bg.spec.notifications import Webhook, check_names
 
-VERSION = r"v[1-9][0-9]{0,8}"
-"""The names of versions, which are also those of their folders."""
 # As the schema of HTTPRoute has them: https://gateway-api.sigs.k8s.io/reference/spec/#httppathmatch
 _PATH = re.compile(r"/(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*")
 _NOT_IN_A_PATH = re.compile(r"//|/\.\.?/|/\.\.?\Z|%2f", re.IGNORECASE)
@@ -48,7 +48,6 @@ UrlPath = Annotated[str, AfterValidator(_path)]
 Expression = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_expression)]
 HeaderValue = Annotated[str, Field(min_length=1, max_length=4096)]
 Duration = Annotated[str, Matching(_DURATION, "write a time such as 10s, 500ms or 1m30s")]
-VersionName = Annotated[str, Matching(VERSION, "write the name of a version: v1, v2, … v10")]
 
 
 class GroupMetadata(Model):
@@ -101,16 +100,10 @@ class GroupRetry(DeclaredModel):
     )
 
 
-class GroupSpec(Model):
+@extends(GroupSpec)
+class GroupFields(DeclaredModel):
     """The spec of a ReleaseGroup."""
 
-    active: VersionName = Field(
-        description="The version that serves: a folder beside group.yaml. Changing it to a candidate promotes that "
-        "version, changing it back to the version before rolls back."
-    )
-    archive_size: Count = Field(
-        1, description="How many versions older than the last one are remembered. They have no pods."
-    )
     version_header: HeaderName = Field(
         "X-Version", description="The request header that chooses a version; any other value means the active one."
     )
@@ -127,20 +120,12 @@ class GroupSpec(Model):
     )
     deny_service: DenyServiceRef | None = Field(None, description="The Service of denyMode denyService.")
     deny_extension: DenyExtension | None = Field(None, description="The object of denyMode extension.")
-    removed_services: Annotated[list[ServiceName], Field(min_length=1)] | None = Field(
-        None,
-        description="Services that may leave: once the folder of one is gone, so are its routes, its Service and its "
-        "pods. Any other service whose folder is gone serves on with its last routes, because nobody meant that.",
-    )
     deletion_policy: Literal["keep", "delete"] = Field(
         "keep",
         description="What becomes of the group when its folder leaves main: it serves on as it is, or its routes, its "
         "Services and all its versions are deleted. It must be in main before the folder goes.",
     )
-    suspend: Declared[Suspension] | None = Field(
-        None, description="Stops every promotion of the group, until it is removed or its time is over; no rollback."
-    )
-    retry: GroupRetry | None = Field(
+    retry: Annotated[GroupRetry, AfterValidator(GroupRetry.value)] | None = Field(
         None, description="Has a version tried again with fresh checks, whatever held or paused it: `gitops-bg retry`."
     )
     pre_promotion_analysis: Analysis | None = Field(
@@ -155,11 +140,6 @@ class GroupSpec(Model):
     )
     webhooks: list[GroupWebhook] | None = Field(
         None, description="Hooks that are asked about a promotion of the group, or told of what happens to it."
-    )
-    progress_deadline_seconds: Positive = Field(
-        600,
-        description="How long a promotion or a rollback may wait for the Gateway to take its routes. After that it is "
-        "taken back, as far as traffic has not moved.",
     )
 
     @model_validator(mode="after")
@@ -183,10 +163,10 @@ class ReleaseGroup(Model):
     api_version: Literal["gitops-bg.dev/v1alpha1"]
     kind: Literal["ReleaseGroup"]
     metadata: GroupMetadata
-    spec: GroupSpec
+    spec: GroupFields
 
 
-class GroupVersion(Model):
+class VersionDocument(Model):
     """``version.yaml`` in a version's folder: what it has beside its folders of services."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1"]
@@ -247,7 +227,7 @@ class ServiceRoute(Model):
         return self
 
 
-class ServiceRoutes(Model):
+class RoutesDocument(Model):
     """``routes.yaml`` in a service's folder: the requests that it answers."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1"]

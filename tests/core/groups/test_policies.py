@@ -15,6 +15,7 @@ from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Person, Pol
 from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
+    Cel,
     Expression,
     Images,
     Message,
@@ -201,7 +202,7 @@ def seen_by_an_expression(world: World, commits: tuple[CommitFacts, ...] = ()) -
         given.append(values)
         return True
 
-    asking = asked(Expression("true", program))
+    asking = asked(Cel(Expression("true", program)))
     to = replace(TO, source_commit="5" * 40)
     world.policing = {"cart-v2": replace(asking, policing=replace(asking.policing, commits=(COMMIT, *commits)), to=to)}
     world.active = "v2"

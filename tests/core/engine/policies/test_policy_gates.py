@@ -12,6 +12,7 @@ from gitops_bg.core.model.policy_facts import CommitFacts, Others, Peer, Person,
 from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
+    Cel,
     Concurrency,
     Expression,
     Images,
@@ -277,7 +278,7 @@ def seen(state: World) -> dict[str, Any]:
         found.append(dict(values))
         return True
 
-    decided(under(state, Policy("spy", (Expression("x", told),))))
+    decided(under(state, Policy("spy", (Cel(Expression("x", told)),))))
     return found[-1]
 
 
@@ -330,7 +331,7 @@ def test_a_policy_that_meets_a_bug_is_shut_and_the_way_back_is_open() -> None:
     def broken(_: object) -> object:
         raise OverflowError("date value out of range")
 
-    bug = Policy("odd", (Expression("x", broken),))
+    bug = Policy("odd", (Cel(Expression("x", broken)),))
     forward = decided(named(bug, FREEZE))
     assert not is_switched(forward)
     assert shown(forward) == [

@@ -15,7 +15,7 @@ from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.groups.record import ApplyGroup, GroupDecision, GroupRecord
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.spec.groups.models import GroupSpec
+from gitops_bg.spec.groups.models import GroupFields
 from tests.integration.cluster.keys import differing, keys, without
 from tests.support.cluster.clusters import TestCluster
 
@@ -58,7 +58,7 @@ BODIES: Mapping[str, dict[str, Any]] = {
 
 def is_valid(body: dict[str, Any]) -> bool:
     try:
-        GroupSpec.model_validate(body)
+        GroupFields.model_validate(body)
     except ValidationError:
         return False
     return True
@@ -66,7 +66,7 @@ def is_valid(body: dict[str, Any]) -> bool:
 
 def test_every_field_of_group_yaml_is_among_these() -> None:
     named = {key for body in BODIES.values() for key in body}
-    assert {field.alias for field in GroupSpec.model_fields.values()} == named
+    assert {field.alias for field in GroupFields.model_fields.values()} == named
     assert all(map(is_valid, BODIES.values()))
 
 
