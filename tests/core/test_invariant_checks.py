@@ -58,7 +58,7 @@ class TestTheCheckItself:
 
     def test_i2_the_old_pods_of_an_adopted_app_go_only_while_every_service_selects_ours(self):
         gone = (act.ScaleDeployment("web-old", 3, 0, ""),)
-        spec = replace(manual(), adopt=Adoption("web-old", ScaleDown.ON_SUCCESS))
+        spec = replace(manual(), adopt=Adoption("web-old", scale_down=ScaleDown.ON_SUCCESS))
         led_back = {"active_service": service("web", 0, before=(("app", "web"),))}
         with pytest.raises(InvariantBroken, match="I2: scale Deployment web-old from 3 to 0"):
             check(world(active(1), spec=spec, observed=led_back), gone)

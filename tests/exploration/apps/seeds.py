@@ -24,7 +24,7 @@ AGAIN = (*RELEASED, ("release",), *LOOK)
 
 
 def _adopting(scale_down: ScaleDown) -> AppSpec:
-    return replace(manual(), adopt=Consent(FORMER, scale_down))
+    return replace(manual(), adopt=Consent(FORMER, scale_down=scale_down))
 
 
 def _seed(

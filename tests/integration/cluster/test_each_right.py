@@ -244,7 +244,7 @@ def an_adopted_deployment(scene: Scene) -> None:
     scene.cluster.apply(manifests.deployment(scene.app.namespace, "old"))
     spec = scene.config.spec
     assert spec is not None
-    config = replace(scene.config, spec=replace(spec, adopt=Adoption("old", ScaleDown.ON_SUCCESS)))
+    config = replace(scene.config, spec=replace(spec, adopt=Adoption("old", scale_down=ScaleDown.ON_SUCCESS)))
     scene.do(ApplyApp())
     scene.observe(config, Record(adopted=Adopted("old")))
     with suppress(Refused):

@@ -23,7 +23,7 @@ GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT, "w
 
 
 def adopting(scale_down: ScaleDown = ScaleDown.NEVER, **strategy: Any) -> AppSpec:
-    return replace(manual(**strategy), adopt=Adoption("web-old", scale_down))
+    return replace(manual(**strategy), adopt=Adoption("web-old", scale_down=scale_down))
 
 
 def foreign(name: str = "web", **changes: Any) -> ServiceView:
@@ -63,7 +63,7 @@ def up(number: int = 1, labels: tuple[tuple[str, str], ...] = HELD, replicas: in
 
 # --- the way back ---
 
-RELEASED = replace(manual(), adopt=Adoption("old", ScaleDown.PROGRESSIVELY), release=Release("old"))
+RELEASED = replace(manual(), adopt=Adoption("old", scale_down=ScaleDown.PROGRESSIVELY), release=Release("old"))
 """An adopted app whose file asks for its release."""
 TWO = replace(RELEASED, strategy=replace(RELEASED.strategy, more_active_services=("web-grpc",)))
 DEPLOYMENT = DeploymentView("old", 3, APP_WEB, available=3)

@@ -206,7 +206,7 @@ def test_a_hand_over_that_was_half_way_goes_on() -> None:
 def test_the_deployment_that_an_app_was_adopted_from_is_left_as_it_is_once_the_record_was_lost() -> None:
     """Found so: its owner had scaled it up again, the object was deleted, and the agent took its pods once more."""
     state = lost(live=2, held=3)
-    adopted = Adoption("old", ScaleDown.PROGRESSIVELY)
+    adopted = Adoption("old", scale_down=ScaleDown.PROGRESSIVELY)
     taken = replace(state.observed.active_service, before=(("app", "web"),))  # type: ignore[type-var]
     pods_of_its_owner = DeploymentView("old", 3, (("app", "web"),), available=3)
     state = replace(
