@@ -25,7 +25,10 @@ _VERSIONS = {
 }
 """Where the version stands, by file."""
 _WITH_IMAGE = ("deploy/agent.yaml", "deploy/deny-service.yaml", "deploy/ci/gitlab.yml")
-_WITH_URL = ("pyproject.toml", "deploy/chart/Chart.yaml", "deploy/Dockerfile")
+_WITH_URL = (
+    *("pyproject.toml", "deploy/Dockerfile", "deploy/monitoring/rules.yaml"),
+    *("deploy/chart/Chart.yaml", "deploy/chart/values.yaml"),
+)
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?", re.ASCII)
 
 

@@ -363,16 +363,9 @@ def _text(body: Object) -> str:
 def _line(line: str) -> str:
     if block := re.fullmatch(r'( *)(?:"@(\w+)@": ""|- "@(\w+)@")', line, flags=re.ASCII):
         return "".join(f"{block[1]}{each}\n" for each in _BLOCKS[block[2] or block[3]])
-    filled = re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line, flags=re.ASCII) + "\n"
-    return filled + _runbook_url(line)
-
-
-def _runbook_url(line: str) -> str:
-    """What follows the path of a runbook: its address, where a value says where this documentation is published."""
-    if not (runbook := re.fullmatch(r'( *)runbook: "[^"#]+(#[\w-]+)"', line, flags=re.ASCII)):
-        return ""
-    address = f'{runbook[1]}runbook_url: {{{{ printf "%s{runbook[2]}" . | quote }}}}\n'
-    return f"{runbook[1]}{{{{- with .Values.monitoring.runbookUrl }}}}\n{address}{runbook[1]}{{{{- end }}}}\n"
+    if runbook := re.fullmatch(r'( *runbook_url: )"[^"#]+(#[\w-]+)"', line, flags=re.ASCII):
+        return f'{runbook[1]}{{{{ printf "%s{runbook[2]}" .Values.monitoring.runbookUrl | quote }}}}\n'
+    return re.sub(r'"@(\w+)@"', lambda value: _VALUES[value[1]], line, flags=re.ASCII) + "\n"
 
 
 def main(folder: Path) -> None:

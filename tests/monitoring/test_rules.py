@@ -10,6 +10,7 @@ import promql_parser
 import pytest
 import yaml
 
+from deploy.release.source import EXAMPLE_URL
 from gitops_bg.cli.registry import GROUPS, VERBS
 from gitops_bg.core.errors import PASSING, GitopsBgError
 from gitops_bg.core.model.conditions import Phase
@@ -60,8 +61,8 @@ def test_an_alert_says_all_that_somebody_needs_who_is_woken_by_it(rule: dict[str
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_the_runbook_of_an_alert_is_a_section_that_exists_and_names_it(rule: dict[str, Any]) -> None:
-    page, _, section = rule["annotations"]["runbook"].partition("#")
-    text = (ROOT / page).read_text()
+    page, _, section = rule["annotations"]["runbook_url"].partition("#")
+    text = (ROOT / page.removeprefix(f"{EXAMPLE_URL}/blob/main/")).read_text()
     assert section in {anchor(title) for title in re.findall(r"^#+ (.+)$", text, flags=re.M)}
     assert f"`{rule['alert']}`" in text
 
