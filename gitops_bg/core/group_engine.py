@@ -64,7 +64,7 @@ from gitops_bg.core.status.groups import (
     conditions_of_rewritten,
     standing_of,
 )
-from gitops_bg.core.transitions.notifications import notified
+from gitops_bg.core.transitions.notifications import delivered_to, notified
 from gitops_bg.core.transitions.record import by_now
 
 Steps = tuple[Callable[[GroupWorld], GroupWorld], ...]
@@ -123,21 +123,24 @@ def decide_group(
         return GroupDecision((), record, Phase.WAITING, silent=True, look_again=True)
     saved, record = record, by_now(record, now)  # First: what is new in it is told, and a corrected time is no news.
     if desired.spec is None and not desired.main.counts:
-        return learnt(desired, saved, _at_rest(desired, observed, record))
-    decision = _decided(key, desired, observed, record, now)
-    decision = notified(key, desired, observed, record, decision, now)
+        return learnt(desired, saved, _with_events(saved, _at_rest(desired, observed, record)))
+    decision = delivered_to(desired, observed, _decided(key, desired, observed, record, now), now)
+    decision = notified(key, desired, observed, _with_events(saved, decision), now)
     return decision if observed.foreign else learnt(desired, saved, decision)
 
 
 def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) -> GroupDecision:
-    """The decision with the main that it was made from in its record, and with what happened; silent where another
-    agent knows more.
-    """
+    """The decision with the main that it was made from in its record, and silent where another agent knows more."""
     main, record = desired.main, decision.record
     is_silent = decision.silent or main.is_silent(changed=record != before)
     known = main.learnt(record.main, saved=record != before)
-    events = () if is_silent else group_events(before, record)
+    events = () if is_silent else decision.events
     return replace(decision, record=replace(record, main=known), events=events, silent=is_silent)
+
+
+def _with_events(before: GroupRecord, decision: GroupDecision) -> GroupDecision:
+    """The decision with what happened in it."""
+    return replace(decision, events=group_events(before, decision.record))
 
 
 def _with_record(world: GroupWorld) -> GroupWorld:

@@ -202,9 +202,7 @@ class NotificationFacts:
     version: str
     """The version that it is about now; empty where there is none."""
     entries: tuple[LedgerEntry, ...]
-    """The entries that nobody was told of, oldest first."""
-    last: int
-    """The number of the last entry."""
+    """The entries that the ledger gets of what happened, oldest first."""
     serving: str
     judging: AnalysisRun | None
     """The analysis after the promotion of the serving version; None where it has none."""
@@ -251,7 +249,7 @@ def notify(outbox: Outbox, facts: NotificationFacts) -> Outbox:
         outbox = _queued(outbox, facts, message)
     hears_phases = any(hook.type is HookType.EVENT for hook in facts.listeners)
     phase = str(facts.phase) if hears_phases else outbox.notified_phase
-    return replace(outbox, unsettled=unsettled, notified_phase=phase, notified_sequence=facts.last)
+    return replace(outbox, unsettled=unsettled, notified_phase=phase)
 
 
 def _of_entry(facts: NotificationFacts, entry: LedgerEntry) -> Iterator[_Message]:

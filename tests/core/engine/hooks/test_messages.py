@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.decision import Decision, Occurrence
 from gitops_bg.core.model.hooks import HookResponse, OutboxMessage, Severity
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.record import Event, LedgerEntry, Outbox
+from gitops_bg.core.transitions.notifications import enqueue
 from gitops_bg.core.world import World
 from tests.core.engine.analysis.notation import BAD, GOOD, OPEN, measure, replan
 from tests.core.engine.hooks.notation import (
@@ -167,6 +168,11 @@ LISTENED = manual(hooks=(hook(EVENT),))
 ENTRY = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1))
 
 
+def queued(state: World, *entries: LedgerEntry) -> Outbox:
+    """The outbox after these entries of the ledger."""
+    return enqueue(state, [Occurrence(fact=entry) for entry in entries]).record.outbox
+
+
 def messages(state: World) -> tuple[OutboxMessage, ...]:
     return decided(state).record.outbox.messages
 
@@ -204,29 +210,27 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_an_event_hook_is_told(name):
     entry, line = LINES[name]
-    before = {"ledger": (entry,), "sequence": 1, "notified_phase": "Healthy"}
-    (message,) = messages(world(active(1), spec=LISTENED, record=before))
+    (message,) = queued(world(active(1), spec=LISTENED, record={"notified_phase": "Healthy"}), entry).messages
     assert (message.message, message.checksum) == line
 
 
 def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
-    entries = tuple(replace(ENTRY, sequence=number) for number in (3, 4, 5))
-    record = {"ledger": entries, "sequence": 5, "notified_sequence": 3, "notified_phase": "Healthy", "last_number": 7}
-    found = decided(world(active(1), spec=LISTENED, record=record)).record.outbox
-    assert [message.number for message in found.messages] == [8, 9]
-    assert (found.last_number, found.notified_sequence) == (9, 5)
+    known, *new = (replace(ENTRY, sequence=number) for number in (3, 4, 5))
+    record = {"ledger": (known,), "sequence": 3, "notified_phase": "Healthy", "last_number": 7}
+    state = world(active(1), spec=LISTENED, record=record)
+    assert not queued(state).messages
+    assert [message.number for message in queued(state, *new).messages] == [8, 9]
 
 
 def test_where_nobody_listens_nothing_is_noted_as_told():
-    record = {"ledger": (ENTRY,), "sequence": 1}
-    found = decided(world(active(1), spec=manual(hooks=(hook(PRE_ROLLOUT),)), record=record)).record.outbox
-    assert (found.notified_sequence, found.alerted, found.messages) == (0, None, ())
+    found = queued(world(active(1), spec=manual(hooks=(hook(PRE_ROLLOUT),))), ENTRY)
+    assert (found.alerted, found.messages) == (None, ())
 
 
 def test_an_alert_is_told_once():
-    state = world(active(1), spec=manual(hooks=(hook(ALERT),)), record={"ledger": (ENTRY,), "sequence": 1})
-    once = decided(state).record
-    assert (once.outbox.notified_sequence, len(once.outbox.messages)) == (1, 1)
+    state = world(active(1), spec=manual(hooks=(hook(ALERT),)))
+    once = decided(state.with_part(queued(state, ENTRY))).record
+    assert len(once.outbox.messages) == 1
     assert decided(state.with_record(once)).record == once
 
 
