@@ -23,7 +23,6 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.git.push import Pusher
 from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory
 from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_log import PolicyLog
@@ -57,6 +56,7 @@ from gitops_bg.repo.write.promotion import (
     Promotions,
     SharedBranches,
 )
+from gitops_bg.repo.write.push import Pusher
 from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places, group_folder
 from gitops_bg.spec.app.settings import default_settings, read_settings
 

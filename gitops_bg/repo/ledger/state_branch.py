@@ -16,7 +16,6 @@ from gitops_bg.core.model.version import AppOrGroup, SubjectKind, version_name
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.ledger.ledger_file import (
     GROUPS,
     POLICIES,
@@ -32,6 +31,7 @@ from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, O
 from gitops_bg.repo.read.changes import NOTHING, Node, Pair, TreeChange, Trees
 from gitops_bg.repo.read.signatures import FIRST_SECONDS
 from gitops_bg.repo.write.commits import CommitDraft, Committer
+from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
 
 # --- README.md: the overview that a forge shows; its size is limited ---
 

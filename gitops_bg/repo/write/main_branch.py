@@ -14,9 +14,9 @@ from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.write.commits import CommitDraft, Committer
+from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
 
 _OF_THE_KEY = (VerificationFailure.UNKNOWN_KEY, VerificationFailure.KEY_NOT_VALID, VerificationFailure.NOT_SIGNED)
 """The doubts that the list of keys explains."""

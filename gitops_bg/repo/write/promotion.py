@@ -21,13 +21,13 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, PushVerdict, Update
 from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import NOTHING, Trees, touched_between
 from gitops_bg.repo.read.files import Entry, Files
 from gitops_bg.repo.read.promotion_branches import OfferedBlobs, PromotionBranches
 from gitops_bg.repo.write.commits import CommitDraft, Committer, Movement, asking, blob_id
 from gitops_bg.repo.write.main_branch import Edited, EditOrNew, Edits, MainBranch
+from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
 from gitops_bg.spec.app.layout import GROUP_FILE, PRIMARY_FILE, group_file, group_folder
 from gitops_bg.spec.app.primary import configuration_changes, configuration_in
 

@@ -10,11 +10,11 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused, RemoteMoved, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.push import Pusher, Update
 from gitops_bg.repo.read.changes import Trees, touched_between
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write import promotion
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
+from gitops_bg.repo.write.push import Pusher, Update
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change
 from tests.support.git.remote import GitRemote

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.model.record import Event
-from gitops_bg.repo.git.push import PushAnswer, Pusher, Update
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange
+from gitops_bg.repo.write.push import PushAnswer, Pusher, Update
 from tests.support.scenario import App, Scenario
 
 

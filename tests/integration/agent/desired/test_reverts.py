@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.repo.git.push import Pusher, Update
+from gitops_bg.repo.write.push import Pusher, Update
 from tests.support.cluster.paths import replica_sets
 from tests.support.scenario import App
 from tests.support.sightings import Sightings
