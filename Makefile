@@ -56,7 +56,9 @@ docs: .venv/.installed
 	$(BIN)/python -m tests.documentation --write-docs
 
 # The documentation as a site, in .site/: a dead link, or a page that nobody reaches, is an error. A test builds it, too.
+# `make site VERSION=0.1.0` builds that of a release into .site/0.1.0/, beside those that are there.
 site: export NO_MKDOCS_2_WARNING := 1
+site: export SITE_VERSION := $(VERSION)
 site: .venv/.installed
 	$(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 

@@ -105,6 +105,23 @@ def test_who_copies_a_console_gets_the_commands_without_prompt_and_output(site: 
     assert ["data-md-copying" in script for script in scripts] == [True], "the theme marks blocks in another way"
 
 
+def test_each_release_has_its_folder_and_the_site_begins_with_the_newest_that_is_no_candidate(tmp_path: Path) -> None:
+    for former in ("0.9.0", "0.11.0-rc.1"):
+        (tmp_path / "site" / former).mkdir(parents=True)
+    built = build(DOCS, tmp_path / "site", SITE_VERSION="0.10.0")
+    assert built.returncode == 0, built.stderr
+    listed = json.loads((tmp_path / "site/versions.json").read_text())
+    assert [(each["version"], each["aliases"]) for each in listed] == [
+        ("0.11.0-rc.1", []),
+        ("0.10.0", ["latest"]),
+        ("0.9.0", []),
+    ]
+    assert "url=0.10.0/index.html" in (tmp_path / "site/index.html").read_text()
+    assert '"version": {"default": "latest", "provider": "mike"}' in (tmp_path / "site/0.10.0/index.html").read_text()
+    refused = build(DOCS, tmp_path / "other", SITE_VERSION="next")
+    assert (refused.returncode, "SITE_VERSION=next is no version" in refused.stderr) == (1, True)
+
+
 MISTAKES = {
     "how-to/new.md": ("# New", "how-to/new.md"),
     "faq.md": ("[gone](start/gone.md)", "start/gone.md"),
