@@ -30,7 +30,7 @@ from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Poster, PostFailed, Trust
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets, media_type, quoted, words_in_text
-from gitops_bg.outbound.turns import Places
+from gitops_bg.outbound.turns import Slots
 
 LOGGER = logging.getLogger(__name__)
 
@@ -161,8 +161,8 @@ class HookCaller:
         self._running: dict[Key, asyncio.Task[None] | None] = {}
         """None: about to begin."""
         self._answers: dict[Subject, dict[str, HookResponse]] = {}
-        self._places = Places(MOST_AT_ONCE, MOST_AT_ONCE // SHARE)
-        self._places_of_chats = Places(MOST_MESSAGES_AT_ONCE, MOST_MESSAGES_AT_ONCE // SHARE)
+        self._places = Slots(MOST_AT_ONCE, MOST_AT_ONCE // SHARE)
+        self._places_of_chats = Slots(MOST_MESSAGES_AT_ONCE, MOST_MESSAGES_AT_ONCE // SHARE)
         self._poster = Poster(addresses)
         self._senders = Senders()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -37,7 +37,7 @@ CONNECT_AGAIN = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ForgeConnection:
     """A connected forge."""
 
     forge: Forge
@@ -46,7 +46,7 @@ class Connection:
     """How many requests remain until its limit; None where it does not say."""
 
 
-Connect = Callable[[ForgeSettings], Connection]
+Connect = Callable[[ForgeSettings], ForgeConnection]
 """Connects to a forge; raises the errors of ``core.errors``."""
 
 
@@ -82,7 +82,7 @@ class ForgeThread(BackgroundThread):
         self._due: datetime | None = None
         self._look = self._forgotten = False
         self._wanted: ForgeSettings | None = None
-        self._connection: Connection | None = None
+        self._connection: ForgeConnection | None = None
         self._worker: PullRequests | None = None
         self._trouble = ""
         wiring.catalog.connect_forge(self.view, self.answers_of)
@@ -274,9 +274,9 @@ class ForgeThread(BackgroundThread):
 def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Callable[[], datetime]) -> Connect:
     """Connects with these credentials to whichever forge the settings of the repository name."""
 
-    def connected(wanted: ForgeSettings) -> Connection:
+    def connected(wanted: ForgeSettings) -> ForgeConnection:
         app = connect.AppSettings(access.app_id, access.app_key_file) if access.app_id and access.app_key_file else None
-        settings = connect.ForgeSettings(
+        settings = connect.ForgeEndpoint(
             remote=repository.url,
             kind=wanted.type or "",
             url=wanted.url or "",
@@ -285,6 +285,6 @@ def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Cal
             ca_file=access.ca_file,
         )
         forge = connect.connect(settings, clock)
-        return Connection(forge, forge.close_connections, lambda: forge.rate().remaining)
+        return ForgeConnection(forge, forge.close_connections, lambda: forge.rate().remaining)
 
     return connected

@@ -17,8 +17,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.model.policy_rules import NoAnswer
 from gitops_bg.core.model.version import Subject
-from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_cheap, is_true
+from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, is_cheap, is_true
 
 LONGEST = timedelta(seconds=2)
 """How long one evaluation may take."""

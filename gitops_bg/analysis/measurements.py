@@ -28,12 +28,13 @@ from gitops_bg.core.model.analysis import (
     Metric,
     shortened,
 )
+from gitops_bg.core.model.policy_rules import NoAnswer
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import MeasuringFailed, ask
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets, quoted
 from gitops_bg.outbound.turns import Turns
-from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
+from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, is_true
 
 LOGGER = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound import http
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed
 from gitops_bg.outbound.secrets import Secrets
 
 __all__ = ["ENTRY_POINTS", "Context", "MeasuringFailed", "NoData", "Provider", "Reading", "Value"]
@@ -44,7 +44,7 @@ class Context:
     """The app, or the release group."""
     now: datetime
     secrets: Secrets
-    ask: Callable[[Request], HttpAnswer] = http.ask
+    ask: Callable[[HttpRequest], HttpAnswer] = http.ask
     """Sends a request to where the agent's rules for addresses permit. Raises ``MeasuringFailed``."""
 
 

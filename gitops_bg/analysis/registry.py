@@ -5,23 +5,23 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 
 from gitops_bg.analysis.provider import ENTRY_POINTS, Provider
-from gitops_bg.analysis.providers.cloudwatch import CloudWatch
-from gitops_bg.analysis.providers.datadog import Datadog
-from gitops_bg.analysis.providers.graphite import Graphite
-from gitops_bg.analysis.providers.influxdb import Influxdb
-from gitops_bg.analysis.providers.newrelic import NewRelic
-from gitops_bg.analysis.providers.prometheus import Prometheus
-from gitops_bg.analysis.providers.web import Web
+from gitops_bg.analysis.providers.cloudwatch import CloudWatchProvider
+from gitops_bg.analysis.providers.datadog import DatadogProvider
+from gitops_bg.analysis.providers.graphite import GraphiteProvider
+from gitops_bg.analysis.providers.influxdb import InfluxdbProvider
+from gitops_bg.analysis.providers.newrelic import NewRelicProvider
+from gitops_bg.analysis.providers.prometheus import PrometheusProvider
+from gitops_bg.analysis.providers.web import WebProvider
 from gitops_bg.outbound.http import MeasuringFailed
 
 OURS: Mapping[str, Callable[[], Provider]] = {
-    "prometheus": Prometheus,
-    "web": Web,
-    "datadog": Datadog,
-    "cloudWatch": CloudWatch,
-    "newRelic": NewRelic,
-    "graphite": Graphite,
-    "influxdb": Influxdb,
+    "prometheus": PrometheusProvider,
+    "web": WebProvider,
+    "datadog": DatadogProvider,
+    "cloudWatch": CloudWatchProvider,
+    "newRelic": NewRelicProvider,
+    "graphite": GraphiteProvider,
+    "influxdb": InfluxdbProvider,
 }
 """The providers that measure over HTTP; Jobs are handled elsewhere (`gitops_bg.cluster.execution.jobs`)."""
 

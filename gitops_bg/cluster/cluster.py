@@ -17,7 +17,7 @@ from gitops_bg.cluster.api.errors import Forbidden, NamespaceClosed, NotFound
 from gitops_bg.cluster.api.kinds import APPS, NAMESPACES, SECRETS, Object
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.cluster.events import EventSink, KubernetesEvent
-from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.auxiliary import AuxiliaryWriter
 from gitops_bg.cluster.execution.executor import Executor, Parts, scale_deployment
 from gitops_bg.cluster.execution.jobs import Jobs
 from gitops_bg.cluster.execution.operator_requests import OperatorRequests, requests_of
@@ -165,7 +165,7 @@ class Cluster:
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
         guards, pods = Guards(reader, memory, writer, us), Pods(client)
-        beside = AuxiliaryObjects(client, writer.anchors, writer.intents, reader)
+        beside = AuxiliaryWriter(client, writer.anchors, writer.intents, reader)
         workloads = ReplicaSets(reader, writer, guards, settled, pods)
         router = Services(reader, writer, guards, settled, workloads, pods)
         deployments = partial(scale_deployment, client)

@@ -172,7 +172,7 @@ _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNever
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingPart:
     """One thing that keeps the agent from working, and the command that mends it; empty where none is known."""
 
     message: str
@@ -198,11 +198,11 @@ def is_gone(client: Client, namespace: str) -> bool:
     return not client.list(PODS, namespace, AGENTS)
 
 
-def missing(client: Client, namespace: str) -> tuple[Missing, ...]:
+def missing(client: Client, namespace: str) -> tuple[MissingPart, ...]:
     """What keeps the agent from being ready, as far as it can be told now; empty for pods that are just starting."""
     live = client.get(DEPLOYMENTS, namespace, NAME)
     if live is None:
-        return (Missing(f"there is no Deployment {namespace}/{NAME}", "gitops-bg install"),)
+        return (MissingPart(f"there is no Deployment {namespace}/{NAME}", "gitops-bg install"),)
     pods = [each for each in client.list(PODS, namespace, AGENTS) if _is_newest(each, live)]
     found = [*_of_deployment(live), *(each for pod in pods for each in _of_pod(client, namespace, pod))]
     return tuple(dict.fromkeys(found))
@@ -227,17 +227,17 @@ def _annotations(body: Object) -> Mapping[str, str]:
     return found
 
 
-def _of_deployment(deployment: Object) -> Iterator[Missing]:
+def _of_deployment(deployment: Object) -> Iterator[MissingPart]:
     for each in (deployment.get("status") or {}).get("conditions") or []:
         if each["type"] == "ReplicaFailure" and each["status"] == "True":
-            yield Missing(f"no pod is created: {each.get('message', '')}")
+            yield MissingPart(f"no pod is created: {each.get('message', '')}")
 
 
-def _of_pod(client: Client, namespace: str, pod: Object) -> Iterator[Missing]:
+def _of_pod(client: Client, namespace: str, pod: Object) -> Iterator[MissingPart]:
     name, status = pod["metadata"]["name"], pod.get("status") or {}
     for each in status.get("conditions") or []:
         if each["type"] == "PodScheduled" and each["status"] == "False":
-            yield Missing(f"pod {name} finds no node: {each.get('message', '')}")
+            yield MissingPart(f"pod {name} finds no node: {each.get('message', '')}")
     for each in status.get("containerStatuses") or []:
         waiting = (each.get("state") or {}).get("waiting") or {}
         if not each.get("ready"):
@@ -246,18 +246,18 @@ def _of_pod(client: Client, namespace: str, pod: Object) -> Iterator[Missing]:
 
 def _of_container(
     client: Client, namespace: str, pod: str, container: Mapping[str, Any], waiting: Mapping[str, str]
-) -> Iterator[Missing]:
+) -> Iterator[MissingPart]:
     reason, message = waiting.get("reason", ""), waiting.get("message", "")
     if reason in _IMAGE:
-        yield Missing(f"the image {container['image']} cannot be pulled: {message or reason}", _build(container))
+        yield MissingPart(f"the image {container['image']} cannot be pulled: {message or reason}", _build(container))
     elif reason == "CreateContainerConfigError":
-        yield Missing(f"pod {pod} cannot start: {message}", "gitops-bg install --repo URL --cluster NAME")
+        yield MissingPart(f"pod {pod} cannot start: {message}", "gitops-bg install --repo URL --cluster NAME")
     elif reason == "CrashLoopBackOff" or (container.get("lastState") or {}).get("terminated"):
         said = _log(client, namespace, pod, previous=True)
         remedy = f"kubectl -n {namespace} logs {pod} --previous"
-        yield Missing(f"the agent ended: {said}" if said else "the agent ended again and again", remedy)
+        yield MissingPart(f"the agent ended: {said}" if said else "the agent ended again and again", remedy)
     elif not waiting and (said := _log(client, namespace, pod, previous=False)):
-        yield Missing(f"the agent says: {said}", f"kubectl -n {namespace} logs {pod}")
+        yield MissingPart(f"the agent says: {said}", f"kubectl -n {namespace} logs {pod}")
 
 
 def _build(container: Mapping[str, Any]) -> str:

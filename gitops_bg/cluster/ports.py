@@ -38,7 +38,7 @@ traffic goes to them (I2).
 """
 
 
-class Routes(Protocol):
+class TrafficRoutes(Protocol):
     """Where traffic goes at one moment. Pure."""
 
     def view(self, look: AppContext, name: str) -> ServiceView | None:
@@ -52,7 +52,9 @@ class TrafficRouter(Protocol):
     `core.errors`; foreign objects are never changed (``ForeignObject``).
     """
 
-    def current(self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False) -> Routes:
+    def current(
+        self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False
+    ) -> TrafficRoutes:
         """Where the routes of these names send traffic, from the caches.
 
         ``adopting``: ask the server as well how many pods serve through the routes that are not ours yet.

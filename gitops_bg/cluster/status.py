@@ -20,7 +20,7 @@ from gitops_bg.core.foreign_json import PackedJson, reread_json
 from gitops_bg.core.foreign_text import read_moment
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, MetricRun
 from gitops_bg.core.model.conditions import OF_THE_PHASE, READY, Condition, Phase
-from gitops_bg.core.model.decision import Decision, GateResult, Named, Wait
+from gitops_bg.core.model.decision import Decision, GateResult, NamedInMain, Wait
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import AppKey, Stage, Version
@@ -31,12 +31,12 @@ from gitops_bg.spec.codec import from_json, to_json
 from gitops_bg.spec.status import moment_of
 
 
-def runs_of(record: Record) -> tuple[shown.AnalysisRun, ...]:
+def runs_of(record: Record) -> tuple[shown.AnalysisRunStatus, ...]:
     """`status.analysisRuns`: the last run of each stage and the remembered ones before, the newest first."""
 
-    def shown_of(run: AnalysisRun) -> shown.AnalysisRun:
+    def shown_of(run: AnalysisRun) -> shown.AnalysisRunStatus:
         version = record.version(run.digest)
-        return shown.AnalysisRun(version=version.number if version else None, **facts_of(run))
+        return shown.AnalysisRunStatus(version=version.number if version else None, **facts_of(run))
 
     return tuple(map(shown_of, newest_first(record.analyses)))
 
@@ -65,9 +65,9 @@ def facts_of(run: AnalysisRun) -> dict[str, Any]:
     }
 
 
-def _metric(one: MetricRun) -> shown.Metric:
+def _metric(one: MetricRun) -> shown.MetricStatus:
     last = one.measurements[-1] if one.measurements else None
-    return shown.Metric(
+    return shown.MetricStatus(
         name=one.metric.name,
         phase=str(one.phase),
         count=one.metric.count,
@@ -177,7 +177,7 @@ def _handled(live: Object, decision: Decision) -> Object | None:
     known, new = before if isinstance(before, dict) else None, decision.handled
     if new is None or (known and known.get("request") == new.request):
         return known
-    return shown.HandledPoll(request=new.request, commit=new.commit, contains=new.contains).stored()
+    return shown.HandledPollStatus(request=new.request, commit=new.commit, contains=new.contains).stored()
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
@@ -249,15 +249,15 @@ def _is_condition(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("type"), str) and isinstance(value.get("status"), str)
 
 
-def _named(named: Named | None) -> shown.Named | None:
-    return shown.Named(digest=named.digest, commit=named.commit) if named else None
+def _named(named: NamedInMain | None) -> shown.NamedStatus | None:
+    return shown.NamedStatus(digest=named.digest, commit=named.commit) if named else None
 
 
-def _summary(version: Version | None) -> shown.Version | None:
+def _summary(version: Version | None) -> shown.VersionStatus | None:
     """What the printer columns show of a version."""
     if version is None:
         return None
-    return shown.Version(
+    return shown.VersionStatus(
         version=version.number,
         color=str(version.color),
         digest=version.digest,
@@ -275,9 +275,9 @@ def _last(rollouts: tuple[Rollout, ...]) -> Iterator[Rollout]:
         has_ended = has_ended or rollout.outcome is not None
 
 
-def rollout_of(rollout: Rollout) -> shown.Rollout:
+def rollout_of(rollout: Rollout) -> shown.RolloutStatus:
     """Return a rollout for a status: the counterpart of Argo Rollouts' `status.duration` (argo-rollouts.md §4)."""
-    return shown.Rollout(
+    return shown.RolloutStatus(
         number=rollout.number,
         version=rollout.version,
         digest=rollout.digest,
@@ -294,12 +294,12 @@ def rollout_of(rollout: Rollout) -> shown.Rollout:
     )
 
 
-def pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
+def pull_request(pull: PullRequest | None) -> shown.PullRequestStatus | None:
     """What the status shows of a pull request; nothing of a merged one."""
     if pull is None or pull.state is PullState.MERGED:
         return None
     state, by = str(pull.state), pull.closed_by or None
-    return shown.PullRequest(number=pull.number, url=pull.url, state=state, closed_by=by)
+    return shown.PullRequestStatus(number=pull.number, url=pull.url, state=state, closed_by=by)
 
 
 def pull_in(status: Mapping[str, Any]) -> PullRequest | None:
@@ -352,8 +352,8 @@ def gate_of(gate: GateResult) -> shown.Gate:
     return shown.Gate(kind=str(gate.kind), open=gate.open, reason=gate.reason, until=moment_of(gate.until))
 
 
-def _wait(wait: Wait) -> shown.Wait:
-    return shown.Wait(gate=wait.gate, version=wait.version, reason=wait.reason, until=moment_of(wait.until))
+def _wait(wait: Wait) -> shown.WaitStatus:
+    return shown.WaitStatus(gate=wait.gate, version=wait.version, reason=wait.reason, until=moment_of(wait.until))
 
 
 _LOG = logging.getLogger(__name__)

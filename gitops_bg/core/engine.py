@@ -28,7 +28,7 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.model.decision import Decision, Named
+from gitops_bg.core.model.decision import Decision, NamedInMain
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.observed import Observed
@@ -231,8 +231,8 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         wake_at=wake_at(world, gates),
         waits=waits_of(world, gates),
         counts=counts_of(world),
-        target=Named(world.target_digest, target.source.commit) if target else None,
-        primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
+        target=NamedInMain(world.target_digest, target.source.commit) if target else None,
+        primary=NamedInMain(world.primary_digest, primary.changed_by.commit) if primary else None,
         calls=_calls(world) if world.spec.strategy.hooks else (),
         measurements=analyses.due(round_of(world)) if world.record.analyses.runs else (),
         pull=world.observed.git.pull,

@@ -50,13 +50,13 @@ class Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenAs:
     """How files call a field, where that is not its name in camelCase."""
 
     name: str
 
 
-NOT_WRITTEN = Written("")
+NOT_WRITTEN = WrittenAs("")
 """The field is not of the file: the agent adds it."""
 
 LARGEST = 2**31 - 1

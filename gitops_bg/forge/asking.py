@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import ForgeKnowledge
-from gitops_bg.forge.port import Pull, PullState, Review
+from gitops_bg.forge.port import Pull, Review
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ short delay.
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ForgeQuestion:
     """One question."""
 
     app: AppOrGroup
@@ -186,7 +187,7 @@ class Answers:
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
-    def questions(self, now: datetime) -> Iterator[Question]:
+    def questions(self, now: datetime) -> Iterator[ForgeQuestion]:
         """Yield the due questions: first those that promotions wait for."""
         if not self._known.listed_once:
             return
@@ -196,20 +197,20 @@ class Answers:
         for app in sorted(self._asks, key=promotion_branch):
             yield from (each for commit in self._asks[app].merges if (each := self._of_merge(app, commit, now)))
 
-    def _before_the_switch(self, app: AppOrGroup, now: datetime) -> Question | None:
+    def _before_the_switch(self, app: AppOrGroup, now: datetime) -> ForgeQuestion | None:
         asks = self._asks[app]
         for commit in dict.fromkeys(filter(None, (asks.promotion, *asks.mergers))):
             if self._is_to_ask(commit, now):
-                return Question(app, commit=commit)
+                return ForgeQuestion(app, commit=commit)
         pull = self._pull(app) if asks.reviews else None
-        return Question(app, pull) if pull and self._is_to_read(app, pull, now) else None
+        return ForgeQuestion(app, pull) if pull and self._is_to_read(app, pull, now) else None
 
-    def _of_merge(self, app: AppOrGroup, commit: str, now: datetime) -> Question | None:
+    def _of_merge(self, app: AppOrGroup, commit: str, now: datetime) -> ForgeQuestion | None:
         if self._is_to_ask(commit, now):
-            return Question(app, commit=commit, urgent=False)
+            return ForgeQuestion(app, commit=commit, urgent=False)
         merged = self._merged[commit].merged
         if merged.pull is not None and merged.reviews is None:
-            return Question(app, merged.pull, commit, urgent=False)
+            return ForgeQuestion(app, merged.pull, commit, urgent=False)
         return None
 
     def _is_to_ask(self, commit: str, now: datetime) -> bool:
@@ -238,7 +239,7 @@ class Answers:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def reviewed(self, question: Question, reviews: tuple[Review, ...], now: datetime) -> bool:
+    def reviewed(self, question: ForgeQuestion, reviews: tuple[Review, ...], now: datetime) -> bool:
         """Keep the reviews of a pull request; return whether they are news."""
         pull, app = question.pull, question.app
         assert pull is not None
@@ -251,7 +252,7 @@ class Answers:
             self._reads[app] = _Read(pull, reviews, now, self._look, since)
         return self._publish(app, now)
 
-    def merged(self, question: Question, pull: Pull | None, now: datetime) -> bool:
+    def merged(self, question: ForgeQuestion, pull: Pull | None, now: datetime) -> bool:
         """Keep the pull request that merged a commit into main, or that there is none; return whether that is news.
 
         One that merged it into another branch says nothing about main.

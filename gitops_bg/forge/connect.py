@@ -18,7 +18,7 @@ from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.forge.adapters import gitea, github, gitlab
 from gitops_bg.forge.adapters.api import Api, Credential, Now
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request, Trust, ask
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed, Trust, ask
 from gitops_bg.outbound.rest import RestClient, RestSettings
 
 Ask = Callable[[str], HttpAnswer | None]
@@ -34,7 +34,7 @@ class ForgeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class RepositoryAddress:
     """A repository on a server: the parts of its URL. ``path`` has no slashes around it and no ending."""
 
     root: str
@@ -72,13 +72,13 @@ _COMMIT_PAGES = {ForgeKind.GITHUB: "commit", ForgeKind.GITEA: "commit", ForgeKin
 _DATA_RESIDENCY = ".ghe.com"
 
 
-def remote_of(url: str) -> Remote | None:
+def remote_of(url: str) -> RepositoryAddress | None:
     """Return the parts of a remote's URL: https, http, ssh, or like scp; None for a local path.
 
     >>> remote_of("https://bot:secret@Git.example.com:8443/code/shop/config.git/")
-    Remote(root='https://git.example.com:8443', host='git.example.com', path='code/shop/config')
+    RepositoryAddress(root='https://git.example.com:8443', host='git.example.com', path='code/shop/config')
     >>> remote_of("git@git.example.com:shop/config.git")
-    Remote(root='https://git.example.com', host='git.example.com', path='shop/config')
+    RepositoryAddress(root='https://git.example.com', host='git.example.com', path='shop/config')
     >>> remote_of("ssh://git@git.example.com:2222/shop/config").root
     'https://git.example.com'
     >>> remote_of("file:///srv/git/config.git"), remote_of("/srv/git/config.git")
@@ -97,12 +97,12 @@ def remote_of(url: str) -> Remote | None:
     return _remote(parts.scheme if over_http else "https", host, parts.port if over_http else None, parts.path)
 
 
-def _remote(scheme: str, host: str, port: int | None, path: str) -> Remote:
+def _remote(scheme: str, host: str, port: int | None, path: str) -> RepositoryAddress:
     root = f"{scheme}://{host}" + (f":{port}" if port else "")
-    return Remote(root, host, unquote(path).strip("/").removesuffix(".git").strip("/"))
+    return RepositoryAddress(root, host, unquote(path).strip("/").removesuffix(".git").strip("/"))
 
 
-def known(remote: Remote) -> Place | None:
+def known(remote: RepositoryAddress) -> Place | None:
     """Return the place of a repository on a well-known forge; None on any other.
 
     >>> known(remote_of("git@github.com:shop/config.git"))
@@ -116,7 +116,7 @@ def known(remote: Remote) -> Place | None:
     return None if kind is None else _place(kind, f"https://{remote.host}", remote.path)
 
 
-def place_from_settings(kind: str, url: str, remote: Remote) -> Place:
+def place_from_settings(kind: str, url: str, remote: RepositoryAddress) -> Place:
     """Return the place if settings name the forge.
 
     ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
@@ -133,15 +133,15 @@ def place_from_settings(kind: str, url: str, remote: Remote) -> Place:
     return _place(names[kind], there.root, there.path)
 
 
-def at(url: str, remote: Remote) -> Remote:
+def at(url: str, remote: RepositoryAddress) -> RepositoryAddress:
     """Return the repository on the server of this URL, which names the server, its API, or the repository there.
 
     A path of two parts and more is a repository's. An empty URL changes nothing. Raises ``NoForge``.
 
     >>> at("https://git.example.com/code/api/v1", remote_of("https://git.example.com/code/shop/config.git"))
-    Remote(root='https://git.example.com/code', host='git.example.com', path='shop/config')
+    RepositoryAddress(root='https://git.example.com/code', host='git.example.com', path='shop/config')
     >>> at("https://github.com/shop/config", remote_of("git@mirror:mirrors/shop.git"))
-    Remote(root='https://github.com', host='github.com', path='shop/config')
+    RepositoryAddress(root='https://github.com', host='github.com', path='shop/config')
     """
     if not url:
         return remote
@@ -156,7 +156,7 @@ def at(url: str, remote: Remote) -> Remote:
     if server == "https://api.github.com":
         server, host = "https://github.com", "github.com"
     root = f"{server}/{folder}".rstrip("/")
-    return Remote(root, host, remote.path.removeprefix(f"{folder}/") if folder else remote.path)
+    return RepositoryAddress(root, host, remote.path.removeprefix(f"{folder}/") if folder else remote.path)
 
 
 def _without_api(path: str) -> str:
@@ -187,7 +187,7 @@ def commit_url(url: str, commit: str, *, kind: str = "", address: str = "") -> s
     return f"{there.root}/{quote(there.path)}/{_COMMIT_PAGES[forge]}/{quote(commit)}"
 
 
-def _on_its_forge(url: str, kind: str, address: str) -> tuple[ForgeKind, Remote] | None:
+def _on_its_forge(url: str, kind: str, address: str) -> tuple[ForgeKind, RepositoryAddress] | None:
     """The forge, and the repository on it. Raises ``NoForge``."""
     remote = remote_of(url)
     if remote is None:
@@ -197,7 +197,7 @@ def _on_its_forge(url: str, kind: str, address: str) -> tuple[ForgeKind, Remote]
     return None if place is None else (place.kind, there)
 
 
-def probed(remote: Remote, ask: Ask) -> Place:
+def probed(remote: RepositoryAddress, ask: Ask) -> Place:
     """Return the place on a server that answers a probe. Raises ``NoForge`` where it answers none.
 
     Gitea may be in a folder of its server, GitLab hardly ever is: then `forge.url` must name the folder.
@@ -365,7 +365,7 @@ _SCHEMES = {ForgeKind.GITHUB: "Bearer", ForgeKind.GITLAB: "Bearer", ForgeKind.GI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgeSettings:
+class ForgeEndpoint:
     """The repository and the credential. ``kind`` and ``url`` may be empty: then the remote's URL decides."""
 
     remote: str
@@ -382,7 +382,7 @@ class ForgeSettings:
     """For one request."""
 
 
-def place_of(settings: ForgeSettings) -> Place:
+def place_of(settings: ForgeEndpoint) -> Place:
     """Return the forge and repository; ask the server if nothing else names the forge.
 
     Raises ``NoForge``, and ``CredentialUnusable`` for a server that must not be asked.
@@ -397,7 +397,7 @@ def place_of(settings: ForgeSettings) -> Place:
     return known(there) or probed(there, lambda url: _ask(url, settings))
 
 
-def connect(settings: ForgeSettings, now: Now) -> RestForge:
+def connect(settings: ForgeEndpoint, now: Now) -> RestForge:
     """Connect to a forge, for one thread; call `close` at the end. Raises ``NoForge`` and ``CredentialUnusable``."""
     place = place_of(settings)
     rest = RestSettings(place.api, _HEADERS[place.kind], trust_of(settings.ca_file), settings.timeout_seconds)
@@ -406,7 +406,7 @@ def connect(settings: ForgeSettings, now: Now) -> RestForge:
     return _ADAPTERS[place.kind](Api(client, now, credential), place.owner, place.name)
 
 
-def _require_may_be_asked(there: Remote, remote: Remote, host: str) -> None:
+def _require_may_be_asked(there: RepositoryAddress, remote: RepositoryAddress, host: str) -> None:
     """Refuse other servers: people who can change ``url`` in main must not be able to redirect the agent's token."""
     if there.host not in (remote.host, host.lower()):
         raise CredentialUnusable(
@@ -429,7 +429,7 @@ def trust_of(ca_file: Path | None) -> Trust:
         raise CredentialUnusable(f"the certificates in {ca_file} cannot be read: {error}") from None
 
 
-def _credential(settings: ForgeSettings, place: Place, rest: RestSettings, now: Now) -> Credential:
+def _credential(settings: ForgeEndpoint, place: Place, rest: RestSettings, now: Now) -> Credential:
     if settings.app is not None:
         if place.kind is not ForgeKind.GITHUB:
             raise CredentialUnusable(f"{place.api} is no GitHub and takes no GitHub App: give it a token file")
@@ -439,8 +439,8 @@ def _credential(settings: ForgeSettings, place: Place, rest: RestSettings, now: 
     return TokenFile(settings.token_file, _SCHEMES[place.kind])
 
 
-def _ask(url: str, settings: ForgeSettings) -> HttpAnswer | None:
-    request = Request(url, timeout=settings.timeout_seconds, trust=trust_of(settings.ca_file))
+def _ask(url: str, settings: ForgeEndpoint) -> HttpAnswer | None:
+    request = HttpRequest(url, timeout=settings.timeout_seconds, trust=trust_of(settings.ca_file))
     try:
         return ask(replace(request, headers={"Accept": "application/json"}))
     except MeasuringFailed:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import quote, unquote
 
-from gitops_bg.core.model.journal import AwaitsPoll
-from gitops_bg.forge.port import CheckStatus, Pull, PullState
+from gitops_bg.core.model.journal import AwaitsPoll, PullState
+from gitops_bg.forge.port import CheckStatus, Pull
 
 _LINE = re.compile(r"\s*<!-- gitops-bg( [^<>\n]*) -->")
 _FIELD = re.compile(r" ([a-z]+)=([^ ]*)")

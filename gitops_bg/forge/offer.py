@@ -12,13 +12,12 @@ from enum import StrEnum
 
 from gitops_bg.core.groups.forecast import Proposal
 from gitops_bg.core.model.decision import GateResult
-from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, PullRequest, PullView
-from gitops_bg.core.model.journal import PullState as State
+from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, PullRequest, PullState, PullView
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.forge.known import ForgeKnowledge, marker_in
-from gitops_bg.forge.port import PullState, Review, ReviewVerdict, User
+from gitops_bg.forge.port import Review, ReviewVerdict, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ class Void:
 
 
 @dataclass(frozen=True, slots=True)
-class Approvals:
+class JudgedReviews:
     """All reviews of one pull request, judged for one digest."""
 
     counted: tuple[Approved, ...] = ()
@@ -184,7 +183,7 @@ class Approvals:
 
 def approvals_of(
     reviews: Iterable[Review], digest: str, digest_at: Mapping[str, str], authors: Collection[str]
-) -> Approvals:
+) -> JudgedReviews:
     """Judge the reviews for ``digest``.
 
     ``digest_at`` has for each reviewed commit the digest in its ``primary.yaml``. A commit that is not in it can no
@@ -197,7 +196,7 @@ def approvals_of(
     """
     last = sorted(_last(reviews), key=lambda review: review.at)
     judged = [(review, _why_not(review, digest, digest_at, authors)) for review in last]
-    return Approvals(
+    return JudgedReviews(
         tuple(Approved(review.user, digest, review.at, review.commit) for review, why in judged if not why),
         tuple(_void(review, why) for review, why in judged if why),
     )
@@ -273,12 +272,14 @@ def _pull(known: ForgeKnowledge, branch: str) -> PullRequest | None:
     if opened is not None:
         marker = marker_in(opened.body)
         offer = marker.offer if marker else ""
-        return PullRequest(opened.number, opened.url, State.OPEN, offer, seen_at=AwaitsPoll(), draft=opened.is_draft)
+        return PullRequest(
+            opened.number, opened.url, PullState.OPEN, offer, seen_at=AwaitsPoll(), draft=opened.is_draft
+        )
     ended = known.ended.get(branch)
     if ended is None or ended.pull.state is not PullState.CLOSED or not known.is_no(branch, ended.offer):
         return None
     pull, by = ended.pull, ended.pull.closed_by
-    return PullRequest(pull.number, pull.url, State.CLOSED, ended.offer, by.login if by else "", ended.seen_at)
+    return PullRequest(pull.number, pull.url, PullState.CLOSED, ended.offer, by.login if by else "", ended.seen_at)
 
 
 def queue_place(place: int, most: int) -> str:

@@ -14,11 +14,12 @@ from enum import IntEnum
 
 from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError, Refused
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import ForgeKnowledge, Marker, marker_in
 from gitops_bg.forge.offer import AnyOffer, Content, DesiredPull, Offer, PullSettings
-from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, NotFound, Pull, PullRequestDraft, PullState
+from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, NotOnForge, Pull, PullRequestDraft
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
 BETWEEN_EDITS = timedelta(seconds=30)
@@ -40,7 +41,7 @@ class StepKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ForgeStep:
     """One write."""
 
     kind: StepKind
@@ -72,7 +73,7 @@ class Step:
 class ForgePlan:
     """What to write, in order; what to read first; who waits for others."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ForgeStep, ...] = ()
     missing: Mapping[str, datetime] = field(default_factory=dict)
     """The branches whose last ended pull request was not looked up yet, with the ages of their offers."""
     queued: Mapping[AppOrGroup, int] = field(default_factory=dict)
@@ -107,7 +108,7 @@ class _Planner:
         self._render = render
         self._now = now
         self._new: list[tuple[datetime, AppOrGroup, AnyOffer]] = []
-        self.steps: list[Step] = []
+        self.steps: list[ForgeStep] = []
         self.missing: dict[str, datetime] = {}
         self.queued: dict[AppOrGroup, int] = {}
 
@@ -126,13 +127,13 @@ class _Planner:
         elif self._may_open(desired, desired.offer):
             self._new.append((desired.offer.since, app, desired.offer))
 
-    def creations(self, most: int) -> Iterator[Step]:
+    def creations(self, most: int) -> Iterator[ForgeStep]:
         """Yield the oldest, as many as may be opened; the others get a place in the queue."""
         room = max(0, most - len(self._known.open))
         for place, (since, app, offer) in enumerate(sorted(self._new, key=lambda each: (each[0], each[2].branch))):
             if place < room:
                 draft = self._render(app, offer).draft
-                yield Step(StepKind.CREATE, app, offer.branch, since, self._now, draft=draft)
+                yield ForgeStep(StepKind.CREATE, app, offer.branch, since, self._now, draft=draft)
             else:
                 self.queued[app] = place - room + 1
 
@@ -147,19 +148,21 @@ class _Planner:
             return ended.seen_at.is_over(desired.looks)
         return not self._known.is_no(offer.branch, offer.id)
 
-    def _differences(self, app: AppOrGroup, offer: AnyOffer, pull: Pull) -> Iterator[Step]:
+    def _differences(self, app: AppOrGroup, offer: AnyOffer, pull: Pull) -> Iterator[ForgeStep]:
         made, marker = self._render(app, offer), marker_in(pull.body)
         if self._known.statuses.get(offer.head) != made.status:
-            yield Step(StepKind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
+            yield ForgeStep(StepKind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
         if offer.only_status and not (marker and self._is_mine(app, marker)):
             return
         if _is_ours_to_write(marker, made.marker, offer) and not _says(marker, made):
             draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)
         if offer.merge and self._may_merge(offer, pull, made):
-            yield Step(StepKind.MERGE, app, offer.branch, offer.since, self._now, pull=pull)
+            yield ForgeStep(StepKind.MERGE, app, offer.branch, offer.since, self._now, pull=pull)
         if made.comment and self._known.comments.get(pull.number) != made.comment:
-            yield Step(StepKind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
+            yield ForgeStep(
+                StepKind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment
+            )
 
     def _may_merge(self, offer: AnyOffer, pull: Pull, made: Wanted) -> bool:
         """Merge only a version with success in this cluster, at exactly the commit that it looked at, into main, once
@@ -169,7 +172,7 @@ class _Planner:
         is_this = (pull.head, pull.base) == (offer.head, offer.base)
         return is_said and made.status.state is CheckState.SUCCESS and is_this and not pull.is_draft
 
-    def _farewell(self, app: AppOrGroup) -> Iterator[Step]:
+    def _farewell(self, app: AppOrGroup) -> Iterator[ForgeStep]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""
         branch = promotion_branch(app)
         ended = self._known.ended.get(branch)
@@ -181,15 +184,15 @@ class _Planner:
             draft = withdrawn(pull, marker, self._limits)
             yield replace(self._edit(app, _LONG_AGO, pull, draft), due=self._now)
         elif pull.state is PullState.OPEN:
-            yield Step(StepKind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
+            yield ForgeStep(StepKind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
 
     def _is_mine(self, app: AppOrGroup, marker: Marker) -> bool:
         return marker.app == str(app) and marker.cluster == self._known.cluster
 
-    def _edit(self, app: AppOrGroup, since: datetime, pull: Pull, draft: PullRequestDraft) -> Step:
+    def _edit(self, app: AppOrGroup, since: datetime, pull: Pull, draft: PullRequestDraft) -> ForgeStep:
         last = self._known.written.get(pull.branch)
         due = max(self._now, last + BETWEEN_EDITS) if last else self._now
-        return Step(StepKind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
+        return ForgeStep(StepKind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
 
 
 def _is_ours_to_write(marker: Marker | None, made: Marker, offer: AnyOffer) -> bool:
@@ -235,7 +238,7 @@ BETWEEN = timedelta(seconds=1)
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
-class Budget:
+class WriteBudget:
     """Counts the writes. The caller passes the time, which never goes back."""
 
     def __init__(self) -> None:
@@ -296,7 +299,7 @@ class _Failure:
     until: datetime
 
 
-class Failures:
+class ForgeFailures:
     """Failures by key: the whole forge (empty), a kind of write, one write, or one question."""
 
     def __init__(self) -> None:
@@ -306,7 +309,7 @@ class Failures:
         """Count a failure; return whether to report it: the first one, or another reason."""
         before = self._known.get(key)
         count = before.count + 1 if before else 1
-        first = REFUSED_RETRY if isinstance(error, Refused) and not isinstance(error, NotFound) else FIRST_RETRY
+        first = REFUSED_RETRY if isinstance(error, Refused) and not isinstance(error, NotOnForge) else FIRST_RETRY
         seconds = max(delay(count, first, LONGEST_RETRY), getattr(error, "retry_after", None) or 0.0)
         self._known[key] = _Failure(error, count, now + timedelta(seconds=seconds))
         return before is None or before.error.reason != error.reason

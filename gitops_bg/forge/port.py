@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.core.model.journal import PullState
 
 # --- errors, each with who must do what ---
 # The agent distinguishes them by `Refused` and `Transient` (`core.errors`): it repeats refused requests slowly, passing
@@ -43,7 +44,7 @@ class NoRight(Refused):
         )
 
 
-class NotFound(Refused):
+class NotOnForge(Refused):
     """404: no such repository or pull request, or (forges answer the same then) no right to see it."""
 
     reason = "ForgeNotFound"
@@ -130,15 +131,6 @@ def _detail(words: str) -> str:
 
 Prefix = str | tuple[str, ...]
 """How the names of branches begin: as ``str.startswith`` takes it."""
-
-
-class PullState(StrEnum):
-    """The state of a pull request."""
-
-    OPEN = "open"
-    MERGED = "merged"
-    CLOSED = "closed"
-    """Closed without a merge: somebody refused it."""
 
 
 class CheckState(StrEnum):

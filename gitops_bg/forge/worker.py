@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.journal import AwaitsPoll, PullView
+from gitops_bg.core.model.journal import AwaitsPoll, PullState, PullView
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
-from gitops_bg.forge.asking import Answers, ForgeAnswer, Question
+from gitops_bg.forge.asking import Answers, ForgeAnswer, ForgeQuestion
 from gitops_bg.forge.known import Ended, ForgeKnowledge, by_branch, comment_marker
 from gitops_bg.forge.offer import NOTHING, DesiredPull, PullSettings, context_of, views
-from gitops_bg.forge.plan import BETWEEN, Budget, Failures, ForgePlan, Step, StepKind, plan, renderer
+from gitops_bg.forge.plan import BETWEEN, ForgeFailures, ForgePlan, ForgeStep, StepKind, WriteBudget, plan, renderer
 from gitops_bg.forge.port import (
     Forge,
     HeadMoved,
@@ -26,10 +26,9 @@ from gitops_bg.forge.port import (
     NoRight,
     NotAccepted,
     Pull,
-    PullState,
     RateLimited,
 )
-from gitops_bg.forge.port import NotFound as NotThere
+from gitops_bg.forge.port import NotOnForge as NotThere
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,8 +83,8 @@ class PullRequests:
         self._known = ForgeKnowledge(around.cluster, around.base)
         self._answers = Answers(forge.kind, self._known)
         self._unhurried_at: datetime | None = None
-        self._budget = Budget()
-        self._failures = Failures()
+        self._budget = WriteBudget()
+        self._failures = ForgeFailures()
         self._render = renderer(settings, forge.limits)
         self._listed_at: datetime | None = None
         self._made = ForgePlan()
@@ -199,7 +198,7 @@ class PullRequests:
     def _difference(self, now: datetime) -> ForgePlan:
         return plan(self._all_desired, self._known, self._settings, self._forge.limits, self._render, now)
 
-    def _next(self, now: datetime) -> tuple[datetime | None, Step | None]:
+    def _next(self, now: datetime) -> tuple[datetime | None, ForgeStep | None]:
         """Return the first step that is due now, else when the first is."""
         soonest = self._budget.free_at(1, 0, now)
         if self._made.steps and soonest > now:
@@ -251,7 +250,7 @@ class PullRequests:
         app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
         self._known.found(pull, self._around.seen_now(app) if app else AwaitsPoll())
 
-    def _question(self, now: datetime, *, is_idle: bool) -> Question | None:
+    def _question(self, now: datetime, *, is_idle: bool) -> ForgeQuestion | None:
         """Return the next question: those that promotions wait for before all writes, the others while no
         write is due.
         """
@@ -266,7 +265,7 @@ class PullRequests:
         """
         return self._unhurried_at is None or now >= self._unhurried_at
 
-    def _answer(self, question: Question, now: datetime) -> None:
+    def _answer(self, question: ForgeQuestion, now: datetime) -> None:
         if not question.urgent:
             self._unhurried_at = now + BETWEEN
         try:
@@ -291,7 +290,7 @@ class PullRequests:
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, step: Step, now: datetime) -> None:
+    def _carry_out(self, step: ForgeStep, now: datetime) -> None:
         if step.kind is StepKind.STATUS and self._is_set_already(step):
             return
         self._budget.spend(step.requests, step.creating, now)
@@ -303,7 +302,7 @@ class PullRequests:
         for key in (_key(step), step.kind.name):
             self._failures.over(key)
 
-    def _is_set_already(self, step: Step) -> bool:
+    def _is_set_already(self, step: ForgeStep) -> bool:
         """Return whether the status is set: for statuses older than this process, ask the forge once."""
         status = step.status
         if status is None or step.branch not in self._known.inherited or status.commit in self._known.statuses:
@@ -314,7 +313,7 @@ class PullRequests:
             self._known.statuses[status.commit] = replace(said, commit=status.commit, url=status.url)
         return said is not None
 
-    def _write(self, step: Step, now: datetime) -> None:
+    def _write(self, step: ForgeStep, now: datetime) -> None:
         known, pull, draft = self._known, step.pull, step.draft
         match step.kind:
             case StepKind.CREATE if draft:
@@ -394,5 +393,5 @@ class PullRequests:
         self._counts.forge_waits(len(made.steps) + len(made.queued), (now - oldest).total_seconds())
 
 
-def _key(step: Step) -> str:
+def _key(step: ForgeStep) -> str:
     return f"{step.kind.name} {step.branch}"

@@ -36,7 +36,7 @@ class MeasuringFailed(Exception):
         return f"{sentence}: {words}" if words else sentence
 
 
-class NoAnswer(Exception):
+class NoResponse(Exception):
     """A REST API could not be reached, or its response was incomplete. Whether a write succeeded is unknown."""
 
 
@@ -57,7 +57,7 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """One request. ``timeout`` is in seconds, for the whole of it; ``most`` is the limit of the response in bytes."""
 
     url: str
@@ -108,7 +108,7 @@ class HttpAnswer:
         return "" if self.redirected else media_type(self.headers)
 
 
-def ask(request: Request, rules: AddressRules = EVERYWHERE) -> HttpAnswer:
+def ask(request: HttpRequest, rules: AddressRules = EVERYWHERE) -> HttpAnswer:
     """Send a request to where ``rules`` permit. Raises ``MeasuringFailed`` where they do not, or no response arrives
     within the limits of time and size.
 
@@ -121,7 +121,7 @@ def ask(request: Request, rules: AddressRules = EVERYWHERE) -> HttpAnswer:
         return _follow(client, request, time.monotonic() + request.timeout)
 
 
-def exchange(client: httpx.Client, request: Request) -> HttpAnswer:
+def exchange(client: httpx.Client, request: HttpRequest) -> HttpAnswer:
     """As `ask`, over the kept connections of a client; the client's trust applies, not the request's."""
     with _border(_place(request.url)):
         return _follow(client, request, time.monotonic() + request.timeout)
@@ -145,7 +145,7 @@ def client_for(trust: Trust, timeout: float) -> httpx.Client:
     return httpx.Client(verify=tls_context(trust), timeout=timeout, limits=limits)
 
 
-def _follow(client: httpx.Client, request: Request, until: float) -> HttpAnswer:
+def _follow(client: httpx.Client, request: HttpRequest, until: float) -> HttpAnswer:
     """Follow redirects on the same host only: credentials and requests must not go anywhere else."""
     headers = {"User-Agent": _AGENT, **request.headers, "Accept-Encoding": "identity"}
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]

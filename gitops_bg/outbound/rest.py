@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from gitops_bg.core.foreign_text import hidden, printable
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, NoAnswer, Request, Trust, client_for, exchange
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed, NoResponse, Trust, client_for, exchange
 
 # --- rate limits; the time is an argument ---
 
@@ -163,7 +163,7 @@ class RestClient:
     def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> HttpAnswer:
         """Send one request; ``path`` begins with a slash, ``body`` is sent as JSON. Any status is a response.
 
-        Raises ``NoAnswer`` where none arrives within the limits of time and size, and what ``authorize`` raises.
+        Raises ``NoResponse`` where none arrives within the limits of time and size, and what ``authorize`` raises.
         """
         url = self._settings.base + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         return self._read(url) if method in _READS else self._send(method, url, body, {})
@@ -175,7 +175,7 @@ class RestClient:
         while following is not None:
             key = tuple(sorted(following.items()))
             if key in asked or len(asked) >= MAX_PAGES:
-                raise NoAnswer(f"{self.place}{path}: its list of pages does not end")
+                raise NoResponse(f"{self.place}{path}: its list of pages does not end")
             asked.add(key)
             answer = self.ask("GET", path, following)
             yield answer
@@ -198,7 +198,7 @@ class RestClient:
         authorization = self._authorize()
         content = None if body is None else json.dumps(body).encode()
         kind = {"Content-Type": "application/json"} if content is not None else {}
-        request = Request(
+        request = HttpRequest(
             url,
             method,
             {**dict(self._settings.headers), **kind, **headers, **authorization},
@@ -210,7 +210,7 @@ class RestClient:
         try:
             return exchange(self._client, request)
         except MeasuringFailed as error:
-            raise NoAnswer(printable(_clean(str(error), authorization))) from None
+            raise NoResponse(printable(_clean(str(error), authorization))) from None
 
 
 def next_page(headers: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str] | None:

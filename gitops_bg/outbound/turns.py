@@ -41,7 +41,7 @@ class Turns:
         return None
 
 
-class Places:
+class Slots:
     """At most ``size`` tasks of one event loop at once, and ``share`` of one subject; the others wait in turn."""
 
     def __init__(self, size: int, share: int) -> None:

@@ -30,7 +30,7 @@ from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees, WalkedMain
 from gitops_bg.repo.read.commits import Around, Changes, CommitReader, ExtraFiles
-from gitops_bg.repo.read.files import Entry, File, Files
+from gitops_bg.repo.read.files import File, Files, TreeEntry
 from gitops_bg.repo.read.history import (
     CachedProvenance,
     Details,
@@ -240,12 +240,12 @@ class Repository:
         with self.lock:
             return self._index.places
 
-    def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, Entry]]:
+    def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, TreeEntry]]:
         """The files of apps by name, unread, with blob ids by which parses can be cached."""
         with self.lock:
             return self._files.entries(apps, commit or self.poller.head())
 
-    def read(self, entries: Iterable[Entry]) -> Mapping[str, File]:
+    def read(self, entries: Iterable[TreeEntry]) -> Mapping[str, File]:
         """The contents of entries, by path."""
         with self.lock:
             return self._files.read(entries)
@@ -410,7 +410,7 @@ class Repository:
 
     @staticmethod
     def _asked(
-        sources: CachedProvenance, entries: Mapping[tuple[AppKey, str], Entry], commit: str
+        sources: CachedProvenance, entries: Mapping[tuple[AppKey, str], TreeEntry], commit: str
     ) -> dict[tuple[AppKey, str], Source]:
         answers = sources.of({entry.path: entry.blob for entry in entries.values()}, commit)
         return {file: answers[entry.path] for file, entry in entries.items()}

@@ -24,7 +24,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.checks.policy_rules import length
 from gitops_bg.core.model.spec import IntOrPercent, Revision
-from gitops_bg.core.written import NOT_WRITTEN, Delay, Written
+from gitops_bg.core.written import NOT_WRITTEN, Delay, WrittenAs
 from gitops_bg.spec.app.fields import (
     DelayOrNever,
     Model,
@@ -153,7 +153,7 @@ def written_of(declared: Any) -> Mapping[str, Any]:
 
 def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
     """The type and the default of a field, as pydantic has them."""
-    alias = next((mark.name for mark in _marks(hint) if isinstance(mark, Written)), None)
+    alias = next((mark.name for mark in _marks(hint) if isinstance(mark, WrittenAs)), None)
     written, default = written_as(hint), declared.default
     if default is dataclasses.MISSING:
         return written, Field(alias=alias)
@@ -166,7 +166,7 @@ def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
 
 def written_as(hint: Any) -> Any:
     """What pydantic reads for a type of the core."""
-    marks = [mark for mark in _marks(hint) if not isinstance(mark, Written)]
+    marks = [mark for mark in _marks(hint) if not isinstance(mark, WrittenAs)]
     kind = typing.get_args(hint)[0] if _marks(hint) and hint not in WRITTEN else hint
     form = WRITTEN.get(kind)
     written, read = (form.written, form.read) if form else _written(kind)

@@ -191,7 +191,7 @@ class ProviderRef(Model):
     namespace: DnsLabel | None = Field(None, description="The namespace of the provider, where that is not the app's.")
 
 
-class Alert(Model):
+class AlertEntry(Model):
     """An alert about the app."""
 
     name: Title = Field(description="What it is called; no two alerts of an app may share a name.")
@@ -203,7 +203,7 @@ class Alert(Model):
     provider_ref: ProviderRef
 
 
-def check_alert_names(alerts: Sequence[Alert]) -> None:
+def check_alert_names(alerts: Sequence[AlertEntry]) -> None:
     """Raise ``Conflict`` where two alerts share a name: their deliveries could not be told apart."""
     seen: set[str] = set()
     for number, alert in enumerate(alerts):
@@ -231,7 +231,7 @@ def _no_placeholder(text: str) -> str:
 Address = Annotated[Text, AfterValidator(_no_placeholder)]
 
 
-class SecretRef(Model):
+class AddressSecret(Model):
     """A Secret in the namespace of the provider, else in that of the app; read only when an alert is sent."""
 
     name: SecretName = Field(
@@ -250,7 +250,7 @@ class ProviderSpec(Model):
     address: Address | None = Field(
         None, description="The address of the webhook, or the URL of apprise, where it is not in secretRef."
     )
-    secret_ref: SecretRef | None = Field(
+    secret_ref: AddressSecret | None = Field(
         None, description="The Secret that holds the address, which then counts, and for Slack's bots the token."
     )
 
@@ -293,7 +293,7 @@ class Alerting:
     """The shared alerts. ``defaults`` are for apps without alerts of their own, written in ``document``."""
 
     providers: Providers = field(default_factory=Providers)
-    defaults: tuple[Alert, ...] = ()
+    defaults: tuple[AlertEntry, ...] = ()
     document: Document = Document(SETTINGS_FILE, None)  # noqa: RUF009 - it is frozen
 
 
@@ -307,7 +307,7 @@ class Alerts:
 
 
 def alerts_of(
-    app: AppKey, own: Sequence[Alert] | None, document: Document, alerting: Alerting, target: str = ""
+    app: AppKey, own: Sequence[AlertEntry] | None, document: Document, alerting: Alerting, target: str = ""
 ) -> Alerts:
     """The alerts of an app: its ``own``, written in ``document``, else those of the repository."""
     named, written, path = (own, document, PLACE) if own else (alerting.defaults, alerting.document, ("alerts",))
@@ -336,7 +336,7 @@ def check_defaults(alerting: Alerting) -> tuple[Problem, ...]:
 
 
 def _wrong(
-    app: AppKey, alert: Alert, provider: Provider | None, alerting: Alerting, document: Document, path: Path
+    app: AppKey, alert: AlertEntry, provider: Provider | None, alerting: Alerting, document: Document, path: Path
 ) -> Iterator[Problem]:
     ref = alert.provider_ref
     if provider is None:
@@ -349,13 +349,13 @@ def _wrong(
         yield document.problem(path, message, f"add namespace: {provider.namespace} beside its name")
 
 
-def _missing(alert: Alert, alerting: Alerting, document: Document, path: Path) -> Problem:
+def _missing(alert: AlertEntry, alerting: Alerting, document: Document, path: Path) -> Problem:
     known = ", ".join(sorted(alerting.providers.items)) or "none"
     message = f"there is no AlertProvider {alert.provider_ref.name} in {ALERTS_FOLDER}/"
     return document.problem(path, message, f"add it; known: {known}")
 
 
-def _hook(alert: Alert, provider: Provider | None, unknown: str, target: str) -> Hook:
+def _hook(alert: AlertEntry, provider: Provider | None, unknown: str, target: str) -> Hook:
     spec = provider.spec if provider else None
     return Hook(
         name=alert.name,

@@ -31,7 +31,7 @@ def moment_of(time: datetime | None) -> str | None:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ") if time else None
 
 
-class Part(BaseModel):
+class StatusPart(BaseModel):
     """Part of a status. Further fields of a newer release are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
@@ -41,7 +41,7 @@ class Part(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-class Version(Part):
+class VersionStatus(StatusPart):
     """One version at a glance."""
 
     version: Number | None = Field(default=None, description="Its number.")
@@ -53,14 +53,14 @@ class Version(Part):
     image: str | None = Field(default=None, description="The images of its containers.")
 
 
-class Named(Part):
+class NamedStatus(StatusPart):
     """What a file in Git names."""
 
     digest: str | None = Field(default=None, description="The digest of what it names.")
     commit: str | None = Field(default=None, description="The commit that made it do so.")
 
 
-class Rollout(Part):
+class RolloutStatus(StatusPart):
     """One attempt to promote a version."""
 
     number: Number | None = None
@@ -87,7 +87,7 @@ class Rollout(Part):
     )
 
 
-class Metric(Part):
+class MetricStatus(StatusPart):
     """The result of one metric of an analysis run."""
 
     name: str | None = None
@@ -104,7 +104,7 @@ class Metric(Part):
     measured_at: Moment | None = None
 
 
-class AnalysisFacts(Part):
+class AnalysisFacts(StatusPart):
     """One analysis of one rollout, whoever's."""
 
     stage: str | None = Field(default=None, description="pre or post: before traffic moves, or after.")
@@ -117,16 +117,16 @@ class AnalysisFacts(Part):
     finished_at: Moment | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
-    metrics: tuple[Metric, ...] | None = None
+    metrics: tuple[MetricStatus, ...] | None = None
 
 
-class AnalysisRun(AnalysisFacts):
+class AnalysisRunStatus(AnalysisFacts):
     """One analysis of one rollout of an app."""
 
     version: Number | None = None
 
 
-class Condition(Part):
+class ConditionStatus(StatusPart):
     """As metav1.Condition."""
 
     type: str
@@ -137,7 +137,7 @@ class Condition(Part):
     message: str | None = None
 
 
-class Gate(Part):
+class Gate(StatusPart):
     """One gate of the next version."""
 
     kind: str
@@ -146,7 +146,7 @@ class Gate(Part):
     until: Moment | None = None
 
 
-class Wait(Part):
+class WaitStatus(StatusPart):
     """One wait."""
 
     gate: str
@@ -155,7 +155,7 @@ class Wait(Part):
     until: Moment | None = None
 
 
-class PullRequest(Part):
+class PullRequestStatus(StatusPart):
     """A pull request (GitLab: merge request)."""
 
     number: Number | None = None
@@ -166,13 +166,13 @@ class PullRequest(Part):
     def __str__(self) -> str:
         """The pull request as text in a line.
 
-        >>> str(PullRequest(number=7, url="https://forge/7", state="closed", closed_by="ada"))
+        >>> str(PullRequestStatus(number=7, url="https://forge/7", state="closed", closed_by="ada"))
         '#7 https://forge/7 (closed by ada)'
         """
         return pull_request_text(self.number, self.url or "", self.state or "", self.closed_by or "")
 
 
-class HandledPoll(Part):
+class HandledPollStatus(StatusPart):
     """The answer to a request for a look at main."""
 
     request: str = Field(description="The request: the value of the annotation `gitops-bg.dev/reconcile-requested-at`.")
@@ -182,7 +182,7 @@ class HandledPoll(Part):
     )
 
 
-class TopStatus(Part):
+class TopStatus(StatusPart):
     """A whole status."""
 
     @classmethod
@@ -208,13 +208,13 @@ class Status(TopStatus):
     phase: str | None = Field(default=None, description="The state of the app, in one word.")
     message: str | None = Field(default=None, description="The sentence that explains the phase.")
     commit: str | None = Field(default=None, description="The commit of the candidate, or else of the active version.")
-    target: Named | None = Field(default=None, description="The version of the target, and its commit.")
-    primary: Named | None = Field(
+    target: NamedStatus | None = Field(default=None, description="The version of the target, and its commit.")
+    primary: NamedStatus | None = Field(
         default=None, description="The version in primary.yaml, and the commit that wrote it."
     )
-    active: Version | None = Field(default=None, description="The version behind the active Service.")
-    preview: Version | None = Field(default=None, description="The version behind the preview Service.")
-    candidate: Version | None = Field(default=None, description="The version that is next.")
+    active: VersionStatus | None = Field(default=None, description="The version behind the active Service.")
+    preview: VersionStatus | None = Field(default=None, description="The version behind the preview Service.")
+    candidate: VersionStatus | None = Field(default=None, description="The version that is next.")
     desired_replicas: Count | None = Field(default=None, description="Pods that the target asks for.")
     replicas: Count | None = Field(default=None, description="Pods of all versions.")
     updated_replicas: Count | None = Field(default=None, description="Pods of the version that the target names.")
@@ -222,21 +222,21 @@ class Status(TopStatus):
     available_replicas: Count | None = Field(
         default=None, description="Available pods of the active version, which live traffic can reach."
     )
-    rollouts: tuple[Rollout, ...] | None = Field(
+    rollouts: tuple[RolloutStatus, ...] | None = Field(
         default=None,
         description="The rollout in progress, and the last that ended; newest first: when each started, was "
         "available, promoted, switched and settled, how long it waited for people, how it ended.",
     )
-    analysis_runs: tuple[AnalysisRun, ...] | None = Field(
+    analysis_runs: tuple[AnalysisRunStatus, ...] | None = Field(
         default=None, description="The last run of each stage, and earlier ones that are kept; newest first."
     )
-    pull_request: PullRequest | None = Field(
+    pull_request: PullRequestStatus | None = Field(
         default=None, description="The pull request of the promotion branch, if a forge is configured."
     )
-    handled_look: HandledPoll | None = Field(
+    handled_look: HandledPollStatus | None = Field(
         default=None, description="The last request for a poll of main that was answered, and the result of that poll."
     )
-    conditions: tuple[Condition, ...] | None = Field(
+    conditions: tuple[ConditionStatus, ...] | None = Field(
         default=None,
         description="The conditions, listed below.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
@@ -245,7 +245,7 @@ class Status(TopStatus):
         default=None,
         description="Every gate of the version that is next, open or shut, with its reason and, if known, until when.",
     )
-    waits: tuple[Wait, ...] | None = Field(
+    waits: tuple[WaitStatus, ...] | None = Field(
         default=None,
         description="What the app waits for, and until when (no end while a suspension stops the clock): shut gates; "
         "git, while the remote is down; restart; and probation, draining, scaleDown of earlier versions.",

@@ -25,7 +25,7 @@ _SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedSide:
     """One of two versions: its references, and the contents that are still available."""
 
     refs: Sequence[ConfigurationRef] = ()
@@ -37,7 +37,7 @@ class Side:
         return ref, find(self.contents, ref) if ref else None
 
 
-def configuration_differences(before: Side, after: Side) -> list[Difference]:
+def configuration_differences(before: ComparedSide, after: ComparedSide) -> list[Difference]:
     """Return the differences, by `Kind/name.key`. If the content of one side is lost, say only that the
     digests differ.
     """

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from gitops_bg.agent.groups.commands import Asked, GroupCommands, NoSuchGroup
+from gitops_bg.agent.groups.commands import GroupCommands, NoSuchGroup, RequestedChange
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupVersion, PromotionRejected, Rejection
 from gitops_bg.core.model.version import GroupKey
@@ -105,12 +105,12 @@ def _delete(commands: GroupCommands, group: GroupKey, request: Request) -> JSONR
     return JSONResponse(answer, 202 if asked.branch else 200)
 
 
-def _asked(asked: Asked) -> JSONResponse:
+def _asked(asked: RequestedChange) -> JSONResponse:
     answer: AskedAnswer = {**_where(asked), "versions": _rows(asked.versions)}
     return JSONResponse(answer, 202)
 
 
-def _where(asked: Asked) -> Where:
+def _where(asked: RequestedChange) -> Where:
     """The commit; where main takes none from the agent, also what somebody has to merge for it."""
     where: Where = {"commit": asked.commit}
     if asked.branch:

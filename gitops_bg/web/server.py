@@ -91,7 +91,7 @@ SECONDS_TO_ANSWER = 30.0
 """Seconds from there to the end of the response, including the body and a slow reader."""
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """uvicorn's connection, with deadlines, and with a limit that keeps room for new ones."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -105,7 +105,7 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._wait(SECONDS_TO_ASK)
         if len(self.connections) > MOST:
-            others = (each for each in self.connections if isinstance(each, Connection) and each is not self)
+            others = (each for each in self.connections if isinstance(each, HttpConnection) and each is not self)
             oldest = min(others, key=lambda each: (each.asks, each.waiting_since), default=None)
             if oldest is not None:
                 oldest.cut_off()
@@ -251,7 +251,7 @@ def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
         try:
             await app(scope, receive, send)
         except asyncio.CancelledError:
-            await PlainTextResponse("the agent is stopping", 503, {"Connection": "close"})(scope, receive, send)
+            await PlainTextResponse("the agent is stopping", 503, {"HttpConnection": "close"})(scope, receive, send)
 
     return wrapped
 
@@ -260,7 +260,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     """uvicorn without its logging, access log, WebSockets, proxy headers and slow shutdown."""
     return uvicorn.Config(
         _answering_when_cancelled(app),
-        http=Connection,
+        http=HttpConnection,
         ws="none",
         loop="asyncio",
         lifespan="off",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.forge_thread import Connection, ForgeThread, Wiring
+from gitops_bg.agent.forge_thread import ForgeConnection, ForgeThread, Wiring
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey
@@ -71,7 +71,7 @@ def scene() -> Iterator[SimpleNamespace]:
     wiring = Wiring(
         catalog=catalog,
         metrics=Counted(),  # type: ignore[arg-type]
-        connect=lambda _: Connection(forge, lambda: None),
+        connect=lambda _: ForgeConnection(forge, lambda: None),
         cluster="prod-eu",
         base="main",
         interval=30.0,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from gitops_bg.agent.desired.lineage import Followed
-from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.reconcile.facts import former_names
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import LastRead, Record
@@ -101,11 +101,11 @@ def test_an_app_without_a_folder_is_called(name):
     assert reading.moved_to(app("web"), remembered) == called
 
 
-def entry(name: str, *services: str) -> Entry:
+def entry(name: str, *services: str) -> AppEntry:
     """An app in main with these active Services."""
     strategy = Strategy(services[0], more_active_services=services[1:]) if services else Strategy("none")
     spec = AppSpec(app(name), strategy) if services else None
-    return Entry(AppConfig(app(name), spec, {}, None, None), has_primary=True, has_target=True)
+    return AppEntry(AppConfig(app(name), spec, {}, None, None), has_primary=True, has_target=True)
 
 
 BACK = {

@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import Followed
-from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.groups.members import Members
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.groups.inputs import DesiredGroup, DesiredService, DesiredVersion, GroupSpec
@@ -25,8 +25,8 @@ STORE = GroupKey("shop", "store")
 CART_1, CART_2, WEB = AppKey("shop", "cart-v1"), AppKey("shop", "cart-v2"), AppKey("shop", "web")
 
 
-def entry(app: AppKey, folder: str) -> Entry:
-    return Entry(AppConfig(app, None, {}, None, None, folder=folder), has_primary=True, has_target=True)
+def entry(app: AppKey, folder: str) -> AppEntry:
+    return AppEntry(AppConfig(app, None, {}, None, None, folder=folder), has_primary=True, has_target=True)
 
 
 def reading(*versions: str) -> Reading:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.desired.reading import Entry
+from gitops_bg.agent.desired.reading import AppEntry
 from gitops_bg.agent.reconcile.kind import Urgency, moves_requests, urgency_of, urgency_of_group
 from gitops_bg.cluster.execution.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.stored_record import packed
@@ -25,7 +25,7 @@ from gitops_bg.spec.groups.load import GroupConfig
 OLD, NEW = "a" * 40, "b" * 40
 V1, V2, V3 = (Snapshot(f"v1:{number}", "") for number in "123")
 NO_FILES = AppConfig(AppKey("shop", "web"), None, {}, None, None)
-ENTRY = Entry(NO_FILES, has_primary=True, has_target=True, tree=OLD)
+ENTRY = AppEntry(NO_FILES, has_primary=True, has_target=True, tree=OLD)
 CHANGED = replace(ENTRY, tree=NEW)
 SOURCE = Source(OLD, "Ada", datetime(2026, 1, 2, tzinfo=UTC))
 ABORT = annotation_of([Request("id-1", OperatorCommand.ABORT, "Ada", SOURCE.date)])
@@ -53,7 +53,7 @@ def live(
     return app_state({"metadata": {**metadata, "annotations": annotations}, "spec": {}, "status": status})
 
 
-def says(primary: Snapshot, target: Snapshot, tree: str = NEW) -> Entry:
+def says(primary: Snapshot, target: Snapshot, tree: str = NEW) -> AppEntry:
     """What main says of it."""
     files = replace(NO_FILES, primary=Primary(primary, 1, SOURCE, SOURCE), target=Target(target, 1, SOURCE))
     return replace(ENTRY, config=files, tree=tree)
@@ -95,7 +95,7 @@ def says(primary: Snapshot, target: Snapshot, tree: str = NEW) -> Entry:
         (None, None, Urgency.AT_REST),
     ],
 )
-def test_the_urgency_of(state: AppState | None, entry: Entry | None, urgency: Urgency) -> None:
+def test_the_urgency_of(state: AppState | None, entry: AppEntry | None, urgency: Urgency) -> None:
     assert urgency_of(state, entry) is urgency
 
 

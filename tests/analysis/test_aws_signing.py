@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.analysis.providers.cloudwatch import Credentials, Scope, signed
+from gitops_bg.analysis.providers.cloudwatch import AwsCredentials, SigningScope, signed
 
-CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
-SCOPE = Scope("us-east-1", "service", datetime(2015, 8, 30, 12, 36, tzinfo=UTC))
+CREDENTIALS = AwsCredentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+SCOPE = SigningScope("us-east-1", "service", datetime(2015, 8, 30, 12, 36, tzinfo=UTC))
 
 PUBLISHED = {
     "get-vanilla": ("GET", "/", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
@@ -33,7 +33,7 @@ def test_the_signature_is_the_published_one_of(name: str) -> None:
 
 
 def test_a_session_token_is_signed_too() -> None:
-    session = Credentials("AKID", "secret", "token")
+    session = AwsCredentials("AKID", "secret", "token")
     headers = signed("GET", "https://example.amazonaws.com/", {}, b"", SCOPE, session)
     assert headers["X-Amz-Security-Token"] == "token"
     assert "SignedHeaders=host;x-amz-date;x-amz-security-token" in headers["Authorization"]

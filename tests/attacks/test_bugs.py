@@ -20,7 +20,7 @@ from gitops_bg.analysis.measurements import MetricEvaluator
 from gitops_bg.cluster import cluster as cluster_module
 from gitops_bg.cluster.execution.jobs import Jobs
 from gitops_bg.hooks import HookCaller
-from gitops_bg.repo.git.objects import Header, Objects
+from gitops_bg.repo.git.objects import ObjectHeader, Objects
 from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.ledger.ledger import Ledger
 from gitops_bg.repo.repository import Repository
@@ -180,7 +180,7 @@ def test_object_of_the_cluster_that_cannot_be_read_is_its_apps_condition(siege: 
 
 def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
     """What moved is read by the next one: nothing is taken for known that nobody took over."""
-    failed = _failing_once(monkeypatch, reader.Reader, "read_promotions")
+    failed = _failing_once(monkeypatch, reader.MainReader, "read_promotions")
     siege.api.push_image("after-the-bug")
     assert failed.wait(10)
     siege.api.wait_condition("GitReachable", "False")
@@ -196,7 +196,7 @@ def test_file_that_git_lost_between_two_questions_is_that_polls(
     """It was there when its size was asked for. The next poll reads it, from a new mirror if need be."""
     sound, struck = Objects.contents, threading.Event()
 
-    def losing(objects: Objects, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
+    def losing(objects: Objects, names: Iterable[str]) -> Iterator[tuple[ObjectHeader | None, bytes]]:
         asked = list(names)
         answers = list(sound(objects, asked))
         if struck.is_set() or not any(header and header.kind == "blob" for header, _ in answers):

@@ -15,8 +15,8 @@ from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.ledger import state_branch
 from gitops_bg.repo.ledger.ledger_file import (
-    Document,
     LedgerBatch,
+    LedgerDocument,
     Position,
     PublishedEntry,
     SubjectState,
@@ -33,7 +33,7 @@ _NUMBERS = count(1)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ENTRY = LedgerEntry(3, NOW, Event.DEPLOYED, to_version=1, to_digest="0" * 64)
 LIVE = VersionState(1, "0" * 64, since=NOW)
-SOUND = Document(SubjectState(1, 1, LIVE, LIVE), Position("e", 3), (PublishedEntry("e", ENTRY),))
+SOUND = LedgerDocument(SubjectState(1, 1, LIVE, LIVE), Position("e", 3), (PublishedEntry("e", ENTRY),))
 ODD: tuple[Any, ...] = (
     None, True, 10**30, 1.5, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
     float("inf"), float("nan"), "", "\x01\u2028", "\ud800", [], [None], [[]], {}, {"a": 1},
@@ -77,7 +77,7 @@ def test_file_is_taken_for_what_it_is_or_refused_and_what_is_taken_can_be_writte
     assert refused > len(files) / 2
 
 
-def _use(document: Document) -> None:
+def _use(document: LedgerDocument) -> None:
     """All that is done with a file that was taken."""
     app = AppKey("shop", "web")
     fresh = LedgerBatch("e", (replace(ENTRY, sequence=2**40),), SubjectState())

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_bg.cli.commands.files.adopt import notes_of, steps_after_push
 from gitops_bg.cli.commands.files.adopted_folder import folder_of, origins_of
-from gitops_bg.cli.commands.files.adopted_objects import Wanted, choose, problems_of
+from gitops_bg.cli.commands.files.adopted_objects import AdoptionChoices, choose, problems_of
 from gitops_bg.cluster.observation.on_demand import LivePod, LiveWorkload
 from gitops_bg.core import names
 from gitops_bg.core.model.spec import ScaleDown
@@ -82,7 +82,7 @@ def with_config_map(*, optional: bool = False) -> Json:
 
 
 def reasons(found: LiveWorkload, *active: str, preview: str = "") -> list[str]:
-    return [str(each) for each in choose(found, Wanted(WEB, active, preview))[1]]
+    return [str(each) for each in choose(found, AdoptionChoices(WEB, active, preview))[1]]
 
 
 SOUND = {
@@ -302,7 +302,7 @@ UNSOUND: dict[str, tuple[LiveWorkload, dict[str, bytes], list[str]]] = {
 @pytest.mark.parametrize("name", UNSOUND)
 def test_what_check_would_find_is_said_of_the_live_object_and_once(name: str) -> None:
     found, repository, expected = UNSOUND[name]
-    chosen, said = choose(found, Wanted(WEB, tuple(each["metadata"]["name"] for each in found.services)))
+    chosen, said = choose(found, AdoptionChoices(WEB, tuple(each["metadata"]["name"] for each in found.services)))
     files = folder_of(chosen, ScaleDown.NEVER)
     problems = [
         str(each) for each in problems_of(chosen, files, origins_of(chosen), repository, said, datetime.now(UTC))
@@ -311,7 +311,7 @@ def test_what_check_would_find_is_said_of_the_live_object_and_once(name: str) ->
 
 
 def test_the_plan_says_what_happens_in_order_and_which_label_is_held_back() -> None:
-    chosen, _ = choose(live(services=(service(tier="front", app="web"),)), Wanted(WEB))
+    chosen, _ = choose(live(services=(service(tier="front", app="web"),)), AdoptionChoices(WEB))
     chosen = replace(chosen, services=(service(tier="front", app="web"),))
     plan = steps_after_push(chosen, ScaleDown.ON_SUCCESS)
     assert "with tier=not-live-yet, so that no live Service selects them" in plan[0]
@@ -324,7 +324,7 @@ def test_notes_name_tools_policies_secrets_and_the_right() -> None:
     helm = deployment()
     helm["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "Helm"}
     helm["spec"]["template"]["spec"]["imagePullSecrets"] = [{"name": "registry"}]
-    chosen, _ = choose(live(deployment=helm, policies=(policy,)), Wanted(WEB))
+    chosen, _ = choose(live(deployment=helm, policies=(policy,)), AdoptionChoices(WEB))
     tools, policies, secrets, right = notes_of(chosen)
     assert tools.startswith("Helm applies Deployment web: take them out there first")
     assert policies.startswith("NetworkPolicy allow-web selects these pods: if it does by app,")
@@ -351,7 +351,7 @@ def test_every_object_that_another_tool_applies_is_named_and_no_file_has_its_mar
         ),
         config_maps={"settings": marked(manifests.config_map("shop", "settings", a="b"), ARGO_CD)},
     )
-    chosen, problems = choose(found, Wanted(WEB))
+    chosen, problems = choose(found, AdoptionChoices(WEB))
     assert problems == ()
     argo_cd, flux, *_ = notes_of(chosen)
     assert argo_cd.startswith(
@@ -368,7 +368,7 @@ def test_every_object_that_another_tool_applies_is_named_and_no_file_has_its_mar
 def test_the_files_say_where_they_came_from_and_no_secret() -> None:
     helm = deployment()
     helm["spec"]["template"]["spec"]["imagePullSecrets"] = [{"name": "registry"}]
-    chosen, _ = choose(live(deployment=helm), Wanted(WEB))
+    chosen, _ = choose(live(deployment=helm), AdoptionChoices(WEB))
     files = folder_of(chosen, ScaleDown.NEVER)
     assert list(files) == ["app.yaml", "target.yaml", "services.yaml"]
     assert files["target.yaml"].startswith("# From Deployment shop/web; left out: status, managed fields, defaults")

@@ -12,14 +12,14 @@ from gitops_bg.cli.options.options import OutputOptions, PatienceOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.operator_requests import carry_out
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.requests import Aborting, aborting
+from gitops_bg.core.groups.requests import GroupAborting, aborting
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.core.groups.operators.test_holds import failed_before, judged, waiting
 from tests.core.groups.simulation import STORE, World
 from tests.core.worlds import NOW
 
 
-def aborted(world: World, meanwhile: str = "") -> tuple[Aborting, GroupRecord]:
+def aborted(world: World, meanwhile: str = "") -> tuple[GroupAborting, GroupRecord]:
     """What was to be stopped, and what became of it; ``meanwhile``, main names a version."""
     planned = aborting(world.record, world.active)
     world.active = meanwhile or world.active

@@ -12,7 +12,7 @@ from typing import get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from gitops_bg.spec.analysis.providers import Provider
+from gitops_bg.spec.analysis.providers import ProviderFields
 from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.declared import DeclaredModel, described, is_declared, model_of
@@ -78,7 +78,7 @@ def of_templates() -> dict[str, Field]:
 
 def of_metric_providers() -> dict[str, Field]:
     """Every field of `provider` of a metric."""
-    return {field.path: field for field in _fields(Provider, "", {})}
+    return {field.path: field for field in _fields(ProviderFields, "", {})}
 
 
 def of_alert_providers() -> dict[str, Field]:
@@ -86,7 +86,7 @@ def of_alert_providers() -> dict[str, Field]:
     return {field.path: field for field in _fields(ProviderSpec, "", {})}
 
 
-_PROVIDERS = tuple(one for info in Provider.model_fields.values() for one in _models_in(info.annotation))
+_PROVIDERS = tuple(one for info in ProviderFields.model_fields.values() for one in _models_in(info.annotation))
 
 
 def _fields(model: type[BaseModel], prefix: str, known: dict[type[BaseModel], str]) -> Iterator[Field]:

@@ -50,7 +50,7 @@ from gitops_bg.core.model.observed import (
     ServiceView,
 )
 from gitops_bg.core.model.policy_facts import PolicyInput
-from gitops_bg.core.model.policy_rules import Policy, Span, Windows
+from gitops_bg.core.model.policy_rules import DateSpan, Policy, Windows
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source, short
@@ -274,7 +274,9 @@ class Simulation:
 
     def freeze(self, until: datetime | None = None) -> None:
         """Somebody writes a policy that shuts every gate, for ever or until a moment; or removes it."""
-        window = Span(self.now.replace(tzinfo=None) - timedelta(days=1), until.replace(tzinfo=None) if until else None)
+        window = DateSpan(
+            self.now.replace(tzinfo=None) - timedelta(days=1), until.replace(tzinfo=None) if until else None
+        )
         self.policies = () if self.policies else (Policy("freeze", (Windows(deny=(window,)),)),)
 
     def resume(self) -> None:
@@ -550,7 +552,7 @@ class Simulation:
             case act.RepairSelector():
                 self._repair(action)
             case act.ApplyService():
-                if action.role == act.Role.ACTIVE:
+                if action.role == act.ServiceRole.ACTIVE:
                     self._point(action.name, action.digest)
                 else:
                     self.preview = action.digest

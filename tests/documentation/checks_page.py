@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitops_bg.spec.lint.app_folder import Rule, Severity
+from gitops_bg.spec.lint.app_folder import LintSeverity, Rule
 from gitops_bg.spec.lint.rules import RULES
 from tests.spec.lint.test_rules import NEVER_LIVE, ROWS, WITHOUT_PORTS
 
@@ -39,7 +39,7 @@ _EXAMPLES = {rule: said for rule, _, _, said in reversed(ROWS)} | {
 def page() -> str:
     """The whole page."""
     parts = [_HEAD]
-    for severity, title in ((Severity.ERROR, "Errors"), (Severity.NOTE, "Notes")):
+    for severity, title in ((LintSeverity.ERROR, "Errors"), (LintSeverity.NOTE, "Notes")):
         parts.append(f"## {title}\n\n| Rule | What it finds | Such as |\n| --- | --- | --- |\n")
         parts += [_row(rule) for rule in RULES if rule.severity is severity]
         parts.append("\n")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.journal import AwaitsPoll, PullView
+from gitops_bg.core.model.journal import AwaitsPoll, PullState, PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import PullSettings
 from gitops_bg.forge.port import (
@@ -16,7 +16,6 @@ from gitops_bg.forge.port import (
     Prefix,
     Pull,
     PullRequestDraft,
-    PullState,
     Review,
     User,
 )

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.forge.offer import Offer, PullSettings, Side
-from gitops_bg.forge.port import ForgeLimits, Pull, PullRequestDraft, PullState, User
+from gitops_bg.forge.port import ForgeLimits, Pull, PullRequestDraft, User
 from gitops_bg.forge.wanted import Wanted, wanted
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import pytest
 
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.asking import NO_ASKS, Asks, ForgeAnswer
 from gitops_bg.forge.offer import DesiredPull
-from gitops_bg.forge.port import ForgeDown, NoRight, PullState, Review, ReviewVerdict, User
+from gitops_bg.forge.port import ForgeDown, NoRight, Review, ReviewVerdict, User
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import BOT, NOW, offer
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.known import ForgeKnowledge
 from gitops_bg.forge.offer import DesiredPull, PullSettings
-from gitops_bg.forge.port import PullState
 from tests.forge.fake import Scene
 from tests.forge.offers import NOW, offer, pull_of, want
 from tests.forge.test_worker import SHUT, WEB, begun

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,
@@ -16,8 +17,7 @@ from gitops_bg.forge.port import (
     MergeRefused,
     NoRight,
     NotAccepted,
-    NotFound,
-    PullState,
+    NotOnForge,
     ReviewVerdict,
     TokenRefused,
 )
@@ -31,7 +31,7 @@ CREATE = ("POST", r"/(pulls|merge_requests)$")
 
 class TestOneForEachBranch:
     def test_it_is_opened_found_edited_and_opened_anew_where_it_was_closed(self, world: World):
-        with pytest.raises((NotAccepted, NotFound)):
+        with pytest.raises((NotAccepted, NotOnForge)):
             world.forge().open(draft(branch="gitops-bg/promote/shop/nobody"))
         head = world.offer()
         forge = world.forge()
@@ -344,7 +344,7 @@ class TestWhatGoesWrong:
         with pytest.raises(TokenRefused, match="token file") as error:
             world.forge("stranger").open_pulls(PREFIX)
         assert world.token("stranger") not in str(error.value)
-        with pytest.raises(NotFound, match="request 99"):
+        with pytest.raises(NotOnForge, match="request 99"):
             world.forge().pull(99)
         world.offer()
         number = world.forge().open(draft()).number

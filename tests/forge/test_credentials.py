@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeSettings, NoForge, TokenFile, connect
+from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeEndpoint, NoForge, TokenFile, connect
 from gitops_bg.forge.port import TokenRefused
 from tests.support.servers.backend import Asked, Backend, Reply, serving
 
@@ -28,7 +28,7 @@ def closed_at_the_end() -> Iterator[None]:
         _CONNECTED.pop().close_connections()
 
 
-def connected(settings: ForgeSettings, now=lambda: NOW) -> RestForge:
+def connected(settings: ForgeEndpoint, now=lambda: NOW) -> RestForge:
     forge = connect(settings, now)
     _CONNECTED.append(forge)
     return forge
@@ -53,7 +53,7 @@ class TestTokenFiles:
         backend.says([])
         file = tmp_path / "token"
         file.write_text("one\n")
-        forge = connected(ForgeSettings(remote=f"{backend.url}/a/b", kind=kind, token_file=file))
+        forge = connected(ForgeEndpoint(remote=f"{backend.url}/a/b", kind=kind, token_file=file))
         forge.open_pulls("")
         assert backend.asked[-1].headers["authorization"] == header
 
@@ -61,7 +61,7 @@ class TestTokenFiles:
         backend.says([])
         file = tmp_path / "token"
         file.write_text("one")
-        forge = connected(ForgeSettings(remote=f"{backend.url}/a/b", kind="gitea", token_file=file))
+        forge = connected(ForgeEndpoint(remote=f"{backend.url}/a/b", kind="gitea", token_file=file))
         forge.open_pulls("")
         file.write_text("two")
         forge.open_pulls("")
@@ -90,25 +90,25 @@ class TestTokenFiles:
 
     def test_without_a_token_nothing_is_asked(self, backend: Backend):
         with pytest.raises(CredentialUnusable, match="--forge-token-file"):
-            connected(ForgeSettings(remote=f"{backend.url}/a/b", kind="gitea"))
+            connected(ForgeEndpoint(remote=f"{backend.url}/a/b", kind="gitea"))
         assert backend.asked == []
 
     def test_a_refused_token_stands_in_no_error(self, backend: Backend, tmp_path: Path):
         backend.answer = lambda asked: Reply({"message": "no"}, 401)
         (tmp_path / "token").write_text("tok-3f9c-secret")
-        settings = ForgeSettings(remote=f"{backend.url}/a/b", kind="github", token_file=tmp_path / "token")
+        settings = ForgeEndpoint(remote=f"{backend.url}/a/b", kind="github", token_file=tmp_path / "token")
         with pytest.raises(TokenRefused) as error:
             connected(settings).open_pulls("")
         assert "3f9c" not in repr(error.value)
 
     def test_a_path_of_this_machine_has_no_forge(self):
         with pytest.raises(NoForge, match="--repo"):
-            connected(ForgeSettings(remote="/srv/git/config.git"))
+            connected(ForgeEndpoint(remote="/srv/git/config.git"))
 
     def test_a_server_nobody_knows_is_asked_what_it_is_without_a_token(self, backend: Backend, tmp_path: Path):
         (tmp_path / "token").write_text("one")
         backend.answer = lambda asked: Reply({"version": "1.26.0"} if asked.path == "/api/v1/version" else [])
-        forge = connected(ForgeSettings(remote=f"{backend.url}/a/b", token_file=tmp_path / "token"))
+        forge = connected(ForgeEndpoint(remote=f"{backend.url}/a/b", token_file=tmp_path / "token"))
         assert "authorization" not in backend.asked[0].headers
         forge.open_pulls("")
         assert backend.asked[-1].path == "/api/v1/repos/a/b/pulls"
@@ -134,7 +134,7 @@ class TestWhoGetsIt:
     def test_the_server_of_the_repository_and_the_one_the_operator_names(
         self, tmp_path: Path, remote: str, kind: str, url: str, host: str
     ):
-        connected(ForgeSettings(remote=remote, kind=kind, url=url, host=host, token_file=tmp_path / "token"))
+        connected(ForgeEndpoint(remote=remote, kind=kind, url=url, host=host, token_file=tmp_path / "token"))
 
     @pytest.mark.parametrize(
         ("remote", "url", "host", "words"),
@@ -150,12 +150,12 @@ class TestWhoGetsIt:
         ],
     )
     def test_nobody_else(self, tmp_path: Path, remote: str, url: str, host: str, words: str):
-        settings = ForgeSettings(remote=remote, kind="gitea", url=url, host=host, token_file=tmp_path / "token")
+        settings = ForgeEndpoint(remote=remote, kind="gitea", url=url, host=host, token_file=tmp_path / "token")
         with pytest.raises((CredentialUnusable, NoForge), match=words):
             connected(settings)
 
     def test_nobody_else_is_even_asked_what_it_is(self, backend: Backend, tmp_path: Path):
-        settings = ForgeSettings(remote="git@git.test:a/b", url=backend.url, token_file=tmp_path / "token")
+        settings = ForgeEndpoint(remote="git@git.test:a/b", url=backend.url, token_file=tmp_path / "token")
         with pytest.raises(CredentialUnusable, match="--forge-host"):
             connected(settings)
         assert backend.asked == []
@@ -198,7 +198,7 @@ class TestGitHubApp:
 
     def forge(self, backend: Backend, key_file: Path, app: App):
         backend.answer = app
-        settings = ForgeSettings(remote=f"{backend.url}/a/b", kind="github", app=AppSettings("Iv1.app", key_file))
+        settings = ForgeEndpoint(remote=f"{backend.url}/a/b", kind="github", app=AppSettings("Iv1.app", key_file))
         return connected(settings, lambda: app.now)
 
     def test_its_token_is_used_until_shortly_before_its_end(self, backend: Backend, key_file: Path, key):
@@ -227,6 +227,6 @@ class TestGitHubApp:
         assert backend.asked == []
 
     def test_only_github_takes_one(self, backend: Backend, key_file: Path):
-        settings = ForgeSettings(remote=f"{backend.url}/a/b", kind="gitea", app=AppSettings("1", key_file))
+        settings = ForgeEndpoint(remote=f"{backend.url}/a/b", kind="gitea", app=AppSettings("1", key_file))
         with pytest.raises(CredentialUnusable, match="takes no GitHub App"):
             connected(settings)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.offer import DesiredPull
-from gitops_bg.forge.port import PullState
 from tests.forge.fake import Scene
 from tests.forge.offers import NOW, offer, pull_of, side, want
 from tests.forge.test_worker import SHUT, WEB, begun, green, view

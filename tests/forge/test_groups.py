@@ -11,13 +11,14 @@ import pytest
 from gitops_bg.core.groups.forecast import Ahead, Changed, ChangedAnswer, Forecast, Proposal, SampleRequest
 from gitops_bg.core.groups.record import TransitionKind
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import Asks
 from gitops_bg.forge.known import marker_in
 from gitops_bg.forge.offer import DesiredPull, GroupOffer
-from gitops_bg.forge.port import CheckState, ForgeDown, ForgeLimits, PullState, Review, ReviewVerdict, User
+from gitops_bg.forge.port import CheckState, ForgeDown, ForgeLimits, Review, ReviewVerdict, User
 from gitops_bg.forge.wanted import LONGEST_TITLE, MOST_ROWS, wanted
 from tests.forge.fake import ADA, Scene
 from tests.forge.offers import AVAILABLE, LIMITS, NO_SETTINGS, NOW, offer

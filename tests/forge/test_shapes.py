@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.api import Api, Shape
 from gitops_bg.forge.adapters.gitea import Gitea
 from gitops_bg.forge.adapters.github import GitHub
 from gitops_bg.forge.adapters.gitlab import GitLab
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.port import CheckState, CheckStatus, Nonsense, Pull, PullRequestDraft, PullState, User
+from gitops_bg.forge.port import CheckState, CheckStatus, Nonsense, Pull, PullRequestDraft, User
 from gitops_bg.outbound.http import HttpAnswer
 
 NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)

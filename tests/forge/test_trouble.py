@@ -10,7 +10,7 @@ import pytest
 
 from gitops_bg.core.errors import Transient
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.connect import ForgeSettings, connect
+from gitops_bg.forge.connect import ForgeEndpoint, connect
 from gitops_bg.forge.port import ForgeDown, Nonsense, RateLimited
 from tests.support.forges.gate import Gate
 from tests.support.forges.worlds import PREFIX, draft
@@ -26,7 +26,7 @@ class Asking:
     def __init__(self, kind: str, folder: Path, url: str, gate: Gate) -> None:
         self.gate, self.url = gate, url
         (folder / "token").write_text(TOKEN)
-        settings = ForgeSettings(remote=f"{url}/shop/config", kind=kind, url=url, token_file=folder / "token")
+        settings = ForgeEndpoint(remote=f"{url}/shop/config", kind=kind, url=url, token_file=folder / "token")
         self.forge: RestForge = connect(settings, lambda: NOW)
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.model.journal import PollCount
+from gitops_bg.core.model.journal import PollCount, PullState
 from gitops_bg.core.model.journal import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.known import marker_in
@@ -18,8 +18,7 @@ from gitops_bg.forge.port import (
     MergeRefused,
     NoRight,
     NotAccepted,
-    NotFound,
-    PullState,
+    NotOnForge,
     RateLimited,
     TokenRefused,
 )
@@ -449,7 +448,7 @@ def test_a_token_that_is_refused_is_told_at_once_with_what_to_do() -> None:
 
 def test_a_repository_that_is_not_there_yet_is_asked_for_again_within_seconds_and_told_at_once() -> None:
     scene = Scene()
-    error = NotFound("https://forge.example.com", "list the open pull requests")
+    error = NotOnForge("https://forge.example.com", "list the open pull requests")
     not_yet = [error]
     scene.forge.fails = lambda call: not_yet.pop() if not_yet else None
     scene.worker.set_desired(WEB, DesiredPull(offer()))

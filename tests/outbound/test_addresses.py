@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.outbound.addresses import ORDINARY, AddressRules, networks
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Poster, PostFailed, Request, Trust, ask
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed, Poster, PostFailed, Trust, ask
 from tests.support.servers.backend import Backend, serving
 
 REFUSED = {
@@ -67,9 +67,9 @@ LOOPBACK = AddressRules(networks(["127.0.0.0/8", "::1"]))
 def test_a_measurement_goes_nowhere_else(host: str, backend: Backend) -> None:
     url = backend.url.replace("127.0.0.1", host)
     with pytest.raises(MeasuringFailed, match="this machine itself: --allow-address"):
-        ask(Request(url), ORDINARY)
+        ask(HttpRequest(url), ORDINARY)
     assert backend.asked == []
-    assert ask(Request(url), LOOPBACK).json() == {"ok": True}
+    assert ask(HttpRequest(url), LOOPBACK).json() == {"ok": True}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -97,7 +97,7 @@ def test_a_name_that_leads_elsewhere_when_it_is_asked_again_gains_nothing(
     rules = AddressRules(networks(["127.0.0.2"]))
     port = backend.url.rpartition(":")[2]
     with pytest.raises(MeasuringFailed, match="cannot be asked"):
-        ask(Request(f"http://rebinding.example:{port}/"), rules)
+        ask(HttpRequest(f"http://rebinding.example:{port}/"), rules)
     assert (times, backend.asked) == (["rebinding.example"], [])
 
 
@@ -112,7 +112,7 @@ def test_of_several_addresses_only_the_permitted_ones_are_tried(
         return [*resolve("169.254.169.254", *given, **more), *resolve("127.0.0.1", *given, **more)]
 
     monkeypatch.setattr(socket, "getaddrinfo", both)
-    assert ask(Request(backend.url.replace("127.0.0.1", "two.example")), LOOPBACK).json() == {"ok": True}
+    assert ask(HttpRequest(backend.url.replace("127.0.0.1", "two.example")), LOOPBACK).json() == {"ok": True}
 
 
 def post(rules: AddressRules, url: str) -> HttpAnswer:

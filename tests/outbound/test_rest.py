@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gitops_bg.outbound.http import HttpAnswer, NoAnswer
+from gitops_bg.outbound.http import HttpAnswer, NoResponse
 from gitops_bg.outbound.rest import Remembered, RestClient, RestSettings
 from tests.support.servers.backend import HANG, TRICKLE, Asked, Backend, Reply, serving
 
@@ -55,13 +55,13 @@ class TestPages:
 
     def test_a_list_whose_pages_go_round_ends_in_an_error(self, backend: Backend):
         backend.answer = lambda asked: Reply([], headers={"X-Next-Page": "2"})
-        with pytest.raises(NoAnswer, match="does not end"):
+        with pytest.raises(NoResponse, match="does not end"):
             list(client(backend).pages("/list", {}))
         assert len(backend.asked) == 2
 
     def test_a_list_without_an_end_is_left(self, backend: Backend):
         backend.answer = lambda asked: Reply([], headers={"X-Next-Page": str(int(asked.query.get("page", "1")) + 1)})
-        with pytest.raises(NoAnswer, match="does not end"):
+        with pytest.raises(NoResponse, match="does not end"):
             list(client(backend).pages("/list", {}))
         assert len(backend.asked) == 200
 
@@ -130,14 +130,14 @@ class TestRedirects:
 
     def test_a_write_that_would_become_a_read_is_an_error_with_the_new_address(self, backend: Backend):
         backend.answer = lambda asked: Reply(b"", 301, {"Location": "/new"})
-        with pytest.raises(NoAnswer, match=r"has moved to .*/new"):
+        with pytest.raises(NoResponse, match=r"has moved to .*/new"):
             client(backend).ask("POST", "/old", body={})
         assert paths(backend) == ["/old"]
 
     def test_another_origin_gets_nothing(self, backend: Backend):
         with serving() as elsewhere:
             backend.answer = lambda asked: Reply(b"", 302, {"Location": f"{elsewhere.url}/steal"})
-            with pytest.raises(NoAnswer, match="redirects to"):
+            with pytest.raises(NoResponse, match="redirects to"):
                 client(backend).ask("GET", "/x")
             assert elsewhere.asked == []
 
@@ -146,24 +146,24 @@ class TestBounds:
     @pytest.mark.parametrize("reply", [HANG, TRICKLE], ids=["no answer", "an answer that never ends"])
     def test_a_request_has_an_end_and_a_write_is_sent_once(self, backend: Backend, reply: Reply):
         backend.answer = lambda asked: reply
-        with pytest.raises(NoAnswer, match="in time"):
+        with pytest.raises(NoResponse, match="in time"):
             client(backend, timeout=0.3).ask("POST", "/x", body={"a": 1})
         assert paths(backend) == ["/x"]
 
     def test_an_answer_has_a_largest_size(self, backend: Backend):
         backend.says(b"x" * 2000)
-        with pytest.raises(NoAnswer, match="more than 1,000 bytes"):
+        with pytest.raises(NoResponse, match="more than 1,000 bytes"):
             client(backend, most=1000).ask("GET", "/x")
 
     def test_a_server_that_is_gone_is_said_without_the_token(self):
         with serving() as backend:
             asking = client(backend)
-        with pytest.raises(NoAnswer, match="cannot be asked") as error:
+        with pytest.raises(NoResponse, match="cannot be asked") as error:
             asking.ask("GET", "/x")
         assert TOKEN not in str(error.value)
         assert error.value.__cause__ is None
 
     def test_a_token_that_cannot_be_sent_is_in_no_text(self, backend: Backend):
-        with pytest.raises(NoAnswer) as error:
+        with pytest.raises(NoResponse) as error:
             client(backend, token="tok\n3f9c").ask("GET", "/x")
         assert "3f9c" not in str(error.value)

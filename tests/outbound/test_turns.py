@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.outbound import turns
-from gitops_bg.outbound.turns import Places
+from gitops_bg.outbound.turns import Slots
 
 A, B, C = (AppKey("shop", name) for name in "abc")
 
@@ -16,7 +16,7 @@ class Work:
     """Tasks that take a place each, and keep it until they are told to end."""
 
     def __init__(self, size: int, share: int) -> None:
-        self.places = Places(size, share)
+        self.places = Slots(size, share)
         self.begun: list[AppKey] = []
         self.end = asyncio.Event()
 

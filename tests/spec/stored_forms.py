@@ -75,9 +75,9 @@ def written() -> dict[str, bytes]:
     return {
         "record.json": _json(to_json(record)),
         "group-record.json": _json(to_json(group)),
-        "ledger.json": ledger_file.render(ledger_file.Document(ledger_file.state_of(record), position, history)),
+        "ledger.json": ledger_file.render(ledger_file.LedgerDocument(ledger_file.state_of(record), position, history)),
         "group-ledger.json": ledger_file.render(
-            ledger_file.Document(ledger_file.state_of(replace(group, state=versions)), position, history)
+            ledger_file.LedgerDocument(ledger_file.state_of(replace(group, state=versions)), position, history)
         ),
         "primary.yaml": render_primary(AppKey("shop", "web"), version).encode(),
         "digests.json": _json({snapshot.digest: POD}),

@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.spec.glance import GroupGlance, StatusSummary
 from gitops_bg.spec.groups.status import GroupStatus
-from gitops_bg.spec.status import Status, Version
+from gitops_bg.spec.status import Status, VersionStatus
 
 SAID = {"phase": "Healthy", "active": {"version": 3, "color": "blue"}, "gates": [{"kind": "manual", "open": False}]}
 
@@ -84,7 +84,7 @@ def test_a_glance_shows_what_the_model_says(name: str) -> None:
     glance, model = StatusSummary.read(GLANCED[name]), Status.read(GLANCED[name])
     pairs = ((glance.active, model.active), (glance.candidate, model.candidate))
     for seen, version in pairs:
-        said = version or Version()
+        said = version or VersionStatus()
         assert (seen.number, seen.digest) == (said.version or 0, said.digest or "")
         assert (seen.color, seen.image) == (said.color or "", said.image or "")
     assert (glance.phase, glance.message) == (model.phase or "", model.message or "")

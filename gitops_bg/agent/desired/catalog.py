@@ -16,8 +16,8 @@ from gitops_bg.agent.desired.people import ForgeLookup
 from gitops_bg.agent.desired.policing import PolicyInputs
 from gitops_bg.agent.desired.promoted import Revisions
 from gitops_bg.agent.desired.provenance import Journals, makers_of
-from gitops_bg.agent.desired.reader import Reader
-from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.desired.reader import MainReader
+from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.reconcile.contests import RewriteReports
 from gitops_bg.core.checks.git import asks_main, asks_of_file
 from gitops_bg.core.errors import GitopsBgError, guarded
@@ -67,7 +67,7 @@ class Catalog:
         self._repository = repository
         self._namespaces = frozenset(namespaces)
         self._lineage = Lineage(repository, remembered, clock)
-        self._reader = Reader(repository, self.cares_for)
+        self._reader = MainReader(repository, self.cares_for)
         self._rewrite_reports = RewriteReports()
         self._journals = Journals(repository)
         self._revisions = Revisions(repository)
@@ -247,7 +247,7 @@ class Catalog:
         return self._journals.of_file(group, spec, asks_of_file(spec, record), commit)
 
     def _with_journal(
-        self, desired: Desired, entry: Entry, app: AppKey, spec: AppSpec | None, record: Record
+        self, desired: Desired, entry: AppEntry, app: AppKey, spec: AppSpec | None, record: Record
     ) -> Desired:
         """Add what main said beyond its present files, only where the core asks for it."""
         asked, makers, target = asks_main(spec, desired, record), tuple[str, ...](), desired.target

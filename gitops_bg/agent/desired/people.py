@@ -16,7 +16,7 @@ from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import PendingMergeLookup
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.forge.asking import ForgeAnswer
-from gitops_bg.forge.offer import Approvals, approvals_of
+from gitops_bg.forge.offer import JudgedReviews, approvals_of
 from gitops_bg.forge.port import Pull, Review, User
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import PEOPLE_FILE
@@ -124,14 +124,14 @@ class PeopleFacts:
         }
         return [*self._counted(judged.values(), about), *self._void(judged, about)]
 
-    def _counted(self, judged: Iterable[Approvals], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
+    def _counted(self, judged: Iterable[JudgedReviews], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
         for each in (each for one in judged for each in one.counted):
             account = _account(each.user, about.kind)
             who, why = _named(account, about)
             may_be = about.people.may_own(account)
             yield Approval(who.name, each.digest, each.at, groups=who.groups, void=why, may_be=may_be), account
 
-    def _void(self, judged: Mapping[str, Approvals], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
+    def _void(self, judged: Mapping[str, JudgedReviews], about: Circumstances) -> Iterator[tuple[Approval, Account]]:
         """Yield the approvals that count for no digest."""
         counted = {each.user.id for one in judged.values() for each in one.counted}
         digest = about.version.digest

@@ -35,7 +35,7 @@ _REMEMBERED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenBy:
     """The commits by which it was written."""
 
     commits: tuple[CommitFacts, ...] | None
@@ -58,18 +58,18 @@ class Promoted(Protocol):
     def digest_at(self, commit: str) -> str | None:
         """What the merge of a commit would promote; None where nobody can read that."""
 
-    def written(self, agent: str) -> Written:
+    def written(self, agent: str) -> WrittenBy:
         """Whose work it is; ``agent`` is the address of the agent's own commits, in lower case."""
 
 
-def written_by(commits: tuple[CommitFacts, ...], agent: str, wrote: Callable[[str], bool], files: str) -> Written:
+def written_by(commits: tuple[CommitFacts, ...], agent: str, wrote: Callable[[str], bool], files: str) -> WrittenBy:
     """These commits; nobody can tell the authors where one of them that ``wrote`` it is under the agent's address:
     whoever made that could approve it, too. The agent writes only ``files``.
     """
     suspects = (each.commit for each in commits if each.author.email.lower() == agent)
     if forgery := next(filter(wrote, suspects), ""):
-        return Written(None, f"{forgery[:10]} is under the agent's address, and the agent writes only {files}")
-    return Written(commits)
+        return WrittenBy(None, f"{forgery[:10]} is under the agent's address, and the agent writes only {files}")
+    return WrittenBy(commits)
 
 
 class AppVersions:
@@ -138,20 +138,20 @@ class AppVersion:
         snapshot = self._versions.snapshot(self._app, commit)
         return resolve(self._record, snapshot) if snapshot is not None else None
 
-    def written(self, agent: str) -> Written:
+    def written(self, agent: str) -> WrittenBy:
         """See `Promoted.written`: all changes from the version that serves to this one."""
         try:
             after = self._made_from()
             before = self._served_from(after)
             return self._written(before, after, agent)
         except GitopsBgError as error:
-            return Written(None, f"nobody can read the commits by which it was written: {error}")
+            return WrittenBy(None, f"nobody can read the commits by which it was written: {error}")
 
-    def _written(self, before: str, after: str, agent: str) -> Written:
+    def _written(self, before: str, after: str, agent: str) -> WrittenBy:
         commits = self._repository.changes.between(self._app, before, after) if before and after else None
         if commits is None:
             missing = f"the commits between {before[:10] or '?'} and {after[:10] or '?'} are not all here"
-            return Written(None, f"{missing}; until the next promotion, only a policy with an override lets it pass")
+            return WrittenBy(None, f"{missing}; until the next promotion, only a policy with an override lets it pass")
         return written_by(
             commits, agent, partial(self._repository.changes.wrote_content, self._app, before, after), PRIMARY_FILE
         )

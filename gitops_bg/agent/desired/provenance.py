@@ -9,14 +9,14 @@ for again.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from gitops_bg.agent.desired.reading import Entry as AppEntry
+from gitops_bg.agent.desired.reading import AppEntry
 from gitops_bg.core.checks.git import Asked
 from gitops_bg.core.delivery.world import Describes
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.journal import Entry, Journal, Named, Retried, SuspensionChanged, Targeted, in_order
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Snapshot, Source, SubjectKind
-from gitops_bg.repo.read.files import Entry as FileEntry
+from gitops_bg.repo.read.files import TreeEntry
 from gitops_bg.repo.read.history import FileChange, differs, unchanged_since
 from gitops_bg.repo.read.reverts import RevertCandidate, RevertedNames
 from gitops_bg.repo.repository import Repository
@@ -130,7 +130,7 @@ class TargetHistory:
             self._at[commit] = self._of[blobs]
         return self._at[commit]
 
-    def _read(self, entries: Mapping[str, FileEntry]) -> Snapshot | None:
+    def _read(self, entries: Mapping[str, TreeEntry]) -> Snapshot | None:
         files = self._repository.read(entries.values())
         contents = {name: files[entry.path].content for name, entry in entries.items()}
         folder = self._repository.places.folder(self._app)

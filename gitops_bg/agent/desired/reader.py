@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.reading import Entry, Reading, unreadable
+from gitops_bg.agent.desired.reading import AppEntry, Reading, unreadable
 from gitops_bg.agent.desired.shelves import GroupCache, PolicyCache, SharedDocumentUsers, struck
 from gitops_bg.agent.runtime.cpu import cpu_limited, outside_cpu_limit
 from gitops_bg.agent.runtime.failures import log_bug, quietly
@@ -21,7 +21,7 @@ from gitops_bg.core.model.version import AppKey, ServicePorts, Source
 from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.repo.read.files import File
 from gitops_bg.repo.read.polling import Poll
-from gitops_bg.repo.read.promotion_branches import Promotion
+from gitops_bg.repo.read.promotion_branches import FetchedPromotion
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
@@ -51,7 +51,7 @@ _OFFERS = 20_000
 _NO_POLL = Poll("", 0, moved=False)
 
 
-class Reader:
+class MainReader:
     """``cares_for`` says which apps are ours."""
 
     def __init__(self, repository: Repository, cares_for: Callable[[AppKey], bool]) -> None:
@@ -60,7 +60,7 @@ class Reader:
         self._unread = _NO_POLL
         self._left_out: set[str] = set()
         """The namespaces with apps that are not ours, each logged once."""
-        self._entries: dict[AppKey, Entry] = {}
+        self._entries: dict[AppKey, AppEntry] = {}
         self._broken: dict[AppKey, InternalError] = {}
         self._lacking: set[AppKey] = set()
         """The apps with files that the remote did not hand out: every look asks again."""
@@ -205,7 +205,7 @@ class Reader:
             for app, entry in self._read_entries(changed - hidden.keys()).items():
                 self._enter(app, entry)
 
-    def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
+    def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, AppEntry]:
         """Read the entries of all apps at once; if that hits a bug, one by one, so that it affects only one app."""
         try:
             with guarded("reading the files of apps"):
@@ -213,7 +213,7 @@ class Reader:
         except InternalError:
             return {app: self._read_alone(app) for app in apps}
 
-    def _read_alone(self, app: AppKey) -> Entry:
+    def _read_alone(self, app: AppKey) -> AppEntry:
         try:
             with guarded(f"reading the files of {app}"):
                 entry = self._entries_of({app})[app]
@@ -225,7 +225,7 @@ class Reader:
             folder = self._repository.places.folder(app)
             return unreadable(app, struck(folder, error), folder)
 
-    def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
+    def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, AppEntry]:
         files = self._repository.files_of(apps)
         lacking = {app for app in apps if any(file.lacking for file in files[app].values())}
         self._lacking = (self._lacking - apps) | lacking
@@ -240,7 +240,7 @@ class Reader:
             self._broken.pop(app, None)
         return entries
 
-    def _enter(self, app: AppKey, entry: Entry | None) -> None:
+    def _enter(self, app: AppKey, entry: AppEntry | None) -> None:
         """Keep what main says of an app, or that it says nothing, and what the app shares with others."""
         before = self._entries.pop(app, None)
         self._keep_former_name(app, entry)
@@ -248,7 +248,7 @@ class Reader:
         if entry is not None:
             self._entries[app] = entry
 
-    def _keep_former_name(self, app: AppKey, entry: Entry | None) -> None:
+    def _keep_former_name(self, app: AppKey, entry: AppEntry | None) -> None:
         """Note what an app was called before. A file that cannot be read takes nothing back: the app of that name would
         be deleted by its policy, while it serves.
         """
@@ -260,7 +260,7 @@ class Reader:
 
     def _entry_within_limit(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
-    ) -> Entry:
+    ) -> AppEntry:
         """What an app's files say; or that they cost too much, until they change."""
         try:
             return self._entry(app, files, sources, tree)
@@ -271,7 +271,7 @@ class Reader:
 
     def _entry(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
-    ) -> Entry:
+    ) -> AppEntry:
         makers: set[str] = set()
 
         def source(*names: str) -> Source:
@@ -288,7 +288,7 @@ class Reader:
         config = cpu_limited(f"reading {folder}", lambda: load_app(app, contents, source, library, alerting, folder))
         made = tuple(sorted(makers - {PRIMARY_FILE}))
         has_target = config.target_file in files
-        return Entry(config, config.has_primary, has_target, made, self._repository.head, tree)
+        return AppEntry(config, config.has_primary, has_target, made, self._repository.head, tree)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
         """The commit that came into main last; of commits that came in together, the one that contains the others.
@@ -318,7 +318,7 @@ class Reader:
         touched = before.keys() | self._promotions.keys()
         return {app for app in touched if before.get(app) != self._promotions.get(app)}
 
-    def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
+    def _branch(self, app: AppKey, offer: FetchedPromotion) -> PromotionBranch:
         (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
         here = offer.cluster == self._repository.settings.cluster if offer.cluster else None
         said = (offer.asks_for, offer.commit, offer.own_commits, here, offer.asked_by, offer.reason)

@@ -25,7 +25,7 @@ from gitops_bg.spec.notifications import Alerting
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AppEntry:
     """One app in main: its files as the core's types, and which of the files exist."""
 
     config: AppConfig
@@ -44,7 +44,7 @@ class Reading:
     """What main, the promotion branches and the shared files say. Immutable."""
 
     followed: Followed = field(default_factory=Followed)
-    entries: Mapping[AppKey, Entry] = field(default_factory=dict)
+    entries: Mapping[AppKey, AppEntry] = field(default_factory=dict)
     settings: Settings = field(default_factory=default_settings)
     settings_problems: tuple[Problem, ...] = ()
     alerting: Alerting = field(default_factory=Alerting)
@@ -67,7 +67,7 @@ class Reading:
         """The apps of main that this agent manages."""
         return frozenset(self.entries)
 
-    def entry(self, app: AppKey) -> Entry | None:
+    def entry(self, app: AppKey) -> AppEntry | None:
         """The app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
 
@@ -110,14 +110,14 @@ class Reading:
         of = self.groups.get(who) if isinstance(who, GroupKey) else self.found(who)
         return of.tree if of is not None else ""
 
-    def found(self, app: AppKey) -> Entry | None:
+    def found(self, app: AppKey) -> AppEntry | None:
         """The app as main has it, whether main counts or not."""
         known = self.entries.get(app)
         problem = None if known else self.hidden.may_hide(app)
         return unreadable(app, problem) if problem else known
 
 
-def unreadable(app: AppKey, problem: Problem, folder: str = "") -> Entry:
+def unreadable(app: AppKey, problem: Problem, folder: str = "") -> AppEntry:
     """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on.
 
     ``folder`` is the one that has the app all the same; empty where nobody can tell.
@@ -125,4 +125,4 @@ def unreadable(app: AppKey, problem: Problem, folder: str = "") -> Entry:
     config = AppConfig(
         app, None, {}, None, None, problems=(problem,), whole=False, folder=folder, auxiliary_objects=UNKNOWN
     )
-    return Entry(config, has_primary=True, has_target=True)
+    return AppEntry(config, has_primary=True, has_target=True)

@@ -138,7 +138,7 @@ EarlierPolicies = Callable[[str], Iterable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FileTrouble:
     """What is wrong with a file, and which apps it affects: those that its policies match; None: all."""
 
     said: str
@@ -150,7 +150,7 @@ class PolicyView:
     """What is in force now."""
 
     policies: tuple[Policy, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[FileTrouble, ...] = ()
     people: Directory = field(default_factory=Directory)
     """The people, for the rules on people."""
     asks_about_others: bool = field(default=False, compare=False)
@@ -165,7 +165,7 @@ class PolicyView:
         return tuple(each.said for each in self.troubles if _concerns(each, app, labels))
 
 
-def _concerns(trouble: Trouble, app: AppKey, labels: Labels) -> bool:
+def _concerns(trouble: FileTrouble, app: AppKey, labels: Labels) -> bool:
     return trouble.policies is None or any(matches(each.match, app, labels) for each in trouble.policies)
 
 
@@ -221,14 +221,14 @@ class PolicyCache:
 
     def _view(self, found: Mapping[str, PolicyFile], people: PeopleFile, required: frozenset[str]) -> PolicyView:
         policies: list[Policy] = []
-        troubles = [Trouble(str(problem)) for problem in people.problems]
+        troubles = [FileTrouble(str(problem)) for problem in people.problems]
         for path, file in found.items():
             if not file.problems:
                 policies += (each.policy for each in file.policies)
                 continue
             kept = _kept(file, self._good.get(path), required)
             policies += kept
-            troubles += (Trouble(str(problem), kept) for problem in file.problems)
+            troubles += (FileTrouble(str(problem), kept) for problem in file.problems)
         policies += _missing(policies, required)
         return PolicyView(tuple(policies), tuple(troubles), asks_about_others=asks_about_others(policies))
 

@@ -42,7 +42,7 @@ class NoSuchGroup(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedChange:
     """What was asked for: the commit that asks for it, and the versions as they are now."""
 
     commit: str
@@ -97,7 +97,7 @@ class GroupCommands:
         self._config(group)
         return self._record(group).state.versions
 
-    def promote(self, group: GroupKey, version: str, archive_size: int | None = None) -> Asked:
+    def promote(self, group: GroupKey, version: str, archive_size: int | None = None) -> RequestedChange:
         """Ask for a candidate. Raises also `PromotionRejected`, `WorldChanged` where main names another version by now,
         and `PushRefused` where no branch takes the commit.
         """
@@ -110,7 +110,7 @@ class GroupCommands:
             fields["archiveSize"] = size
         return self._set(seen, fields, f"promote {version}")
 
-    def roll_back(self, group: GroupKey) -> Asked:
+    def roll_back(self, group: GroupKey) -> RequestedChange:
         """Ask for the legacy version, or, where another one than the active version is asked for or on its way, for the
         active one. Raises as `promote`.
         """
@@ -120,7 +120,7 @@ class GroupCommands:
             rollback(seen.state, self._clock())
         return self._set(seen, {"active": version}, f"roll back to {version}")
 
-    def delete(self, group: GroupKey, version: str) -> Asked:
+    def delete(self, group: GroupKey, version: str) -> RequestedChange:
         """Remove the folder of a version that is not active. Raises as `promote`."""
         seen = self._read(group)
         active = seen.spec.active
@@ -152,14 +152,14 @@ class GroupCommands:
     def _record(self, group: GroupKey) -> GroupRecord:
         return self._groups.seen(group).record
 
-    def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> Asked:
+    def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> RequestedChange:
         """Commit fields of group.yaml, where main names the version that was seen."""
         path = group_file(seen.group)
         return self._commit(
             seen, {path: partial(with_fields, fields, seen.spec.active, path)}, subject, str(fields["active"])
         )
 
-    def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str, active: str = "") -> Asked:
+    def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str, active: str = "") -> RequestedChange:
         """Commit to main, or to the group's branch; ``active`` is the version that is asked for, where one is."""
         group, branch = seen.group, ""
         message = f"{group.name}: {subject}\n\nAsked for over HTTP.\n"
@@ -172,10 +172,10 @@ class GroupCommands:
         self._pushed()
         asks, versions = edited.changed or bool(edited.paths), seen.state.versions
         if not (asks and branch):
-            return Asked(edited.commit if asks else "", versions)
+            return RequestedChange(edited.commit if asks else "", versions)
         pull = self._pull_of(group)
         is_open = pull is not None and pull.state is PullState.OPEN
-        return Asked(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
+        return RequestedChange(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
 
     def _with_pending_edits(
         self, seen: _Seen, edits: Mapping[str, EditOrNew], active: str

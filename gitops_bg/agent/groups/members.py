@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
 from gitops_bg.core.checks.auxiliary import OwnRoute, rivalries
@@ -21,8 +21,7 @@ from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.auxiliary import HttpMatch, RivalRoute, RouteClaim
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.spec.app.layout import Member as Place
-from gitops_bg.spec.app.layout import member_of
+from gitops_bg.spec.app.layout import MemberFolder, member_of
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.status import Status
 
@@ -38,7 +37,7 @@ class Members:
         self._catalog = catalog
         self._cluster = cluster
         self._records: dict[GroupKey, GroupRecord] = {}
-        self._places: dict[AppKey, Place] = {}
+        self._places: dict[AppKey, MemberFolder] = {}
         self._deferred: set[AppKey] = set()
         """Apps without a folder that may be members: they are looked at once their groups were."""
         self._unread: set[GroupKey] = set()
@@ -74,7 +73,7 @@ class Members:
         left = state is MemberState.PENDING and self._left_main(found)
         return MemberState.DELETED if left else state
 
-    def _place(self, app: AppKey) -> Place | None:
+    def _place(self, app: AppKey) -> MemberFolder | None:
         """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
         entry = self._catalog.reading.entries.get(app)
         is_known = entry is not None and entry.config.folder  # Of an app that two folders claim nobody knows it.
@@ -94,7 +93,7 @@ class Members:
                 self._deferred.add(app)
         return unknown
 
-    def _left_main(self, member: Place) -> bool:
+    def _left_main(self, member: MemberFolder) -> bool:
         reading = self._catalog.reading
         config = reading.groups.get(member.group)
         if config is None or config.desired.spec is None or reading.followed.blind:
@@ -123,7 +122,7 @@ class Members:
                 self._unread.add(group)
             for place in record.state.endpoints:  # Also those whose folder left main while they serve.
                 app = AppKey(group.namespace, member_name(place.service, place.initial_version))
-                self._places.setdefault(app, Place(group, place.initial_version, place.service))
+                self._places.setdefault(app, MemberFolder(group, place.initial_version, place.service))
 
     def failed(self, group: GroupKey) -> None:
         """Note that a look at a group failed."""
@@ -185,7 +184,7 @@ def has_pods(cluster: Cluster, app: AppKey) -> bool:
     return state is not None and bool(Status.read(state.status.read()).available_replicas)
 
 
-def _member(cluster: Cluster, app: AppKey, entry: Entry | None) -> Member:
+def _member(cluster: Cluster, app: AppKey, entry: AppEntry | None) -> Member:
     state = cluster.bgd(app)
     if state is None:
         return Member(reason="is not there yet")
@@ -292,7 +291,7 @@ def reading_for(reading: Reading, app: AppKey, state: MemberState | None) -> Rea
     return replace(reading, entries=ChainMap({app: _without_pods(entry)}, dict(reading.entries)))
 
 
-def _without_pods(entry: Entry) -> Entry:
+def _without_pods(entry: AppEntry) -> AppEntry:
     target = entry.config.target
     if target is None:
         return entry

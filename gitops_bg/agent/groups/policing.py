@@ -12,8 +12,8 @@ from functools import partial
 from cachetools import LRUCache
 
 from gitops_bg.agent.desired.policing import PolicyInputs
-from gitops_bg.agent.desired.promoted import Written, written_by
-from gitops_bg.agent.desired.reading import Entry, Reading
+from gitops_bg.agent.desired.promoted import WrittenBy, written_by
+from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.groups.leaving import GroupFolders
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.policy_facts import described_by
@@ -49,12 +49,12 @@ class GroupVersions:
 
     def of(
         self, group: GroupKey, version: str, main: str, *, promotion: str = "", heard: ForgeAnswer | None = None
-    ) -> "GroupVersion":
+    ) -> "VersionFolder":
         """Return a version as main has it at a commit; ``promotion`` has brought it, if it waits; ``heard`` is what a
         forge said of its pull request.
         """
         head = heard.pull.head if heard is not None and heard.pull is not None else ""
-        return GroupVersion(self, group, version, main, promotion, head)
+        return VersionFolder(self, group, version, main, promotion, head)
 
     def promotion_of(self, group: GroupKey, version: str, main: str) -> Source | None:
         """Return the commit since which ``group.yaml`` names a version: whatever else is edited in it later brings no
@@ -124,7 +124,7 @@ class GroupVersions:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupVersion:
+class VersionFolder:
     """A version of a group, by its folder in main. See `agent.desired.promoted.Promoted`."""
 
     _versions: GroupVersions
@@ -149,7 +149,7 @@ class GroupVersion:
         """See `Promoted.digest_at`."""
         return self._versions.content_at(self._group, commit)
 
-    def written(self, agent: str) -> Written:
+    def written(self, agent: str) -> WrittenBy:
         """All who ever changed the folder of the version, or wrote what it has before somebody copied or renamed it:
         whoever names too many takes approvals away, and gives none.
 
@@ -162,23 +162,23 @@ class GroupVersion:
             if written.commits is None:
                 return written
             found |= {each.commit: each for each in written.commits}
-        return Written(tuple(found.values()))
+        return WrittenBy(tuple(found.values()))
 
-    def _written_at(self, head: str, folder: str, agent: str) -> Written:
+    def _written_at(self, head: str, folder: str, agent: str) -> WrittenBy:
         repository = self._versions.repository
         try:
             if not repository.mirror.has(head):
-                return Written(None, f"nobody can read {head[:10]}: promote it again")
+                return WrittenBy(None, f"nobody can read {head[:10]}: promote it again")
             commits = repository.changes.below(folder, head)
             judged = self._versions.judged(self._group, self._main)
             brought = repository.changes.brought(folder, GROUPS_FOLDER, head, judged)
             if commits is None or brought is None:
-                return Written(None, f"the commits that changed {folder} are not all here")
+                return WrittenBy(None, f"the commits that changed {folder} are not all here")
             elsewhere, both = {each.commit for each in brought}, {each.commit: each for each in (*commits, *brought)}
             wrote = partial(repository.changes.wrote_below, folder, head)
             return written_by(tuple(both.values()), agent, lambda each: each in elsewhere or wrote(each), _ONLY)
         except GitopsBgError as error:
-            return Written(None, f"nobody can read who changed {folder}: {error}")
+            return WrittenBy(None, f"nobody can read who changed {folder}: {error}")
 
 
 _NOTHING_KNOWN = VersionFacts("")
@@ -254,7 +254,7 @@ class GroupPolicing:
         return PolicingOfGroup({name: _with(people, each, of.digest) for name, each in members.items()}, asks)
 
     def _of_member(
-        self, reading: Reading, app: AppKey, entry: Entry, promotion: Source | None, unknown: str
+        self, reading: Reading, app: AppKey, entry: AppEntry, promotion: Source | None, unknown: str
     ) -> MemberPolicing | None:
         commit = promotion.commit if promotion is not None else ""
         policing = self._facts.of_member(reading, app, entry.config, commit, unknown)

@@ -53,7 +53,7 @@ W = TypeVar("W", bound=Hashable)
 
 
 @dataclass(slots=True)
-class Statement(Generic[W]):
+class LastReport(Generic[W]):
     """The last report about one of them."""
 
     reported: W
@@ -72,7 +72,7 @@ class ContradictionBackoff(Generic[W]):
     def __init__(self, first: float, most: float) -> None:
         self._first = first
         self._most = most
-        self._statements: dict[AppOrGroup, Statement[W]] = {}
+        self._statements: dict[AppOrGroup, LastReport[W]] = {}
 
     def may_report(self, who: AppOrGroup, what: W, now: float, *, shown: bool = False) -> bool:
         """Whether ``what`` may be reported; ``shown``: it, or something like it, is visible already."""
@@ -88,7 +88,7 @@ class ContradictionBackoff(Generic[W]):
         """Note that this process has written the report."""
         word = self._statements.get(who)
         before = word.taken_back if word and word.reported == what else 0
-        self._statements[who] = Statement(what, now, taken_back=before)
+        self._statements[who] = LastReport(what, now, taken_back=before)
 
     def again(self, who: AppOrGroup, now: float) -> float | None:
         """When a contradicted report may be made again; None where nothing waits."""

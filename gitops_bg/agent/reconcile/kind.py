@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any, Protocol, Self, TypeVar
 
 from gitops_bg.agent.desired.git_writes import GitChange
-from gitops_bg.agent.desired.reading import Entry
+from gitops_bg.agent.desired.reading import AppEntry
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, Transient
 from gitops_bg.core.groups.model import VersionStage
@@ -270,7 +270,7 @@ class Urgency(IntEnum):
     """A pass probably finds nothing."""
 
 
-def urgency_of(state: AppState | None, entry: Entry | None) -> Urgency:
+def urgency_of(state: AppState | None, entry: AppEntry | None) -> Urgency:
     """The urgency of an app, by its live object and by main as it was read last (None: main does not have it)."""
     decided_from, says = state.main.tree if state is not None else "", entry.tree if entry is not None else ""
     changed = says != decided_from
@@ -301,12 +301,12 @@ def moves_requests(record: GroupRecord | None, config: GroupConfig | None) -> bo
     return record.transition is not None or (spec is not None and record.wanted(spec.active) != serving)
 
 
-def is_to_move_traffic(state: AppState | None, entry: Entry | None) -> bool:
+def is_to_move_traffic(state: AppState | None, entry: AppEntry | None) -> bool:
     """Whether the live traffic of an app is to move, also where it was decided and could not be carried out."""
     return state is not None and (state.asks or state.phase in _MOVING or _moves_traffic(state, entry))
 
 
-def _moves_traffic(state: AppState, entry: Entry | None) -> bool:
+def _moves_traffic(state: AppState, entry: AppEntry | None) -> bool:
     """Whether main promotes a version that does not serve, or its target goes back to one that served before."""
     if entry is None:
         return False

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.core.foreign_text import seconds_of
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request, ask
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed, ask
 from gitops_bg.outbound.secrets import is_json
 from gitops_bg.spec.analysis import providers
 
@@ -29,7 +29,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class AwsCredentials:
     """The identity of the caller. ``token`` is empty for a permanent key."""
 
     access_key_id: str
@@ -38,7 +38,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SigningScope:
     """The region, service and time of a signature."""
 
     region: str
@@ -55,7 +55,7 @@ class Scope:
 
 
 def signed(
-    method: str, url: str, headers: Mapping[str, str], body: bytes, scope: Scope, credentials: Credentials
+    method: str, url: str, headers: Mapping[str, str], body: bytes, scope: SigningScope, credentials: AwsCredentials
 ) -> dict[str, str]:
     """The headers of a request, including the signature."""
     all_headers = {"Host": urlsplit(url).netloc, **headers, "X-Amz-Date": scope.moment}
@@ -86,7 +86,7 @@ def _canonical(method: str, url: str, headers: Mapping[str, str], body: bytes) -
     return names, "\n".join(request)
 
 
-def _key(secret: str, scope: Scope) -> bytes:
+def _key(secret: str, scope: SigningScope) -> bytes:
     key = f"AWS4{secret}".encode()
     for part in str(scope).split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -117,15 +117,15 @@ def region(asked: str | None) -> str:
     return found
 
 
-def from_secret(name: str, context: Context) -> Credentials:
+def from_secret(name: str, context: Context) -> AwsCredentials:
     """The credentials in a Secret with the names of the environment variables as keys."""
     value, token = context.secrets.value, context.secrets.setting(name, "AWS_SESSION_TOKEN")
     if token:
         context.secrets.hide(token)
-    return Credentials(value(name, "AWS_ACCESS_KEY_ID"), value(name, "AWS_SECRET_ACCESS_KEY"), token or "")
+    return AwsCredentials(value(name, "AWS_ACCESS_KEY_ID"), value(name, "AWS_SECRET_ACCESS_KEY"), token or "")
 
 
-def of_the_agent(region_name: str, context: Context) -> Credentials:
+def of_the_agent(region_name: str, context: Context) -> AwsCredentials:
     """The credentials of the agent's process, hidden from the measurement's texts."""
     found = _found(os.environ, region_name)
     for secret in filter(None, (found.secret_access_key, found.token)):
@@ -133,10 +133,10 @@ def of_the_agent(region_name: str, context: Context) -> Credentials:
     return found
 
 
-def _found(environment: Mapping[str, str], region_name: str) -> Credentials:
+def _found(environment: Mapping[str, str], region_name: str) -> AwsCredentials:
     if key := environment.get("AWS_ACCESS_KEY_ID"):
         secret = environment.get("AWS_SECRET_ACCESS_KEY", "")
-        return Credentials(key, secret, environment.get("AWS_SESSION_TOKEN", ""))
+        return AwsCredentials(key, secret, environment.get("AWS_SESSION_TOKEN", ""))
     if file := environment.get("AWS_WEB_IDENTITY_TOKEN_FILE"):
         return _from_web_identity(environment, _token(file), region_name)
     if address := environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI"):
@@ -154,7 +154,7 @@ def _token(file: str) -> str:
         raise MeasuringFailed(f"the agent's AWS token cannot be read: {error.strerror}") from error
 
 
-def _from_web_identity(environment: Mapping[str, str], token: str, region_name: str) -> Credentials:
+def _from_web_identity(environment: Mapping[str, str], token: str, region_name: str) -> AwsCredentials:
     """AssumeRoleWithWebIdentity of STS, whose documented response is XML."""
     address = environment.get("AWS_ENDPOINT_URL_STS", f"https://sts.{region_name}.amazonaws.com")
     form = {
@@ -165,14 +165,14 @@ def _from_web_identity(environment: Mapping[str, str], token: str, region_name: 
         "WebIdentityToken": token,
     }
     content = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = ask(Request(address, "POST", content, urlencode(form).encode(), _TIMEOUT))
+    answer = ask(HttpRequest(address, "POST", content, urlencode(form).encode(), _TIMEOUT))
     text = answer.body.decode("utf-8", "replace")
     _require_success(answer, text)
     names = ("AccessKeyId", "SecretAccessKey", "SessionToken")
     values = [found[1].strip() for name in names if (found := re.search(f"<{name}>(.*?)</{name}>", text, re.DOTALL))]
     if len(values) != len(names):
         raise MeasuringFailed(f"{answer.place} gave no credentials")
-    return Credentials(*values)
+    return AwsCredentials(*values)
 
 
 def _require_success(answer: HttpAnswer, text: str) -> None:
@@ -184,10 +184,10 @@ def _require_success(answer: HttpAnswer, text: str) -> None:
         raise MeasuringFailed(error.args[0], error.words or (told[1] if told else "")) from None
 
 
-def _from_container(address: str, token: str) -> Credentials:
+def _from_container(address: str, token: str) -> AwsCredentials:
     """EKS Pod Identity, or ECS."""
-    data = ask(Request(address, headers={"Authorization": token} if token else {}, timeout=_TIMEOUT)).json()
-    return Credentials(*(str(at(data, name)) for name in ("AccessKeyId", "SecretAccessKey", "Token")))
+    data = ask(HttpRequest(address, headers={"Authorization": token} if token else {}, timeout=_TIMEOUT)).json()
+    return AwsCredentials(*(str(at(data, name)) for name in ("AccessKeyId", "SecretAccessKey", "Token")))
 
 
 # --- GetMetricData, in the JSON protocol of the AWS SDKs (service model of CloudWatch, awsJson1_0) ---
@@ -200,7 +200,7 @@ _HEADERS = {
 _BROKEN = ("InternalError", "Forbidden")
 
 
-class CloudWatch:
+class CloudWatchProvider:
     """Sends all queries of the block at once."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
@@ -212,8 +212,8 @@ class CloudWatch:
         body = json.dumps(_question(asked, context)).encode()
         secret = asked.secret_ref
         credentials = from_secret(secret.name, context) if secret else of_the_agent(where, context)
-        sent = signed("POST", url, _HEADERS, body, Scope(where, _SERVICE, context.now), credentials)
-        return _reading(context.ask(Request(url, "POST", sent, body, asked.timeout_seconds, trust(asked))))
+        sent = signed("POST", url, _HEADERS, body, SigningScope(where, _SERVICE, context.now), credentials)
+        return _reading(context.ask(HttpRequest(url, "POST", sent, body, asked.timeout_seconds, trust(asked))))
 
 
 def _question(asked: providers.CloudWatch, context: Context) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
 from gitops_bg.core.foreign_text import seconds_of
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed
 from gitops_bg.spec.analysis import providers
 
 ADDRESS = "https://api.datadoghq.com"
 
 
-class Datadog:
+class DatadogProvider:
     """Queries ``/api/v1/query``, or ``/api/v2/query/scalar``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
@@ -37,7 +37,7 @@ def _v1(asked: providers.Datadog, address: str, keys: dict[str, str], context: C
     until = int(context.now.timestamp())
     since = until - int(seconds_of(asked.interval))
     url = f"{address}/api/v1/query?" + urlencode({"query": asked.query, "from": since, "to": until})
-    request = Request(url, headers=keys, timeout=seconds_of(asked.request_timeout), trust=trust(asked))
+    request = HttpRequest(url, headers=keys, timeout=seconds_of(asked.request_timeout), trust=trust(asked))
     data = _data(context.ask(request), "error")
     series = rows(data, "series")
     points = present([at(point, 1) for point in rows(series, 0, "pointlist")]) if series else []
@@ -48,7 +48,7 @@ def _v2(asked: providers.Datadog, address: str, keys: dict[str, str], context: C
     body = json.dumps(_question(asked, context)).encode()
     sent = keys | {"Content-Type": "application/json"}
     url, seconds = f"{address}/api/v2/query/scalar", seconds_of(asked.request_timeout)
-    data = _data(context.ask(Request(url, "POST", sent, body, seconds, trust(asked))), "errors")
+    data = _data(context.ask(HttpRequest(url, "POST", sent, body, seconds, trust(asked))), "errors")
     columns = rows(data, "data", "attributes", "columns")
     numbers = next((rows(column, "values") for column in columns if at(column, "type") == "number"), [])
     values = present(numbers)

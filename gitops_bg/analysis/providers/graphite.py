@@ -11,18 +11,18 @@ from urllib.parse import parse_qsl, urlencode
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, present, read, rows, trust
-from gitops_bg.outbound.http import MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpRequest, MeasuringFailed
 from gitops_bg.spec.analysis import providers
 
 
-class Graphite:
+class GraphiteProvider:
     """Queries ``/render``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """The numbers of the series, oldest first."""
         asked = read(providers.Graphite, block)
         url = f"{asked.address.rstrip('/')}/render?{_question(asked.query)}"
-        request = Request(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
+        request = HttpRequest(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
         series = context.ask(authenticated(request, asked.authentication, context)).json()
         if not isinstance(series, list):
             raise MeasuringFailed("Graphite answered without a list of series")

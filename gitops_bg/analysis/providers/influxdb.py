@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import number, read, trust
-from gitops_bg.outbound.http import MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpRequest, MeasuringFailed
 from gitops_bg.spec.analysis import providers
 
 _DIALECT = {"header": True, "delimiter": ",", "annotations": ["datatype"]}
@@ -22,7 +22,7 @@ _CSV = ("text/csv", "application/csv")
 _NUMBERS = ("double", "long", "unsignedLong")
 
 
-class Influxdb:
+class InfluxdbProvider:
     """Queries ``/api/v2/query``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
@@ -31,7 +31,7 @@ class Influxdb:
         token = context.secrets.value(asked.profile, "authToken")
         address, org = (_given(asked, name, context) for name in ("address", "org"))
         question = {"query": asked.query, "type": "flux", "dialect": _DIALECT}
-        request = Request(
+        request = HttpRequest(
             f"{address.rstrip('/')}/api/v2/query?{urlencode({'org': org})}",
             "POST",
             {"Authorization": f"Token {token}", "Content-Type": "application/json", "Accept": "application/csv"},

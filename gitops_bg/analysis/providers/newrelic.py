@@ -10,14 +10,14 @@ from typing import Any
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import read, rows, trust
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed
 from gitops_bg.spec.analysis import providers
 
 ADDRESSES = {"us": "https://api.newrelic.com/graphql", "eu": "https://api.eu.newrelic.com/graphql"}
 _QUESTION = "query($id: Int!, $nrql: Nrql!) { actor { account(id: $id) { nrql(query: $nrql) { results } } } }"
 
 
-class NewRelic:
+class NewRelicProvider:
     """Queries one account."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
@@ -25,7 +25,7 @@ class NewRelic:
         asked = read(providers.NewRelic, block)
         key = context.secrets.value(asked.profile, "personal-api-key")
         question = {"query": _QUESTION, "variables": {"id": _account(asked, context), "nrql": asked.query}}
-        request = Request(
+        request = HttpRequest(
             _address(asked, context),
             "POST",
             {"Api-Key": key, "Content-Type": "application/json"},

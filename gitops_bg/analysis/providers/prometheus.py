@@ -14,18 +14,18 @@ from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import at, headers, number, present, read, rows, trust
 from gitops_bg.core.foreign_text import seconds_of
-from gitops_bg.outbound.http import HttpAnswer, MeasuringFailed, Request
+from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed
 from gitops_bg.spec.analysis import providers
 
 
-class Prometheus:
+class PrometheusProvider:
     """Queries ``/api/v1/query``, or ``/api/v1/query_range``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """A vector as a list of numbers, a scalar as a number, a matrix as a list of lists."""
         asked = read(providers.Prometheus, block)
         url = f"{asked.address.rstrip('/')}/api/v1/{_question(asked, context)}"
-        request = Request(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
+        request = HttpRequest(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
         data = _data(context.ask(authenticated(request, asked.authentication, context)))
         kind = at(data, "resultType")
         if not isinstance(kind, str) or kind not in _READERS:

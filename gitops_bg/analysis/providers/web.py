@@ -10,17 +10,17 @@ from typing import Any
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import headers, read, trust
-from gitops_bg.outbound.http import Request
+from gitops_bg.outbound.http import HttpRequest
 from gitops_bg.spec.analysis import providers
 
 
-class Web:
+class WebProvider:
     """Sends one GET, POST or PUT."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """The one value that the path finds, or a list of several."""
         asked = read(providers.Web, block)
-        request = Request(
+        request = HttpRequest(
             asked.url, asked.method, _headers(asked), _body(asked), float(asked.timeout_seconds), trust(asked)
         )
         data = context.ask(authenticated(request, asked.authentication, context)).json()

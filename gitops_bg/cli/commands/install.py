@@ -40,7 +40,7 @@ from gitops_bg.cluster.chart import (
     settings_watching,
 )
 from gitops_bg.cluster.installation import (
-    Missing,
+    MissingPart,
     apply,
     apps_of,
     definitions,
@@ -267,9 +267,9 @@ def _print_entry(output: Output, entry: ChangeSetEntry) -> ChangeSetEntry:
     return entry
 
 
-def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[Missing, ...]:
+def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[MissingPart, ...]:
     """Wait until the agent is ready; print what keeps it from that as soon as it is known, and return it at the end."""
-    known: dict[Missing, None] = {}
+    known: dict[MissingPart, None] = {}
 
     def ready() -> bool:
         if installation.is_ready(client, at.namespace):
@@ -283,7 +283,7 @@ def _wait(client: Client, at: InstallOptions, output: Output) -> tuple[Missing, 
     if waited(ready, at.timeout):
         return ()
     return installation.missing(client, at.namespace) or (
-        Missing("its pods are starting", "wait longer: --timeout 10m"),
+        MissingPart("its pods are starting", "wait longer: --timeout 10m"),
     )
 
 
@@ -298,7 +298,7 @@ def waited(so: Callable[[], bool], seconds: float) -> bool:
 
 
 def _json(
-    at: InstallOptions, objects: tuple[Object, ...], entries: list[ChangeSetEntry], unready: tuple[Missing, ...]
+    at: InstallOptions, objects: tuple[Object, ...], entries: list[ChangeSetEntry], unready: tuple[MissingPart, ...]
 ) -> "InstalledJson":
     return {
         "namespace": at.namespace,
@@ -309,7 +309,7 @@ def _json(
     }
 
 
-def _verdict(output: Output, at: InstallOptions, objects: tuple[Object, ...], unready: tuple[Missing, ...]) -> int:
+def _verdict(output: Output, at: InstallOptions, objects: tuple[Object, ...], unready: tuple[MissingPart, ...]) -> int:
     place = f"namespace {at.namespace}, image {image_of(objects)}"
     if not at.timeout:
         output.line(f"Applied: {place}.", "green")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.core.foreign_json import NotJson, read_json
-from gitops_bg.outbound.http import NoAnswer
+from gitops_bg.outbound.http import NoResponse
 from gitops_bg.outbound.rest import RestClient, RestSettings
 
 ADMIN = "ada"
@@ -220,7 +220,7 @@ def _ask(server: str, user: str, method: str, path: str, body: Any) -> Any:
     client = RestClient(RestSettings(f"{server}/api/v1"), lambda: {"Authorization": f"Basic {basic}"})
     try:
         answer = client.ask(method, path, body=body)
-    except NoAnswer as error:
+    except NoResponse as error:
         raise GiteaFailed(str(error)) from error
     finally:
         client.close()

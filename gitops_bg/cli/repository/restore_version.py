@@ -27,7 +27,7 @@ from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.edit import Piece, piece_of, set_template, with_document
 from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.spec.yaml.scalars import to_yaml
-from gitops_bg.views.differences import Side
+from gitops_bg.views.differences import ComparedSide
 
 
 def target_file(repository: Repository, app: AppKey) -> str:
@@ -55,20 +55,20 @@ def version_in(content: bytes, app: AppKey, folder: str) -> Version:
 # version, every primary.yaml that main ever had, and the copies that its pods read.
 
 
-def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = "") -> Side:
+def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = "") -> ComparedSide:
     """Return what a version refers to and its content; ``commit`` is the one that brought it, if that is known."""
     found: list[Configuration] = []
     places = _places(session, facts, snapshot, commit)
     while len(found) < len(snapshot.configuration) and (place := next(places, None)) is not None:
         lost = [ref for ref in snapshot.configuration if not find(found, ref)]
         found += [each for ref in lost if (each := place(ref))]
-    return Side(snapshot.configuration, tuple(found))
+    return ComparedSide(snapshot.configuration, tuple(found))
 
 
-def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> Side:
+def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> ComparedSide:
     """Return the side of a version from its pods' copies alone, for callers without a repository."""
     copies = (live_copy(cluster, app, ref) for ref in snapshot.configuration)
-    return Side(snapshot.configuration, tuple(each for each in copies if each))
+    return ComparedSide(snapshot.configuration, tuple(each for each in copies if each))
 
 
 def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
@@ -79,7 +79,7 @@ def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configura
         return None
 
 
-def changes_to(before: Side, after: Side) -> tuple[ConfigurationChange, ...]:
+def changes_to(before: ComparedSide, after: ComparedSide) -> tuple[ConfigurationChange, ...]:
     """Return the differences by object and key; by object alone if the content of one is lost."""
     lost = {(ref.kind, ref.name) for side in (before, after) for ref in side.refs if not find(side.contents, ref)}
     known = ([each for each in side.contents if _named(each.ref) not in lost] for side in (before, after))

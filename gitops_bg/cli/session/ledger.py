@@ -13,7 +13,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.policy_judge import PastPromotion
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Facts, PastMove, VersionFacts
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, PastMove, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Source
@@ -71,13 +71,13 @@ def past_promotions(repository: Repository, app: AppKey, since: datetime, people
             yield PastPromotion(entry.at, entry.commit, facts)
 
 
-def _facts(repository: Repository, app: AppKey, entry: LedgerEntry, before: Sequence[LedgerEntry]) -> Facts:
+def _facts(repository: Repository, app: AppKey, entry: LedgerEntry, before: Sequence[LedgerEntry]) -> PolicyFacts:
     commits = _commits(repository, entry)
     config = _config(repository, app, entry.commit)
     primary = config.primary if config else None
     text = primary.snapshot.text if primary and primary.snapshot.digest == entry.to_digest else ""
     images, label = described_by(text) if text else (None, "")
-    return Facts(
+    return PolicyFacts(
         app=app,
         to=VersionFacts(
             entry.to_digest, entry.to_version or 0, label, images, commits.get(entry.source_commit), entry.source_commit
@@ -99,8 +99,8 @@ def _merged(entry: LedgerEntry, after: Sequence[LedgerEntry]) -> LedgerEntry | N
 
 
 def _with_people(
-    facts: Facts, repository: Repository, entry: LedgerEntry, merged: LedgerEntry, people: Directory
-) -> Facts:
+    facts: PolicyFacts, repository: Repository, entry: LedgerEntry, merged: LedgerEntry, people: Directory
+) -> PolicyFacts:
     approvals = tuple(Approval(by, entry.to_digest, entry.at, groups=people.groups_of(by)) for by in merged.approved_by)
     authors = _authors(repository, facts.app, entry, people)
     groups = people.groups_of(merged.by)

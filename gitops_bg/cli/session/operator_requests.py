@@ -44,7 +44,7 @@ class Act(Protocol[R_co]):
         ...
 
 
-class Asked(Protocol[R_co]):
+class AskedObject(Protocol[R_co]):
     """A live app or release group that something is asked of."""
 
     @property
@@ -80,7 +80,7 @@ class Asked(Protocol[R_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Generic[R]):
+class AnsweredRequest(Generic[R]):
     """How a request ended. ``by_agent``: an agent answered it; otherwise this process did."""
 
     after: R
@@ -119,7 +119,7 @@ def facts_of(cluster: Offline, app: AppKey) -> Facts:
     return facts
 
 
-def carry_out(asked: Asked[R], request: Request, patience: PatienceOptions, output: Output) -> Answered[R]:
+def carry_out(asked: AskedObject[R], request: Request, patience: PatienceOptions, output: Output) -> AnsweredRequest[R]:
     """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long, and where
     only an agent can do it, and none answers.
     """
@@ -146,10 +146,10 @@ def carry_out(asked: Asked[R], request: Request, patience: PatienceOptions, outp
         raise
     if not done:
         raise _not_done(asked.subject, patience)
-    return Answered(asked.record, by_agent)
+    return AnsweredRequest(asked.record, by_agent)
 
 
-def _is_answered_by_agent(asked: Asked[R], request: Request, patience: PatienceOptions) -> bool:
+def _is_answered_by_agent(asked: AskedObject[R], request: Request, patience: PatienceOptions) -> bool:
     """Wait for an agent. One that answers others meanwhile is there, and gets the time again; a request that somebody
     overwrote is written again. Raises `CommandFailed` where that goes on for too long.
     """
@@ -169,7 +169,7 @@ def _is_answered_by_agent(asked: Asked[R], request: Request, patience: PatienceO
     raise _not_done(asked.subject, patience)
 
 
-def _withdraw(asked: Asked[R], request: Request, output: Output) -> None:
+def _withdraw(asked: AskedObject[R], request: Request, output: Output) -> None:
     """Take back the request of a command that is interrupted: nobody waits for what it does days later."""
     try:
         asked.withdraw(request)

@@ -55,7 +55,7 @@ from gitops_bg.spec.manifests.auxiliary import BUDGET
 Given = Mapping[str, Any]
 
 
-class AuxiliaryObjects:
+class AuxiliaryWriter:
     """The auxiliary objects of a cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(self, client: Client, anchors: Anchors, intents: Intents, reader: Reader) -> None:

@@ -14,7 +14,7 @@ from typing import assert_never
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, NotFound, grant_for_secrets
 from gitops_bg.cluster.api.kinds import APPS, CONFIGURATION, DEPLOYMENTS, SECRETS, Kind, Object
-from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.auxiliary import AuxiliaryWriter
 from gitops_bg.cluster.execution.writer import Guards, Writer, let_go
 from gitops_bg.cluster.manifests.patches import disown
 from gitops_bg.cluster.manifests.render import app_manifest, configuration_manifest
@@ -149,7 +149,7 @@ class Parts:
     router: TrafficRouter
     workloads: Workloads
     pods: Pods
-    auxiliary_objects: AuxiliaryObjects
+    auxiliary_objects: AuxiliaryWriter
     deployments: Callable[[AppKey, ScaleDeployment, Spare], Entries]
 
 

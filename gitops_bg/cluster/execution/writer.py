@@ -247,7 +247,7 @@ def _hash(value: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """The server's response to a write, and what the write did."""
 
     body: Object
@@ -283,7 +283,7 @@ class Writer:
         """One object in its present state, never from a cache."""
         return self._client.get(kind, namespace, name)
 
-    def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> Written:
+    def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> WriteResult:
         """Server-side apply, see `Client.apply`; objects that should outlive their controller get the second owner.
 
         ``live`` is the object as it was read just before: what others added to it goes. None: there was
@@ -295,7 +295,7 @@ class Writer:
             self.json_patch(kind, *name_of(body), change)
         answer = self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=by_force))
         self.applied(kind, body, answer)
-        return Written(answer, entry_between(kind, live, answer, drift))
+        return WriteResult(answer, entry_between(kind, live, answer, drift))
 
     def drift(self, kind: Kind, live: Object | None, body: Object) -> Drift | None:
         """What somebody else changed of an object of ours, as it was read just before, see `Intents.drift`."""
@@ -305,12 +305,12 @@ class Writer:
         """Note what was applied, where that was no `apply`, or more than one write."""
         self.intents.applied(kind, self.anchors.anchored(kind, body), answer)
 
-    def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Written:
+    def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> WriteResult:
         """JSON patch, see `Client.json_patch`."""
         held = self._memory.version(kind, namespace, name)
         write = lambda: self._client.json_patch(kind, namespace, name, operations)  # noqa: E731
         answer = self._remembered(kind, (namespace, name), write)
-        return Written(answer, entry_of(kind, answer, _change(held, answer)))
+        return WriteResult(answer, entry_of(kind, answer, _change(held, answer)))
 
     def write_field(
         self, kind: Kind, live: Object, field: ChangedField, operations: Sequence[Object]

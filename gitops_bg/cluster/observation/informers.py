@@ -38,7 +38,7 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
-    GroupState,
+    ReleaseGroupState,
     ReplicaSetState,
     ServiceState,
     SliceState,
@@ -198,7 +198,7 @@ class Informers:
         """All BlueGreenDeployments."""
         return self._apps.all()
 
-    def groups(self) -> list[GroupState]:
+    def groups(self) -> list[ReleaseGroupState]:
         """All ReleaseGroups, where they are watched."""
         return self._groups.all()
 
@@ -345,7 +345,7 @@ class Informers:
             self._tell_of_group(group)
 
 
-def _group_key(state: GroupState) -> GroupKey:
+def _group_key(state: ReleaseGroupState) -> GroupKey:
     return GroupKey(state.meta.namespace, state.meta.name)
 
 

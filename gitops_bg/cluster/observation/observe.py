@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.cluster.api.kinds import CONFIGURATION, Object
-from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.auxiliary import AuxiliaryWriter
 from gitops_bg.cluster.execution.operator_requests import requests_of
 from gitops_bg.cluster.execution.writer import Anchors
 from gitops_bg.cluster.manifests.render import app_manifest
@@ -39,7 +39,7 @@ from gitops_bg.cluster.observation.states import (
     ServiceState,
 )
 from gitops_bg.cluster.observation.views import AppContext, SeenReplicaSets
-from gitops_bg.cluster.ports import Routes, SeenWorkloads, TrafficRouter, Workloads
+from gitops_bg.cluster.ports import SeenWorkloads, TrafficRouter, TrafficRoutes, Workloads
 from gitops_bg.core import names
 from gitops_bg.core.checks.onboarding import may_be_exposed
 from gitops_bg.core.checks.pods import wants_pods
@@ -67,7 +67,7 @@ class Contents:
 
     app: AppState | None = None
     workloads: SeenWorkloads = field(default_factory=SeenReplicaSets)
-    routes: Routes = field(default_factory=ServiceRoutes)
+    routes: TrafficRoutes = field(default_factory=ServiceRoutes)
     auxiliary_objects: tuple[AuxiliaryView, ...] = ()
     rivals: tuple[RivalRoute, ...] = ()
     """The HTTPRoutes of others, where the app has one."""
@@ -94,7 +94,7 @@ class ObservationSources:
     router: TrafficRouter
     workloads: Workloads
     pods: Pods
-    auxiliary_objects: AuxiliaryObjects
+    auxiliary_objects: AuxiliaryWriter
     anchors: Anchors
     deployment: Callable[[AppKey, str], DeploymentView]
     foreign_services: ForeignServices

@@ -20,7 +20,7 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     AuxiliaryState,
     ConfigurationState,
-    GroupState,
+    ReleaseGroupState,
     ReplicaSetState,
     ServiceState,
     SliceState,
@@ -174,12 +174,12 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
     )
 
 
-def group_state(body: Object, _known: GroupState | None = None) -> GroupState:
+def group_state(body: Object, _known: ReleaseGroupState | None = None) -> ReleaseGroupState:
     """What is watched of a ReleaseGroup."""
     annotations = body["metadata"].get("annotations") or {}
     record = unpacked(body.get("status") or {}) or {}
     follows = (annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER))
-    return GroupState(meta_of(body), _asks(record, annotations.get(names.REQUEST, "")), *follows)
+    return ReleaseGroupState(meta_of(body), _asks(record, annotations.get(names.REQUEST, "")), *follows)
 
 
 def _asks(record: Object, request: str) -> bool:

@@ -18,7 +18,7 @@ from gitops_bg.cluster.observation.states import (
     AppState,
     ConfigurationState,
     Copied,
-    GroupState,
+    ReleaseGroupState,
     ReplicaSetState,
     ServiceState,
     SliceState,
@@ -123,7 +123,7 @@ class Caches(Protocol):
     def unmanaged(self) -> dict[str, GitopsBgError]:
         """The namespaces that are `unknown`, and why; the empty name stands for all of them."""
 
-    def groups(self) -> list[GroupState]:
+    def groups(self) -> list[ReleaseGroupState]:
         """All ReleaseGroups, where they are watched."""
 
     def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
@@ -158,7 +158,7 @@ class Uncached:
         """As `troubles`."""
         return {}
 
-    def groups(self) -> list[GroupState]:
+    def groups(self) -> list[ReleaseGroupState]:
         """None is watched."""
         return []
 

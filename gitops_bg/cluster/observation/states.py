@@ -154,7 +154,7 @@ class SliceState:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupState:
+class ReleaseGroupState:
     """A ReleaseGroup, as far as it is watched."""
 
     meta: Meta

@@ -15,7 +15,7 @@ from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Desired
-from gitops_bg.core.model.policy_facts import CommitFacts, Facts, PastMove, PolicyInput, RuleVerdict, VersionFacts
+from gitops_bg.core.model.policy_facts import CommitFacts, PastMove, PolicyFacts, PolicyInput, RuleVerdict, VersionFacts
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import OnExpire
 from gitops_bg.core.model.statements import Cause
@@ -74,13 +74,13 @@ def gates_of_commit(world: World, version: Version) -> Iterator[GateResult]:
 
 
 @answered_once
-def facts_of(world: World, version: Version) -> Facts:
+def facts_of(world: World, version: Version) -> PolicyFacts:
     """Return all facts that rules may ask for about a version of the app."""
     policing = world.desired.policing or _NOTHING
     commits = {commit.commit: commit for commit in policing.commits}
     primary, active = world.desired.primary, world.active
     promoted = primary if primary and world.primary_digest == version.digest else None
-    return Facts(
+    return PolicyFacts(
         app=world.spec.app,
         to=_version(world, version, commits),
         serving=_version(world, active, commits) if active else None,

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from gitops_bg.core.checks import policy_rules as of
 from gitops_bg.core.checks.policy_people import approvals, separation
 from gitops_bg.core.errors import InternalError, guarded
-from gitops_bg.core.model.policy_facts import CommitFacts, Facts, Overriding, RuleVerdict
+from gitops_bg.core.model.policy_facts import CommitFacts, Overriding, PolicyFacts, RuleVerdict
 from gitops_bg.core.model.policy_rules import (
     After,
     Approvals,
@@ -151,17 +151,17 @@ OVERRIDE, REASON = "Bg-Override", "Bg-Reason"
 """The trailers of a promotion commit that override policies (policies.md §6)."""
 
 
-def judge(policies: Iterable[Policy], facts: Facts, now: datetime) -> tuple[RuleVerdict, ...]:
+def judge(policies: Iterable[Policy], facts: PolicyFacts, now: datetime) -> tuple[RuleVerdict, ...]:
     """Return the verdicts of all rules that count, in the order of the policies and of their rules. ``now`` is UTC."""
     return tuple(verdict for policy in policies for verdict in _of_policy(policy, facts, now))
 
 
-def judge_each(policies: Iterable[Policy], facts: Callable[[], Facts], now: datetime) -> tuple[RuleVerdict, ...]:
+def judge_each(policies: Iterable[Policy], facts: Callable[[], PolicyFacts], now: datetime) -> tuple[RuleVerdict, ...]:
     """Judge each policy for itself. One that hits a bug is shut, for its apps; rollbacks ask no policy and go on."""
     return tuple(verdict for policy in policies for verdict in _judged_alone(policy, facts, now))
 
 
-def _judged_alone(policy: Policy, facts: Callable[[], Facts], now: datetime) -> tuple[RuleVerdict, ...]:
+def _judged_alone(policy: Policy, facts: Callable[[], PolicyFacts], now: datetime) -> tuple[RuleVerdict, ...]:
     try:
         with guarded("judging it"):
             return judge((policy,), facts(), now)
@@ -175,7 +175,7 @@ def name_of(rule: Rule) -> str:
     return _JUDGES[type(rule)][0]
 
 
-def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[RuleVerdict]:
+def _of_policy(policy: Policy, facts: PolicyFacts, now: datetime) -> Iterator[RuleVerdict]:
     if policy.broken:
         remedy = "correct the file; `gitops-bg check` names the mistake"
         yield RuleVerdict(policy.name, "policy", open=False, reason=policy.broken, remedy=remedy)
@@ -192,7 +192,7 @@ def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[RuleVerd
         yield verdict
 
 
-def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> RuleVerdict:
+def _of_rule(policy: Policy, rule: Rule, facts: PolicyFacts, now: datetime) -> RuleVerdict:
     name, judging = _JUDGES[type(rule)]
     answer = judging(rule, _counting(policy, facts) if isinstance(rule, Concurrency) else facts, now)
     return RuleVerdict(
@@ -200,7 +200,7 @@ def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> RuleVer
     )
 
 
-def _counting(policy: Policy, facts: Facts) -> Facts:
+def _counting(policy: Policy, facts: PolicyFacts) -> PolicyFacts:
     """Keep only the others that the policy is for: only these compete for its places."""
     peers = {
         who: peer
@@ -210,7 +210,7 @@ def _counting(policy: Policy, facts: Facts) -> Facts:
     return replace(facts, others=replace(facts.others, peers=peers))
 
 
-def _overriding(policy: Policy, facts: Facts, now: datetime) -> tuple[Overriding | None, str]:
+def _overriding(policy: Policy, facts: PolicyFacts, now: datetime) -> tuple[Overriding | None, str]:
     """Return who overrides it by the promotion's own commit, for this digest only; or why that does not count."""
     promotion = facts.promotion
     if promotion is None or not facts.promoted or policy.name not in _named(promotion.trailer(OVERRIDE)):
@@ -283,7 +283,7 @@ class PastPromotion:
 
     at: datetime
     commit: str
-    facts: Facts
+    facts: PolicyFacts
 
 
 @dataclass(frozen=True, slots=True)

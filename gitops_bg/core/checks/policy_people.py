@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 
 from gitops_bg.core.checks.policy_rules import RuleAnswer, length
-from gitops_bg.core.model.policy_facts import Approval, Facts
+from gitops_bg.core.model.policy_facts import Approval, PolicyFacts
 from gitops_bg.core.model.policy_rules import Approvals, Proof, Role, Separation
 
 _STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1}
@@ -48,7 +48,7 @@ def _repeated(approval: Approval, others: Iterable[Approval]) -> Approval:
     return replace(approval, void=f"{approval.by} may be {same[0]}: give {same[0]} this account in people.yaml")
 
 
-def approvals(rule: Approvals, facts: Facts, now: datetime) -> RuleAnswer:
+def approvals(rule: Approvals, facts: PolicyFacts, now: datetime) -> RuleAnswer:
     """Return whether enough people approved this digest: none of its authors, and not too long ago.
 
     While it is open, ``until`` says when the first approval that it needs becomes too old.
@@ -71,7 +71,7 @@ def approvals(rule: Approvals, facts: Facts, now: datetime) -> RuleAnswer:
     return RuleAnswer(False, said, remedy=f"let {whom} {_how(rule, facts)}")
 
 
-def _given(rule: Approvals, facts: Facts) -> tuple[Approval, ...] | None:
+def _given(rule: Approvals, facts: PolicyFacts) -> tuple[Approval, ...] | None:
     """Return the approvals, and, for a rule with proof merge, who merged it as one more; None: unknown."""
     if rule.proof is not Proof.MERGE:
         return facts.approvals
@@ -80,7 +80,7 @@ def _given(rule: Approvals, facts: Facts) -> tuple[Approval, ...] | None:
     return standing((*(facts.approvals or ()), facts.merge))
 
 
-def _is_left_to_merger(rule: Approvals, facts: Facts) -> bool:
+def _is_left_to_merger(rule: Approvals, facts: PolicyFacts) -> bool:
     """Return whether a person will merge it: a branch that demands this rule of its own merge could never be merged."""
     return rule.proof is Proof.MERGE and not facts.promoted and not facts.promoted_by_agent
 
@@ -90,7 +90,7 @@ def _too_old_at(counted: list[Approval], rule: Approvals) -> datetime:
     return sorted(_ends(each, rule) for each in counted)[len(counted) - rule.count]
 
 
-def _how(rule: Approvals, facts: Facts) -> str:
+def _how(rule: Approvals, facts: PolicyFacts) -> str:
     if rule.proof is Proof.MERGE and not facts.promoted:
         return "merge it" if facts.group else f"run: gitops-bg promote {facts.app}"
     return "approve it"
@@ -102,7 +102,7 @@ def _ends(approval: Approval, rule: Approvals) -> datetime:
 
 
 def _judged(
-    rule: Approvals, facts: Facts, given: Iterable[Approval], now: datetime
+    rule: Approvals, facts: PolicyFacts, given: Iterable[Approval], now: datetime
 ) -> tuple[list[Approval], list[str]]:
     """Return the approvals that count, one per person, the oldest first; and why others do not count."""
     counted: list[Approval] = []
@@ -119,7 +119,7 @@ def _judged(
     return counted, [why for by, why in others.items() if by not in people]
 
 
-def _why_not(rule: Approvals, approval: Approval, facts: Facts, now: datetime) -> str:
+def _why_not(rule: Approvals, approval: Approval, facts: PolicyFacts, now: datetime) -> str:
     """Return why an approval does not count; empty where it does."""
     by = approval.by
     if approval.void:
@@ -154,7 +154,7 @@ def _groups(rule: Approvals, approval: Approval) -> set[str]:
     return named & rule.by if rule.by else named
 
 
-def separation(rule: Separation, facts: Facts, _: datetime) -> RuleAnswer:
+def separation(rule: Separation, facts: PolicyFacts, _: datetime) -> RuleAnswer:
     """Return whether no person has two of the roles. The merger is known only after the merge."""
     for role, known in _known(rule.between, facts):
         if not known:
@@ -184,7 +184,7 @@ _NOT_KNOWN = {
 }
 
 
-def _known(between: Iterable[Role], facts: Facts) -> Iterator[tuple[Role, bool]]:
+def _known(between: Iterable[Role], facts: PolicyFacts) -> Iterator[tuple[Role, bool]]:
     """Yield whether each role is known; a version that is not promoted yet has no merger."""
     known = {
         Role.AUTHOR: facts.authors is not None,
@@ -194,7 +194,7 @@ def _known(between: Iterable[Role], facts: Facts) -> Iterator[tuple[Role, bool]]
     return ((role, known[role]) for role in between)
 
 
-def _unknown(facts: Facts, said: str) -> RuleAnswer:
+def _unknown(facts: PolicyFacts, said: str) -> RuleAnswer:
     """Return shut, because a fact is unknown; with why, if it could be known."""
     if facts.unheard:
         said = f"{said.partition(':')[0]}: {facts.unheard}"

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatchcase
 
-from gitops_bg.core.model.policy_facts import CommitFacts, Facts, PastMove, Peer, VersionFacts
+from gitops_bg.core.model.policy_facts import CommitFacts, PastMove, Peer, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import (
     NAMESPACE,
     After,
     Cel,
     Concurrency,
     Cron,
+    DateSpan,
     Images,
     Message,
     NoAnswer,
     Repeating,
     Soak,
-    Span,
     Weekly,
     Window,
     Windows,
@@ -34,7 +34,7 @@ VARIABLES = ("app", "from", "to", "promotion", "approvals", "preview", "history"
 MOST_HISTORY = 50
 
 
-def values_of(facts: Facts, now: datetime, zone: tzinfo) -> dict[str, object]:
+def values_of(facts: PolicyFacts, now: datetime, zone: tzinfo) -> dict[str, object]:
     """Return all variables, by name."""
     local = now.astimezone(zone)
     preview: dict[str, object] = {
@@ -67,7 +67,7 @@ def values_of(facts: Facts, now: datetime, zone: tzinfo) -> dict[str, object]:
     )
 
 
-def _approvals(facts: Facts, now: datetime) -> list[dict[str, object]] | None:
+def _approvals(facts: PolicyFacts, now: datetime) -> list[dict[str, object]] | None:
     """Return the approvals that may now count for this very version; None where it is unknown who approved."""
     if facts.approvals is None:
         return None
@@ -230,7 +230,7 @@ def _days(first: date, last: date) -> Iterator[date]:
 def _intervals(window: Window, zone: tzinfo, days: Iterator[date]) -> Iterator[Interval]:
     """Yield the intervals that begin on these days, in order. A span is one, whatever the days."""
     match window:
-        case Span():
+        case DateSpan():
             yield starts_at(window.start, zone), ends_at(window.end, zone) if window.end else None
         case Weekly():
             for day in days:
@@ -308,7 +308,7 @@ class RuleAnswer:
     unknown: bool = False
 
 
-def windows(rule: Windows, _: Facts, now: datetime) -> RuleAnswer:
+def windows(rule: Windows, _: PolicyFacts, now: datetime) -> RuleAnswer:
     """Return whether traffic may move now, and when it may next. The reason always names the zone."""
     if is_open(rule, now):
         return RuleAnswer(True, f"open ({rule.zone})", next_shut(rule, now))
@@ -321,7 +321,7 @@ def _wall(moment: datetime, rule: Windows) -> str:
     return f"{moment.astimezone(rule.zone):%a %Y-%m-%d %H:%M} {rule.zone}"
 
 
-def soak(rule: Soak, facts: Facts, now: datetime) -> RuleAnswer:
+def soak(rule: Soak, facts: PolicyFacts, now: datetime) -> RuleAnswer:
     """Return whether this very version has been available for long enough."""
     asked = f"available for {length(rule.period)}"
     if facts.available_since is None:
@@ -332,7 +332,7 @@ def soak(rule: Soak, facts: Facts, now: datetime) -> RuleAnswer:
     return RuleAnswer(False, f"{asked}, until {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC", until)
 
 
-def images(rule: Images, facts: Facts, _: datetime) -> RuleAnswer:
+def images(rule: Images, facts: PolicyFacts, _: datetime) -> RuleAnswer:
     """Return whether every image is from a permitted source, and pinned if required."""
     if facts.to.images is None:
         return RuleAnswer(False, "nobody can tell its images", unknown=True)
@@ -350,7 +350,7 @@ def _wrong_with(image: str, rule: Images) -> str:
     return "is not pinned by @sha256:…" if rule.require_digest and "@sha256:" not in image else ""
 
 
-def message(rule: Message, facts: Facts, _: datetime) -> RuleAnswer:
+def message(rule: Message, facts: PolicyFacts, _: datetime) -> RuleAnswer:
     """Return whether the commit that brought the version, or its promotion, has the required text."""
     commits = [commit for commit in (facts.to.source, facts.promotion) if commit]
     if not commits:
@@ -368,7 +368,7 @@ def _says(rule: Message, commit: CommitFacts) -> bool:
     return rule.matches is None or rule.matches.matches(commit.message)
 
 
-def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> RuleAnswer:
+def concurrency(rule: Concurrency, facts: PolicyFacts, _: datetime) -> RuleAnswer:
     """Return whether it is its turn, from the number of others that move and that come before it. What has begun keeps
     its turn: else it would wait for those that wait for it.
     """
@@ -386,7 +386,7 @@ def concurrency(rule: Concurrency, facts: Facts, _: datetime) -> RuleAnswer:
     return RuleAnswer(False, f"{len(moving)} of {rule.most} are on the move{who}; place {place} in the queue")
 
 
-def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
+def _counts(rule: Concurrency, facts: PolicyFacts, peer: Peer) -> bool:
     if rule.scope == NAMESPACE:
         return peer.who.namespace == facts.app.namespace
     if rule.label:
@@ -395,7 +395,7 @@ def _counts(rule: Concurrency, facts: Facts, peer: Peer) -> bool:
     return True
 
 
-def after(rule: After, facts: Facts, now: datetime) -> RuleAnswer:
+def after(rule: After, facts: PolicyFacts, now: datetime) -> RuleAnswer:
     """Return whether the other app has reached the required state."""
     other = rule.of(facts.app.namespace)
     peer = facts.others.peers.get(other)
@@ -411,7 +411,7 @@ def after(rule: After, facts: Facts, now: datetime) -> RuleAnswer:
     return RuleAnswer(True, f"{other} is healthy")
 
 
-def cel(rule: Cel, facts: Facts, now: datetime) -> RuleAnswer:
+def cel(rule: Cel, facts: PolicyFacts, now: datetime) -> RuleAnswer:
     """Return whether the expression is true; if it cannot be evaluated, it is shut."""
     if missing := sorted(str(app) for app in rule.apps if app not in facts.others.peers):
         return RuleAnswer(False, f"nobody has looked at {', '.join(missing)} yet", unknown=True)

@@ -74,7 +74,7 @@ def sample_requests(routes: Iterable[HttpRoute], header: str) -> list[SampleRequ
     return sorted({replace(each, version=version) for each in found for version in versions})
 
 
-class Answers:
+class RouteAnswers:
     """Who answers requests by these HTTPRoutes. ``header`` is the version's, ``deny`` how the group denies."""
 
     def __init__(self, routes: Iterable[HttpRoute], header: str, deny: Deny) -> None:
@@ -271,7 +271,7 @@ def _changed_answers(
     if gateway is None:
         return (), 0
     header = gateway.version_header
-    now, then = (Answers(routes, header, gateway.deny) for routes in (before, after))
+    now, then = (RouteAnswers(routes, header, gateway.deny) for routes in (before, after))
     both = [ChangedAnswer(each, now.of(each), then.of(each)) for each in sample_requests((*before, *after), header)]
     changed = tuple(each for each in both if each.before != each.after)
     return changed, len(both) - len(changed)

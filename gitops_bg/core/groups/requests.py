@@ -156,7 +156,7 @@ def record_refused_commit(world: GroupWorld) -> GroupWorld:
 
 
 @dataclass(frozen=True, slots=True)
-class Aborting:
+class GroupAborting:
     """What an abort would do now: the versions that it stops, and where requests go. Empty: they stay."""
 
     stops: tuple[str, ...]
@@ -172,7 +172,7 @@ def _anything(_: str) -> bool:
     return True
 
 
-def aborting(record: GroupRecord, asked_for: str, may_go_back: Callable[[str], bool] = _anything) -> Aborting:
+def aborting(record: GroupRecord, asked_for: str, may_go_back: Callable[[str], bool] = _anything) -> GroupAborting:
     """What `abort` would stop: what is on its way, and what serves while it is judged still. A version that has proven
     itself serves on, and a way back, or a promotion that is taken back, is what an abort asks for.
 
@@ -182,14 +182,14 @@ def aborting(record: GroupRecord, asked_for: str, may_go_back: Callable[[str], b
     state, moving = record.state, record.transition
     live = state.only(VersionStage.ACTIVE)
     if record.override is not None or (moving is not None and moving.kind is TransitionKind.ROLLBACK):
-        return Aborting((), live=live)
+        return GroupAborting((), live=live)
     held = {version_in(each.digest) for each in record.holds}
     is_coming = state.stage(asked_for) is VersionStage.CANDIDATE and live and asked_for not in held
     stops, back = (asked_for,) if is_coming else (), _fallback(record)
     if back and back != asked_for and may_go_back(back):
-        return Aborting((*stops, live), back, live)
+        return GroupAborting((*stops, live), back, live)
     has_moved = moving is not None and (moving.moved or moving.step is TransitionStep.SWITCH)
-    return Aborting(stops, live if stops and has_moved else "", live)
+    return GroupAborting(stops, live if stops and has_moved else "", live)
 
 
 def _fallback(record: GroupRecord) -> str:

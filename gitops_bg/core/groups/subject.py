@@ -27,7 +27,7 @@ from gitops_bg.core.groups.world import GroupWorld, member_name, members_healthy
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.hooks import HookRun, HookType
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.policy_facts import Facts, PastMove
+from gitops_bg.core.model.policy_facts import PastMove, PolicyFacts
 from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.statements import Cause, Hold
 from gitops_bg.core.model.version import AppKey
@@ -60,10 +60,10 @@ def _judged_service(world: GroupWorld, version: str, name: str, asked: MemberPol
     return Judged(name, tuple(of_commit(asked.policing.then)), verdicts)
 
 
-def _facts(world: GroupWorld, version: str, name: str, asked: MemberPolicing) -> Facts:
+def _facts(world: GroupWorld, version: str, name: str, asked: MemberPolicing) -> PolicyFacts:
     policing, app, moving = asked.policing, AppKey(world.key.namespace, name), world.record.transition
     commits = {commit.commit: commit for commit in policing.commits}
-    return Facts(
+    return PolicyFacts(
         app=app,
         group=world.key,
         to=replace(asked.to, source=commits.get(asked.to.source_commit)),

@@ -183,7 +183,7 @@ class DeleteReplicaSet:
         return f"delete {self.workload} {self.name}: {self.reason}"
 
 
-class Role:
+class ServiceRole:
     """Which of the app's Services is meant; plain strings, because they are part of sentences."""
 
     ACTIVE = "active"

@@ -267,7 +267,7 @@ _NOTICES: Mapping[type, Notice] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedInMain:
     """What a file of main names, and the commit since which it does."""
 
     digest: str
@@ -302,8 +302,8 @@ class Decision:
     wake_at: datetime | None = None
     waits: tuple[Wait, ...] = ()
     counts: Counts = field(default_factory=Counts)
-    target: Named | None = None
-    primary: Named | None = None
+    target: NamedInMain | None = None
+    primary: NamedInMain | None = None
     events: tuple[Occurrence, ...] = ()
     """What happened, in order, as the record says once it is saved (``core.status.events``)."""
     calls: tuple[HookCall, ...] = ()

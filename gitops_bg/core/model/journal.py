@@ -188,7 +188,7 @@ class PullState(StrEnum):
     OPEN = "open"
     MERGED = "merged"
     CLOSED = "closed"
-    """Closed without a merge."""
+    """Closed without a merge: somebody refused it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class PastMove:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PolicyFacts:
     """Everything that rules ask about one version of one app."""
 
     app: AppKey
@@ -259,7 +259,7 @@ class PolicyInput:
     merger: str | None = None
     merge: Approval | None = None
     unheard: str = ""
-    """`approvals` to `unheard` are as in `Facts`, which has them for one version."""
+    """`approvals` to `unheard` are as in `PolicyFacts`, which has them for one version."""
     mergers_asked: tuple[str, ...] = ()
     """The commits of main whose mergers rules ask for, and only a forge knows."""
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Protocol
 from annotated_types import MinLen
 
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.written import Conflict, Glob, Matching, Positive, Text, Written
+from gitops_bg.core.written import Conflict, Glob, Matching, Positive, Text, WrittenAs
 
 Names = Annotated[tuple[Text, ...], MinLen(1)]
 Globs = Annotated[tuple[Glob, ...], MinLen(1)]
@@ -87,7 +87,7 @@ class Repeating:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """From one local time to another, once. Both are naive, in the zone of the rule. None: without an end."""
 
     start: datetime
@@ -95,7 +95,7 @@ class Span:
     reason: str = ""
 
 
-Window = Weekly | Repeating | Span
+Window = Weekly | Repeating | DateSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Windows:
 
     allow: Annotated[tuple[Window, ...], MinLen(1)] = ()
     deny: Annotated[tuple[Window, ...], MinLen(1)] = ()
-    zone: Annotated[tzinfo, Written("timeZone")] = UTC
+    zone: Annotated[tzinfo, WrittenAs("timeZone")] = UTC
     """Of all its times, such as Europe/Berlin. Default UTC."""
     reason: Text = ""
     """Why, where the window itself does not say."""
@@ -122,7 +122,7 @@ class Windows:
 class Soak:
     """How long this very version must be available without interruption before traffic may move to it."""
 
-    period: Annotated[timedelta, Written("for")]
+    period: Annotated[timedelta, WrittenAs("for")]
     """30m, 2h, 1d."""
 
 
@@ -178,7 +178,7 @@ _SCOPES = rf"({ALL}|{NAMESPACE}|{_OF_GROUP}[A-Za-z0-9][-A-Za-z0-9_./]*)"
 class Concurrency:
     """The maximum number of apps and release groups between their promotion and the end of their analysis."""
 
-    most: Annotated[Positive, Written("max")]
+    most: Annotated[Positive, WrittenAs("max")]
     scope: Annotated[str, Matching(_SCOPES, "write all, namespace, or group:LABEL")] = NAMESPACE
     """all; namespace; or group:LABEL, apps whose targets have the same value of it."""
 
@@ -196,7 +196,7 @@ class After:
     """namespace/name, or a name in the same namespace."""
     state: Literal["healthy"] = field(default="healthy", kw_only=True)
     """What it is to be."""
-    at_least: Annotated[timedelta, Written("forAtLeast")] = timedelta()
+    at_least: Annotated[timedelta, WrittenAs("forAtLeast")] = timedelta()
     """For so long without a break."""
     same_version: bool = False
     """What it serves is called as the new version is: by the label app.kubernetes.io/version of the pod template, else
@@ -228,7 +228,7 @@ class Cel:
     """Why it is shut."""
     until: Expression | None = None
     """CEL that gives the moment when to look again."""
-    zone: Annotated[tzinfo, Written("timeZone")] = UTC
+    zone: Annotated[tzinfo, WrittenAs("timeZone")] = UTC
     """Of the variable local. Default UTC."""
 
     @property

@@ -17,9 +17,9 @@ from gitops_bg.core.model.actions import (
     MarkService,
     PointPreview,
     RepairSelector,
-    Role,
     ScaleDeployment,
     ScaleReplicaSet,
+    ServiceRole,
     SwitchTraffic,
     SyncPodMetadata,
 )
@@ -78,7 +78,7 @@ def _goes_back(action: object) -> bool:
 
 
 def _leads_live_traffic(action: ClusterAction) -> bool:
-    is_made = isinstance(action, ApplyService) and action.role == Role.ACTIVE and action.create
+    is_made = isinstance(action, ApplyService) and action.role == ServiceRole.ACTIVE and action.create
     return is_made or isinstance(action, (*SWITCHING, RepairSelector, HandBack))
 
 

@@ -29,8 +29,8 @@ from gitops_bg.core.model.actions import (
     MarkService,
     PointPreview,
     RepairSelector,
-    Role,
     ScaleDeployment,
+    ServiceRole,
     SwitchTraffic,
 )
 from gitops_bg.core.model.observed import ServiceView
@@ -122,7 +122,7 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
     elsewhere = service if service and service.ours and service.digest != short(digest) else None
     if elsewhere and elsewhere.digest and must_unname(world):
         return ()
-    return (*_point(world, elsewhere, digest), *_keep(world, Role.PREVIEW, name, service, digest))
+    return (*_point(world, elsewhere, digest), *_keep(world, ServiceRole.PREVIEW, name, service, digest))
 
 
 def _point(world: World, elsewhere: ServiceView | None, digest: str) -> tuple[PointPreview, ...]:
@@ -227,7 +227,7 @@ def _ports_to_follow(world: World, name: str, view: ServiceView) -> str:
 
 def _kept(world: World) -> Iterator[ClusterAction]:
     for name, view in world.active_services:
-        yield from _keep(world, Role.ACTIVE, name, view, world.record.routing.traffic)
+        yield from _keep(world, ServiceRole.ACTIVE, name, view, world.record.routing.traffic)
 
 
 def _keep(world: World, role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ApplyService, ...]:

@@ -13,8 +13,8 @@ from gitops_bg.core.backoff import delay
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.foreign_text import printable, read_moment
-from gitops_bg.forge.port import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
-from gitops_bg.outbound.http import HttpAnswer, NoAnswer
+from gitops_bg.forge.port import ForgeDown, Nonsense, NoRight, NotAccepted, NotOnForge, RateLimited, TokenRefused
+from gitops_bg.outbound.http import HttpAnswer, NoResponse
 from gitops_bg.outbound.rest import LONGEST_WAIT, Rate, RestClient, rate_of
 
 
@@ -156,7 +156,7 @@ class Api:
         while True:
             try:
                 answer = next(with_pages, None)
-            except NoAnswer as error:
+            except NoResponse as error:
                 raise ForgeDown(str(error)) from None
             if answer is None:
                 return
@@ -182,7 +182,7 @@ class Api:
     ) -> HttpAnswer:
         try:
             answer = self._client.ask(method, path, query, body)
-        except NoAnswer as error:
+        except NoResponse as error:
             raise ForgeDown(str(error)) from None
         self._read_limits(answer)
         return answer
@@ -232,7 +232,7 @@ def trouble(answer: HttpAnswer, place: str, doing: str, rate: Rate) -> GitopsBgE
     if answer.status == 403:
         return NoRight(place, doing, words)
     if answer.status == 404:
-        return NotFound(place, doing, words)
+        return NotOnForge(place, doing, words)
     if answer.status >= 500 or answer.status == 408:
         return ForgeDown(f"{place} answered {answer.status} when asked to {doing}: {words}", rate.retry_after)
     if 400 <= answer.status < 500:

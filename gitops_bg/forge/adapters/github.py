@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.api import Shape
 from gitops_bg.forge.adapters.rest_forge import (
     NOBODY,
@@ -21,7 +22,6 @@ from gitops_bg.forge.port import (
     HeadMoved,
     MergeRefused,
     Pull,
-    PullState,
     Review,
     ReviewVerdict,
     User,

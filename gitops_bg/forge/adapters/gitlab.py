@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from gitops_bg.core.errors import Refused
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.api import Api, Shape
 from gitops_bg.forge.adapters.rest_forge import (
     NOBODY,
@@ -29,7 +30,6 @@ from gitops_bg.forge.port import (
     Prefix,
     Pull,
     PullRequestDraft,
-    PullState,
     Review,
     ReviewVerdict,
     StillChecking,

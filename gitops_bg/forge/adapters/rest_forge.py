@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar, TypeVar
 
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.api import Api, Shape
 from gitops_bg.forge.port import (
     CheckState,
@@ -20,7 +21,6 @@ from gitops_bg.forge.port import (
     Prefix,
     Pull,
     PullRequestDraft,
-    PullState,
     Review,
     User,
 )

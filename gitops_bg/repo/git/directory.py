@@ -316,13 +316,13 @@ class Lock:
         self._lock.release()
 
 
-class Part(Protocol):
+class RepositoryPart(Protocol):
     """A part of a repository."""
 
     lock: Lock
 
 
-S = TypeVar("S", bound=Part)
+S = TypeVar("S", bound=RepositoryPart)
 
 
 def locked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:

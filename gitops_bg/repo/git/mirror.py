@@ -15,7 +15,7 @@ from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.repo.git.directory import Lock, MirrorDirectory, Tidying, locked
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
-from gitops_bg.repo.git.objects import CommitObjects, Header, Objects
+from gitops_bg.repo.git.objects import CommitObjects, ObjectHeader, Objects
 from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.remote import Apart, Remote
 from gitops_bg.repo.git.runner import LONGEST_PART, MEBIBYTE, CommandLimits, Finished, Git, GitFailed, memory_for_git
@@ -368,14 +368,14 @@ class Mirror:
         except GitFailed as error:
             raise self.broken(error) from error
 
-    def headers(self, names: Iterable[str]) -> list[Header | None]:
+    def headers(self, names: Iterable[str]) -> list[ObjectHeader | None]:
         """Id, kind and size of each object in the mirror, in order. Raises as `local`."""
         try:
             return self._objects.headers(names)
         except GitFailed as error:
             raise self.broken(error) from error
 
-    def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
+    def contents(self, names: Iterable[str]) -> Iterator[tuple[ObjectHeader | None, bytes]]:
         """Header and content of each object, whatever its size. Raises as `local`."""
         try:
             yield from self._objects.contents(names)

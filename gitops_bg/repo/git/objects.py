@@ -26,7 +26,7 @@ _HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ObjectHeader:
     """The header of an object: its id, its kind, and its size in bytes."""
 
     id: str
@@ -55,15 +55,15 @@ class Objects:
         if self._process is not None:
             self._ended()
 
-    def headers(self, names: Iterable[str]) -> list[Header | None]:
+    def headers(self, names: Iterable[str]) -> list[ObjectHeader | None]:
         """The header of each object, in order; None where there is no such object. Raises ``GitFailed``."""
-        found: list[Header | None] = []
+        found: list[ObjectHeader | None] = []
         for asked in _portions(_HEADER_OF, names):
             with self._answering(asked) as answer:
-                found += [Header.of(_line(answer)) for _ in asked]
+                found += [ObjectHeader.of(_line(answer)) for _ in asked]
         return found
 
-    def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
+    def contents(self, names: Iterable[str]) -> Iterator[tuple[ObjectHeader | None, bytes]]:
         """Header and content of each object, whatever its size. Raises ``GitFailed``."""
         for asked in _portions(_CONTENT_OF, names):
             with self._answering(asked) as answer:
@@ -144,8 +144,8 @@ def _line(answer: IO[bytes]) -> bytes:
     return line[:-1]
 
 
-def _object(answer: IO[bytes]) -> tuple[Header | None, bytes]:
-    header = Header.of(_line(answer))
+def _object(answer: IO[bytes]) -> tuple[ObjectHeader | None, bytes]:
+    header = ObjectHeader.of(_line(answer))
     if header is None:
         return None, b""
     content = answer.read(header.size + 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import AuthenticationFailed, MirrorBroken, RemoteTimedOut, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.runner import LARGEST_OUTPUT, MEBIBYTE, CommandLimits, Finished, Git
-from gitops_bg.repo.git.transport import PARTIAL, Transport
+from gitops_bg.repo.git.transport import PARTIAL, GitTransport
 
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
 # git has one exit status for all of these; the words only choose which of two errors of a *read* is shown.
@@ -47,7 +47,7 @@ class Apart:
 class Remote:
     """The remote of one mirror. Not thread-safe."""
 
-    def __init__(self, git: Git, directory: MirrorDirectory, transport: Transport) -> None:
+    def __init__(self, git: Git, directory: MirrorDirectory, transport: GitTransport) -> None:
         self._git = git
         self._directory = directory
         self._transport = transport

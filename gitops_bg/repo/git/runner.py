@@ -20,7 +20,7 @@ from typing import IO, BinaryIO, cast
 
 from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.output import parts_of, text
-from gitops_bg.repo.git.transport import LOCKED_DOWN, Transport, no_git_variables, without_the_machine
+from gitops_bg.repo.git.transport import LOCKED_DOWN, GitTransport, no_git_variables, without_the_machine
 
 # --- what a process may use: a remote, or one commit, can make git ask for any amount of memory, CPU and disk ---
 # The limits are the kernel's, set by the shell that becomes git, so that they hold for all processes that git starts:
@@ -216,7 +216,7 @@ class Git:
     Not GitPython's ``Repo``, which reads ``GIT_OBJECT_DIRECTORY`` and others from the process's environment.
     """
 
-    def __init__(self, directory: Path, transport: Transport, timeout_seconds: float, limits: CommandLimits) -> None:
+    def __init__(self, directory: Path, transport: GitTransport, timeout_seconds: float, limits: CommandLimits) -> None:
         self._transport = transport
         self._timeout = timeout_seconds
         self._limits = limits

@@ -172,7 +172,7 @@ esac
 
 
 @dataclass(frozen=True, slots=True)
-class Transport:
+class GitTransport:
     """A checked URL, and the environment that git gets for it."""
 
     url: str
@@ -202,7 +202,7 @@ class Transport:
             return ""
 
 
-def transport_for(settings: RepositorySettings, askpass: Path) -> Transport:
+def transport_for(settings: RepositorySettings, askpass: Path) -> GitTransport:
     """The transport for ``settings.url``. ``askpass`` is the path of ``ASKPASS``, now or later.
 
     Raises ``InvalidInput`` for any other protocol, an option in place of a URL, or credentials in it.
@@ -217,7 +217,7 @@ def transport_for(settings: RepositorySettings, askpass: Path) -> Transport:
             _USERNAME: settings.username,
             "GITOPS_BG_GIT_TOKEN_FILE": str(settings.token_file),
         }
-    return Transport(url, protocol, environment, settings.token_file)
+    return GitTransport(url, protocol, environment, settings.token_file)
 
 
 def _checked(url: str, allow_http: bool) -> tuple[str, str]:

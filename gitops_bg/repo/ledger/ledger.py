@@ -19,8 +19,8 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_branch
 from gitops_bg.repo.ledger.ledger_file import (
     README,
-    Document,
     LedgerBatch,
+    LedgerDocument,
     Position,
     PublishedEntry,
     Revision,
@@ -31,8 +31,8 @@ from gitops_bg.repo.ledger.ledger_file import (
     render,
     subject_at,
 )
-from gitops_bg.repo.ledger.state_branch import ORDINARY, StateBranch, View, Written
-from gitops_bg.repo.read.changes import Node
+from gitops_bg.repo.ledger.state_branch import ORDINARY, LedgerWrite, StateBranch, View
+from gitops_bg.repo.read.changes import TreeNode
 from gitops_bg.repo.read.history import revisions_of
 from gitops_bg.repo.write.commits import ledger_message, of_entry
 
@@ -104,7 +104,7 @@ class _Files:
     commit: str = ""
     blobs: dict[AppOrGroup, str] = field(default_factory=dict)
     positions: dict[AppOrGroup, Position] = field(default_factory=dict)
-    rows: dict[AppOrGroup, state_branch.Row] = field(default_factory=dict)
+    rows: dict[AppOrGroup, state_branch.ReadmeRow] = field(default_factory=dict)
     damaged: dict[AppOrGroup, Problem] = field(default_factory=dict)
 
     def copy(self, commit: str) -> "_Files":
@@ -133,10 +133,10 @@ class Ledger:
 
         May be called again with the same batch after any failure. Raises as `StateBranch.write`.
         """
-        documents = dict[AppOrGroup, Document]()
+        documents = dict[AppOrGroup, LedgerDocument]()
         problems: tuple[Problem, ...] = ()
 
-        def compose(view: View) -> Written | None:
+        def compose(view: View) -> LedgerWrite | None:
             nonlocal problems
             files, doubts = self._at(view), self._doubted(view)
             problems = tuple(doubts[subject] for subject in sorted(doubts.keys() & batch.keys(), key=in_order))
@@ -145,7 +145,7 @@ class Ledger:
             if not written:
                 return None
             rewritten = [doubts[subject] for subject in sorted(doubts, key=in_order)][:_MOST_SAID]
-            return Written(self._with_page(written, documents, view), self._message(fresh, rewritten))
+            return LedgerWrite(self._with_page(written, documents, view), self._message(fresh, rewritten))
 
         commit = self._branch.write(compose)
         return Published(commit, {subject: each.position for subject, each in documents.items()}, problems)
@@ -180,7 +180,7 @@ class Ledger:
         self._branch.seen()
         return self._branch.trouble
 
-    def document(self, subject: AppOrGroup) -> Document | None:
+    def document(self, subject: AppOrGroup) -> LedgerDocument | None:
         """The file of a subject as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
         return self._documents([subject], self._at(self._branch.read())).get(subject)
 
@@ -196,7 +196,7 @@ class Ledger:
             return (document if self._branch.is_proven(view) else document.cautious).memory
         found = view.foreign.get(path_of(subject)) if not view.own else None
         standing = self._parsed(subject, found.now, self._blobs.read(_ordinary([found.now]))) if found else None
-        return standing.cautious.memory if isinstance(standing, Document) else None
+        return standing.cautious.memory if isinstance(standing, LedgerDocument) else None
 
     def _at(self, view: View) -> _Files:
         """The files of a view; costs only the difference from the former one."""
@@ -210,7 +210,7 @@ class Ledger:
             for subject, node in moved.items():
                 files.drop(subject)
                 found = self._parsed(subject, node, contents) if node.id else None
-                if isinstance(found, Document):
+                if isinstance(found, LedgerDocument):
                     files.blobs[subject] = node.id
                     files.positions[subject] = found.position
                     files.rows[subject] = state_branch.row_of(found)
@@ -219,7 +219,9 @@ class Ledger:
             self._files = files
         return self._files
 
-    def _parsed(self, subject: AppOrGroup, node: Node, contents: Mapping[str, bytes | None]) -> Document | Problem:
+    def _parsed(
+        self, subject: AppOrGroup, node: TreeNode, contents: Mapping[str, bytes | None]
+    ) -> LedgerDocument | Problem:
         """A file, or what is wrong with it."""
         if node.mode != ORDINARY:
             return Problem(path_of(subject), _NO_FILE, remedy=REMEDY)
@@ -243,31 +245,31 @@ class Ledger:
             self._doubts = (view, found)
         return self._doubts[1]
 
-    def _documents(self, subjects: Iterable[AppOrGroup], files: _Files) -> dict[AppOrGroup, Document]:
+    def _documents(self, subjects: Iterable[AppOrGroup], files: _Files) -> dict[AppOrGroup, LedgerDocument]:
         sound = {subject: files.blobs[subject] for subject in subjects if subject in files.blobs}
         contents = self._blobs.read(sound.values())
         return {subject: parse(contents[blob] or b"") for subject, blob in sound.items()}
 
     def _merge(
-        self, batch: Mapping[AppOrGroup, LedgerBatch], documents: dict[AppOrGroup, Document], view: View
+        self, batch: Mapping[AppOrGroup, LedgerBatch], documents: dict[AppOrGroup, LedgerDocument], view: View
     ) -> list[tuple[AppOrGroup, LedgerEntry]]:
         """Put the files with the batch in them into ``documents``; return the entries that they did not have."""
         before, is_proven = self._documents(batch, self._at(view)), self._branch.is_proven(view)
         fresh: list[tuple[AppOrGroup, LedgerEntry]] = []
         for subject in sorted(batch, key=in_order):
-            known = before.get(subject, Document())
+            known = before.get(subject, LedgerDocument())
             documents[subject], entries = (known if is_proven else known.cautious).taking(batch[subject])
             fresh += [(subject, entry) for entry in entries]
         return fresh
 
-    def _differing(self, documents: Mapping[AppOrGroup, Document], files: _Files) -> dict[AppOrGroup, bytes]:
+    def _differing(self, documents: Mapping[AppOrGroup, LedgerDocument], files: _Files) -> dict[AppOrGroup, bytes]:
         """The texts of the files that are not so yet."""
         before = self._blobs.read(files.blobs[subject] for subject in documents if subject in files.blobs)
         written = {subject: render(document) for subject, document in documents.items()}
         return {subject: text for subject, text in written.items() if before.get(files.blobs.get(subject, "")) != text}
 
     def _with_page(
-        self, written: Mapping[AppOrGroup, bytes], documents: Mapping[AppOrGroup, Document], view: View
+        self, written: Mapping[AppOrGroup, bytes], documents: Mapping[AppOrGroup, LedgerDocument], view: View
     ) -> dict[str, bytes | None]:
         """The files to write, with the table."""
         rows = self._at(view).rows | {subject: state_branch.row_of(documents[subject]) for subject in written}
@@ -279,5 +281,5 @@ class Ledger:
         return ledger_message(movements, self._branch.cluster, [f"{each.file}: {each.message}" for each in anew])
 
 
-def _ordinary(nodes: Iterable[Node]) -> list[str]:
+def _ordinary(nodes: Iterable[TreeNode]) -> list[str]:
     return [node.id for node in nodes if node.mode == ORDINARY]

@@ -196,21 +196,21 @@ class LedgerBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class LedgerDocument:
     """A whole file. ``history`` is oldest first."""
 
     state: SubjectState = SubjectState()
     position: Position = NOWHERE
     history: tuple[PublishedEntry, ...] = ()
 
-    def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
+    def taking(self, batch: LedgerBatch) -> tuple["LedgerDocument", tuple[LedgerEntry, ...]]:
         """The file with the new entries of the batch, and those entries: each is taken once."""
         taken = merge_entries(self.history, self.position, batch.epoch, batch.entries)
         served = _merged(self.state.served, batch.state.served)
-        return Document(replace(batch.state, served=served), taken.position, taken.history), taken.fresh
+        return LedgerDocument(replace(batch.state, served=served), taken.position, taken.history), taken.fresh
 
     @property
-    def cautious(self) -> "Document":
+    def cautious(self) -> "LedgerDocument":
         """What may be believed of it where nobody can prove who wrote it: what holds versions up, and nothing that lets
         one pass.
         """
@@ -287,7 +287,7 @@ def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
     return tuple(reversed(list(newest_first)[:_KEPT_DIGESTS]))
 
 
-def render(document: Document) -> bytes:
+def render(document: LedgerDocument) -> bytes:
     """The text of the file."""
     state = document.state
     value = {
@@ -306,7 +306,7 @@ def render(document: Document) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
 
 
-def parse(text: bytes) -> Document:
+def parse(text: bytes) -> LedgerDocument:
     """Parse a file. Raises ``ValueError`` for one that is not ours: others may write the state branch."""
     try:
         value: Mapping[str, Any] = read_json(text, UNIQUE)
@@ -322,7 +322,7 @@ def parse(text: bytes) -> Document:
         )
         history = tuple(_published(entry) for entry in value["history"])
         position = Position(_text(value["epoch"]), _number(value["sequence"]))
-        return Document(state, _checked(position, history), history)
+        return LedgerDocument(state, _checked(position, history), history)
     except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
 
@@ -330,13 +330,13 @@ def parse(text: bytes) -> Document:
 def adopted(text: bytes, is_named: bool) -> bytes | None:
     """What is kept of a file whose writer nobody can prove, for a commit of the agent; None for none.
 
-    What holds versions up, as `Document.cautious`; and, where the agent may have written it, how far it got.
+    What holds versions up, as `LedgerDocument.cautious`; and, where the agent may have written it, how far it got.
     """
     try:
         document = parse(text).cautious
     except ValueError:
         return None
-    return render(document if is_named else Document(document.state))
+    return render(document if is_named else LedgerDocument(document.state))
 
 
 def _checked(position: Position, history: Iterable[PublishedEntry]) -> Position:

@@ -14,7 +14,7 @@ from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.main_verifier import MainVerifier
-from gitops_bg.repo.read.signatures import Answers, NoSshKeygen, Signature
+from gitops_bg.repo.read.signatures import NoSshKeygen, Signature, SignatureAnswers
 from gitops_bg.repo.write.commits import MARK, Committer, KeyNotTried, OwnKey
 
 
@@ -46,7 +46,7 @@ _CRUD = " .,:;<>\"\\'"
 """What git leaves out at both ends of a name that it writes itself: https://git-scm.com/docs/git-commit-tree."""
 
 
-class Proof(IntEnum):
+class OwnershipProof(IntEnum):
     """How it is known that a commit is the agent's own; only the best proof that a branch has counts."""
 
     NONE = 0
@@ -73,7 +73,7 @@ class OwnCommit:
     """What a walk found: the newest commit with the best proof, and the others that it met before, newest first."""
 
     own: str
-    proof: Proof
+    proof: OwnershipProof
     others: tuple[CommitSummary, ...]
     settled: bool = True
     """Whether no answer of a program decided, which may have failed."""
@@ -103,7 +103,7 @@ class OwnCommits:
         self._verifier = verifier
         self._key = key
         self._monotonic = monotonic
-        self._bad: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
+        self._bad: SignatureAnswers[tuple[str, str], Signature] = SignatureAnswers(_REMEMBERED, monotonic)
 
     @property
     def stamp(self) -> tuple[frozenset[str], str]:
@@ -111,11 +111,11 @@ class OwnCommits:
         return self._committer.names, self._verifier.digest if self._verifier else ""
 
     @property
-    def best(self) -> Proof:
+    def best(self) -> OwnershipProof:
         """The proof that every commit of the agent has from now on."""
-        return Proof.SIGNED if self._verifier else Proof.NAME
+        return OwnershipProof.SIGNED if self._verifier else OwnershipProof.NAME
 
-    def newest(self, tip: str, since: str = "", least: Proof = Proof.NAME) -> OwnCommit:
+    def newest(self, tip: str, since: str = "", least: OwnershipProof = OwnershipProof.NAME) -> OwnCommit:
         """The agent's newest commit in ``tip`` and not in ``since``, by the best proof of all that are there, if it is
         at least this one.
 
@@ -160,14 +160,16 @@ class OwnCommits:
             return "signed for something else" if own else f"signed as {one_line(signature.principal)}"
         return _WHY.get(signature.doubt, "with a signature that nobody can check")
 
-    def _judged(self, commits: Sequence[str]) -> dict[str, tuple[Proof, bool]]:
+    def _judged(self, commits: Sequence[str]) -> dict[str, tuple[OwnershipProof, bool]]:
         """The proof that each of these commits is the agent's, and whether that lasts. Raises ``LedgerNotChecked``."""
         assert self._verifier is not None
         found = self._signatures(commits)
         good = [commit for commit in commits if found[commit].doubt is None and self._is_own(found[commit])]
         now = self._verifier.check(good)
-        proofs = {commit: Proof.SIGNED if now[commit].doubt is None else Proof.EXPIRED for commit in good}
-        return {commit: (proofs.get(commit, Proof.NONE), found[commit].lasts) for commit in commits}
+        proofs = {
+            commit: OwnershipProof.SIGNED if now[commit].doubt is None else OwnershipProof.EXPIRED for commit in good
+        }
+        return {commit: (proofs.get(commit, OwnershipProof.NONE), found[commit].lasts) for commit in commits}
 
     def _is_own(self, signature: Signature) -> bool:
         return self._key is not None and signature.principal == self._key.principal() and signature.is_ssh
@@ -199,8 +201,8 @@ class _Search:
     def __init__(
         self,
         is_named: Callable[[CommitSummary], bool],
-        judged: Callable[[Sequence[str]], Mapping[str, tuple[Proof, bool]]],
-        enough: Proof,
+        judged: Callable[[Sequence[str]], Mapping[str, tuple[OwnershipProof, bool]]],
+        enough: OwnershipProof,
         monotonic: Callable[[], float],
     ) -> None:
         self._is_named = is_named
@@ -208,7 +210,7 @@ class _Search:
         self._enough = enough
         self._monotonic = monotonic
         self._until = monotonic() + _SECONDS
-        self._first: dict[Proof, tuple[int, str]] = {}
+        self._first: dict[OwnershipProof, tuple[int, str]] = {}
         """The newest commit of each proof, with how many were met before it."""
         self._newest: list[CommitSummary] = []
         self._met = 0
@@ -221,7 +223,7 @@ class _Search:
         if len(self._newest) < NAMED:
             self._newest.append(told)
         if self._is_named(told):
-            self._first.setdefault(Proof.NAME, (self._met, told.commit))
+            self._first.setdefault(OwnershipProof.NAME, (self._met, told.commit))
         if is_marked:
             self._waiting.append((self._met, told.commit))
         self._met += 1
@@ -239,15 +241,15 @@ class _Search:
             proof, lasts = judged[commit]
             if self._enough not in self._first:
                 self._settled = self._settled and lasts
-            if proof is not Proof.NONE:
+            if proof is not OwnershipProof.NONE:
                 self._first.setdefault(proof, (at, commit))
         self._waiting = []
 
-    def found(self, least: Proof) -> OwnCommit:
+    def found(self, least: OwnershipProof) -> OwnCommit:
         """What the walk found, as `OwnCommits.newest`."""
         if self._enough not in self._first and self._waiting:
             self._check()
-        proof = max((each for each in self._first if each >= least), default=Proof.NONE)
+        proof = max((each for each in self._first if each >= least), default=OwnershipProof.NONE)
         at, own = self._first.get(proof, (self._met, ""))
         return OwnCommit(own, proof, tuple(self._newest[:at]), self._settled)
 

@@ -20,7 +20,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger.ledger_file import POLICIES
-from gitops_bg.repo.ledger.state_branch import StateBranch, View, Written
+from gitops_bg.repo.ledger.state_branch import LedgerWrite, StateBranch, View
 from gitops_bg.repo.read.changes import Trees
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.history import Details, changes_of
@@ -148,12 +148,12 @@ class PolicyLog:
             return False
         changes: tuple[PolicyChange, ...] = ()
 
-        def compose(view: View) -> Written | None:
+        def compose(view: View) -> LedgerWrite | None:
             nonlocal changes
             document = self._at(view.own)
             changes = tuple(self._changes(document, head))
             written = {POLICIES: render(document.taking(changes, head))}
-            return Written(written, message(changes, self._branch.cluster)) if changes else None
+            return LedgerWrite(written, message(changes, self._branch.cluster)) if changes else None
 
         self._branch.write(compose)
         self._told = ids

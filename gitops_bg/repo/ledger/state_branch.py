@@ -20,15 +20,15 @@ from gitops_bg.repo.ledger.ledger_file import (
     GROUPS,
     POLICIES,
     README,
-    Document,
+    LedgerDocument,
     VersionState,
     adopted,
     in_order,
     path_of,
     subject_at,
 )
-from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, OwnCommit, OwnCommits, Proof
-from gitops_bg.repo.read.changes import NOTHING, Node, Pair, TreeChange, Trees
+from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, OwnCommit, OwnCommits, OwnershipProof
+from gitops_bg.repo.read.changes import NOTHING, Pair, TreeChange, TreeNode, Trees
 from gitops_bg.repo.read.signatures import FIRST_SECONDS
 from gitops_bg.repo.write.commits import CommitDraft, Committer
 from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
@@ -39,7 +39,7 @@ _MOST_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReadmeRow:
     """One app, or one release group, in its table."""
 
     active: str
@@ -48,11 +48,11 @@ class Row:
     last: str
 
 
-def row_of(document: Document) -> Row:
+def row_of(document: LedgerDocument) -> ReadmeRow:
     """The row of an app or a group."""
     state = document.state
     last = document.history[-1].entry if document.history else None
-    return Row(
+    return ReadmeRow(
         _version(state.active),
         _version(state.candidate),
         len(state.holds),
@@ -60,7 +60,7 @@ def row_of(document: Document) -> Row:
     )
 
 
-def render(rows: Mapping[AppOrGroup, Row], cluster: str) -> bytes:
+def render(rows: Mapping[AppOrGroup, ReadmeRow], cluster: str) -> bytes:
     """The page: a row for each app, or, where there are many, for each namespace; and below them those of groups."""
     apps, groups = ([each for each in sorted(rows, key=in_order) if each.kind is kind] for kind in SubjectKind)
     parts = [
@@ -71,7 +71,7 @@ def render(rows: Mapping[AppOrGroup, Row], cluster: str) -> bytes:
     return "\n".join(filter(None, parts)).encode(errors="replace")
 
 
-def _table(what: str, subjects: Iterable[AppOrGroup], rows: Mapping[AppOrGroup, Row]) -> str:
+def _table(what: str, subjects: Iterable[AppOrGroup], rows: Mapping[AppOrGroup, ReadmeRow]) -> str:
     lines = [f"| {what} | Active | Candidate | Holds | Last event |", "|---|---|---|---|---|"]
     for subject in subjects:
         row = rows[subject]
@@ -105,8 +105,8 @@ ORDINARY = "100644"
 class Foreign:
     """A file of the ledger that somebody else has changed since the agent wrote it."""
 
-    now: Node
-    own: Node
+    now: TreeNode
+    own: TreeNode
     why: str
     """Whose commit it is, and how that is known."""
 
@@ -117,7 +117,7 @@ class View:
 
     tip: str = ""
     own: str = ""
-    proof: Proof = Proof.NONE
+    proof: OwnershipProof = OwnershipProof.NONE
     foreign: Mapping[str, Foreign] = field(default_factory=dict)
     """By path; of files that only others have, no more than are said."""
     flooded: bool = False
@@ -127,14 +127,14 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class LedgerWrite:
     """What is to be written: the files that differ, by path (None removes one), and the message."""
 
     files: Mapping[str, bytes | None]
     message: str
 
 
-Compose = Callable[[View], Written | None]
+Compose = Callable[[View], LedgerWrite | None]
 """What is to be written on top of a view; None where nothing is. It is asked again where the branch has moved."""
 
 _MOST_FOREIGN = 1000
@@ -208,7 +208,7 @@ class StateBranch:
             return self._view
         stamp = self._commits.stamp
         is_due = stamp != self._stamp or (not self._view.settled and self._monotonic() >= self._again_at)
-        if is_due and self._view.proof is not Proof.SIGNED:
+        if is_due and self._view.proof is not OwnershipProof.SIGNED:
             self._view = View()  # other names, or other keys, may tell something else
         if tip != self._view.tip or is_due:
             self._view, self._again_at = self._in_turn(tip), self._monotonic() + FIRST_SECONDS
@@ -269,7 +269,7 @@ class StateBranch:
             return View(tip, tip, self._commits.best)
         is_known = bool(before.own) and self._mirror.has(before.own)
         since = before.own if is_known and self._mirror.is_ancestor(before.own, tip) else ""
-        found = self._commits.newest(tip, since, before.proof if is_known else Proof.NAME)
+        found = self._commits.newest(tip, since, before.proof if is_known else OwnershipProof.NAME)
         if is_known and not found.own:
             found = replace(found, own=before.own, proof=before.proof)
         changed, flooded = self._not_own(tip, found.own)
@@ -336,14 +336,14 @@ class StateBranch:
 
     # --- what is written ---
 
-    def _commit(self, written: Written, view: View) -> str:
+    def _commit(self, written: LedgerWrite, view: View) -> str:
         mended = self._restored(view) if self.is_proven(view) else self._adopted_files(view)
         files = {**mended, **written.files}
         return self._committer.build([CommitDraft(view.tip or None, files, written.message, anew=view.flooded)])[0]
 
     def is_proven(self, view: View) -> bool:
         """Whether the agent's last commit is as sure to be its own as its commits can be."""
-        return view.proof >= min(self._commits.best, Proof.EXPIRED)
+        return view.proof >= min(self._commits.best, OwnershipProof.EXPIRED)
 
     def _restored(self, view: View) -> dict[str, bytes | None]:
         """The files of others as the agent wrote them last."""
@@ -364,6 +364,6 @@ class StateBranch:
             nodes = {path: each.now for path, each in view.foreign.items()}
         ordinary = {path: node.id for path, node in nodes.items() if node.mode == ORDINARY and subject_at(path)}
         contents = self._blobs.read(ordinary.values())
-        is_named = bool(view.own) or self._commits.best is Proof.NAME  # who could sign, and did not, is nobody
+        is_named = bool(view.own) or self._commits.best is OwnershipProof.NAME  # who could sign, and did not, is nobody
         kept = {path: adopted(contents[blob] or b"", is_named) for path, blob in ordinary.items()}
         return (self._restored(view) if view.own else dict.fromkeys(nodes)) | kept

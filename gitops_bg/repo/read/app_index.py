@@ -20,7 +20,7 @@ from gitops_bg.repo.read.changes import (
     NOTHING,
     SUBMODULE,
     Moved,
-    Node,
+    TreeNode,
     Trees,
     leads_on,
     moved_between,
@@ -105,7 +105,7 @@ _GROUP, _VERSION = 3, 4
 """How many names the path of a release group's folder has, and of its version's."""
 
 
-def not_followed(node: Node, path: str) -> Problem | None:
+def not_followed(node: TreeNode, path: str) -> Problem | None:
     """The problem of a link or submodule; None for anything else."""
     if node.mode == LINK:
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
@@ -114,7 +114,7 @@ def not_followed(node: Node, path: str) -> Problem | None:
     return None
 
 
-def misplaced(node: Node, path: str) -> Problem | None:
+def misplaced(node: TreeNode, path: str) -> Problem | None:
     """Why an entry of ``apps/`` or ``groups/`` cannot be what its place says; None where it can."""
     names = path.split("/")
     if node.mode == FOLDER:

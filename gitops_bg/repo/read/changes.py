@@ -34,7 +34,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """The entry of a folder under one name."""
 
     mode: str
@@ -51,7 +51,7 @@ class Node:
         return self.mode not in (FOLDER, SUBMODULE)
 
 
-NOTHING = Node("", "")
+NOTHING = TreeNode("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class TreeChange:
     """The entries of two folders under one name; `NOTHING` where one folder has none."""
 
     name: str
-    before: Node
-    after: Node
+    before: TreeNode
+    after: TreeNode
 
     @property
     def folders(self) -> Pair:
@@ -74,7 +74,7 @@ class Trees:
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
         self._roots: LRUCache[str, str] = LRUCache(_REMEMBERED)
-        self._known: LRUCache[str, Mapping[str, Node]] = LRUCache(_ENTRIES, lambda nodes: 1 + len(nodes))
+        self._known: LRUCache[str, Mapping[str, TreeNode]] = LRUCache(_ENTRIES, lambda nodes: 1 + len(nodes))
 
     def root(self, commit: str) -> str:
         """The id of a commit's root folder."""
@@ -101,22 +101,22 @@ class Trees:
         told = lines(self._mirror.local("cat-file", "--batch-check=%(objectname)", stdin=names))
         return {commit: text(name) for commit, name in zip(commits, told, strict=True)}
 
-    def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, Node]]:
+    def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, TreeNode]]:
         """The entries of folders: the folder, the name, and the node."""
         return ((folder, each.name, each.after) for (_, folder), each in self._changes_of(("", one) for one in folders))
 
-    def at(self, commit: str, paths: Iterable[str]) -> dict[str, Node]:
+    def at(self, commit: str, paths: Iterable[str]) -> dict[str, TreeNode]:
         """The nodes at these paths of a commit; no path may contain another."""
         root = self.root(commit)
         found = {path: self._below(root, path) for path in paths}
         large = [path for path, node in found.items() if node is None]
         if large:
             nodes = (part.partition(b"\t") for part in self._mirror.stream("ls-tree", "-z", root, *large))
-            there = {text(path): Node(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
+            there = {text(path): TreeNode(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
             found |= {path: there.get(path, NOTHING) for path in large}
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
 
-    def at_hand(self, commit: str, paths: Iterable[str]) -> dict[str, Node] | None:
+    def at_hand(self, commit: str, paths: Iterable[str]) -> dict[str, TreeNode] | None:
         """As `at`, from what is read without a process; None where a folder on the way is large."""
         root = self.root(commit)
         found = {path: self._below(root, path) for path in paths}
@@ -124,9 +124,9 @@ class Trees:
             return None
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
 
-    def _below(self, folder: str, path: str) -> Node | None:
+    def _below(self, folder: str, path: str) -> TreeNode | None:
         """The node at a path below a folder; None where a folder on the way is large."""
-        node = Node(FOLDER, folder)
+        node = TreeNode(FOLDER, folder)
         for name in path.split("/"):
             nodes = self._small([node.folder])[node.folder] if node.folder else {}
             if nodes is None:
@@ -159,10 +159,10 @@ class Trees:
         if large:
             yield from self._asked(large)
 
-    def _small(self, folders: Iterable[str]) -> dict[str, Mapping[str, Node] | None]:
+    def _small(self, folders: Iterable[str]) -> dict[str, Mapping[str, TreeNode] | None]:
         """The entries of folders, by name; none for the empty id, and None for folders that are too large together."""
         wanted = dict.fromkeys(folders)
-        found: dict[str, Mapping[str, Node] | None] = {one: self._known.get(one) for one in wanted if one}
+        found: dict[str, Mapping[str, TreeNode] | None] = {one: self._known.get(one) for one in wanted if one}
         unknown = [one for one, nodes in found.items() if nodes is None]
         if sum(self._sizes(unknown, "tree")) <= _SMALL_BYTES:
             for one, (_, tree) in zip(unknown, self._mirror.contents(unknown), strict=True):
@@ -183,18 +183,18 @@ class Trees:
             yield called[name], change
 
 
-def _nodes(folder: str, tree: bytes) -> Mapping[str, Node]:
+def _nodes(folder: str, tree: bytes) -> Mapping[str, TreeNode]:
     """The entries of a folder, by name. Of a duplicate name, which git itself never writes, the first."""
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, TreeNode] = {}
     try:
         for mode, name, named in entries_of(tree, len(folder) // 2):
-            nodes.setdefault(name, Node(intern(mode), named))
+            nodes.setdefault(name, TreeNode(intern(mode), named))
     except ValueError as error:
         raise MirrorBroken(f"git cat-file: {folder} is no folder: {error}") from error
     return nodes
 
 
-def _compared(before: Mapping[str, Node], after: Mapping[str, Node]) -> Iterator[TreeChange]:
+def _compared(before: Mapping[str, TreeNode], after: Mapping[str, TreeNode]) -> Iterator[TreeChange]:
     """The differences, in the order of names."""
     for name in sorted(before.keys() | after.keys()):
         change = TreeChange(name, before.get(name, NOTHING), after.get(name, NOTHING))
@@ -220,8 +220,8 @@ def _changes(told: Iterable[bytes]) -> Iterator[tuple[str, TreeChange]]:
         yield name, TreeChange(text(next(parts, b"")), _node(before, old), _node(after, new))
 
 
-def _node(mode: str, name: str) -> Node:
-    return Node(intern(mode), name) if name.strip("0") else NOTHING
+def _node(mode: str, name: str) -> TreeNode:
+    return TreeNode(intern(mode), name) if name.strip("0") else NOTHING
 
 
 # --- the differences between two commits, as deep as apps are (`repo.read.changes`): folders are compared by id ---

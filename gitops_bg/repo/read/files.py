@@ -10,7 +10,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.blobs import LARGEST_BYTES, Blobs, Sought
 from gitops_bg.repo.git.errors import RemoteUnreachable
 from gitops_bg.repo.read.app_index import AppIndex
-from gitops_bg.repo.read.changes import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees, moved_between
+from gitops_bg.repo.read.changes import FOLDER, LINK, NOTHING, SUBMODULE, TreeNode, Trees, moved_between
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest, is_read
 
 MOST_FILES = 1000
@@ -23,7 +23,7 @@ _NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` escapes such 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """A file as the tree lists it, unread. ``blob`` identifies the content for ever: parses can be cached by it."""
 
     path: str
@@ -65,7 +65,7 @@ class Files:
         self._blobs = blobs
         self._index = index
 
-    def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
+    def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, TreeEntry]]:
         """The entries of these apps' folders at a commit, unread; an app that does not exist has none."""
         places = self._index.places
         found = {app: _Folder(places.folder(app)) for app in apps}
@@ -74,14 +74,14 @@ class Files:
             if node.folder:
                 by_tree[node.folder].append(found[app])
             elif node.mode in (LINK, SUBMODULE):
-                found[app].replaced(Entry(found[app].path, node.mode, node.id))
+                found[app].replaced(TreeEntry(found[app].path, node.mode, node.id))
         for tree, name, node in self._trees.listed(by_tree):
             if not node.folder and (is_read(name) or node.mode == SUBMODULE):
                 for folder in by_tree[tree]:
-                    folder.add(name, Entry(f"{folder.path}/{name}", node.mode, node.id))
+                    folder.add(name, TreeEntry(f"{folder.path}/{name}", node.mode, node.id))
         return {app: folder.entries() for app, folder in found.items()}
 
-    def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, Node]:
+    def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, TreeNode]:
         """The entries in place of these folders of apps."""
         if len(folders) <= _FEW:
             there = self._trees.at(commit, folders) if folders else {}
@@ -90,7 +90,7 @@ class Files:
         there_all = moved_between(self._trees, [pair])[pair].folders()
         return {app: change.after for path, app, change in there_all if path in folders}
 
-    def read(self, entries: Iterable[Entry], *, lenient: bool = False) -> dict[str, File]:
+    def read(self, entries: Iterable[TreeEntry], *, lenient: bool = False) -> dict[str, File]:
         """The contents of entries, by path.
 
         Raises ``RemoteUnreachable`` where the remote does not hand out one of them; ``lenient``, that is a Problem of
@@ -125,7 +125,7 @@ class Files:
         node = self._trees.at(commit, [path]).get(path, NOTHING)
         if node.folder or not node.id:
             return None
-        return self.read([Entry(path, node.mode, node.id)], lenient=lenient)[path]
+        return self.read([TreeEntry(path, node.mode, node.id)], lenient=lenient)[path]
 
     def below(self, path: str, commit: str, *, lenient: bool = False) -> dict[str, File]:
         """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path; and what is in place of the
@@ -133,7 +133,7 @@ class Files:
         """
         found, node = _Folder(path), self._trees.at(commit, [path]).get(path, NOTHING)
         if node.mode in (LINK, SUBMODULE):
-            found.add(path, Entry(path, node.mode, node.id))
+            found.add(path, TreeEntry(path, node.mode, node.id))
         level = {path: node.folder} if node.folder else {}
         deep = many = 0
         while level:
@@ -155,11 +155,11 @@ class Files:
                 if node.folder and len(deeper) <= MOST_FOLDERS:
                     deeper[path] = node.folder
                 elif not node.folder and (is_manifest(name) or _may_lead_to_folder(name, node)):
-                    found.add(path, Entry(path, node.mode, node.id))
+                    found.add(path, TreeEntry(path, node.mode, node.id))
         return deeper
 
 
-def _file(entry: Entry, contents: Mapping[str, bytes | None], lacking: Mapping[str, str]) -> File:
+def _file(entry: TreeEntry, contents: Mapping[str, bytes | None], lacking: Mapping[str, str]) -> File:
     if entry.problem is not None:
         return File(entry.blob, entry.problem)
     if entry.blob in lacking:
@@ -176,12 +176,12 @@ def _not_handed_out(why: str) -> str:
     return f"the remote does not hand it out: {why}"
 
 
-def _may_lead_to_folder(name: str, node: Node) -> bool:
+def _may_lead_to_folder(name: str, node: TreeNode) -> bool:
     """Whether files may be there; a link with a suffix, as ``README.md``, is none to a folder."""
     return node.mode == SUBMODULE or (node.mode == LINK and "." not in name)
 
 
-def _folder(entry: Entry) -> str:
+def _folder(entry: TreeEntry) -> str:
     return entry.path.rpartition("/")[0]
 
 
@@ -191,15 +191,15 @@ class _Folder:
     def __init__(self, path: str) -> None:
         self.path = path
         self._nested = False
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, TreeEntry] = {}
         self._count = 0
 
-    def add(self, name: str, entry: Entry) -> None:
+    def add(self, name: str, entry: TreeEntry) -> None:
         self._count += 1
         if self._count <= MOST_FILES or name in _BY_NAME:
             self._entries[name] = entry
 
-    def replaced(self, entry: Entry) -> None:
+    def replaced(self, entry: TreeEntry) -> None:
         """Note that something else is in place of the folder, so that none of its files can be read."""
         self._entries = dict.fromkeys(_BY_NAME, entry)
 
@@ -207,7 +207,7 @@ class _Folder:
         """Note that the folder has too many levels, which are not read."""
         self._nested = True
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, TreeEntry]:
         """All entries by name; where there are too many, only the known names, none of which is read."""
         if self._count <= MOST_FILES and not self._nested:
             return self._entries
@@ -217,11 +217,11 @@ class _Folder:
                 f"has more than {MOST_FOLDERS} folders in it, or more than {DEEPEST} in one another; no more are read"
             )
         crowd = Problem(self.path, message, remedy="move what is not of it elsewhere")
-        some = self._entries or {self.path: Entry(self.path, FOLDER, "")}
+        some = self._entries or {self.path: TreeEntry(self.path, FOLDER, "")}
         return {name: replace(entry, crowd=crowd) for name, entry in some.items()}
 
 
-def _too_large(entries: Iterable[Entry], sought: Sought) -> dict[str, Problem]:
+def _too_large(entries: Iterable[TreeEntry], sought: Sought) -> dict[str, Problem]:
     """The folders whose files are too large together; a file that is too large by itself does not count."""
     weights = Counter[str]()
     for entry in entries:

@@ -15,7 +15,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees
-from gitops_bg.repo.read.files import Entry, File, Files
+from gitops_bg.repo.read.files import File, Files, TreeEntry
 from gitops_bg.repo.read.mainline import BranchPoints
 from gitops_bg.repo.settings import app_of_branch, group_of_branch
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
@@ -69,7 +69,7 @@ class OfferedBlobs:
 
 
 @dataclass(frozen=True, slots=True)
-class Promotion:
+class FetchedPromotion:
     """The promotion branch of an app. A file is None where it does not exist."""
 
     commit: str
@@ -100,7 +100,7 @@ class PromotionBranches:
         self._files = files
         self._key: tuple[dict[str, str], Places] = ({}, Places())
         self._found: dict[AppKey, OfferedBlobs] = {}
-        self._read: dict[AppKey, Promotion] | None = None
+        self._read: dict[AppKey, FetchedPromotion] | None = None
 
     def blobs(self) -> Mapping[AppKey, OfferedBlobs]:
         """All promotion branches as last fetched, as ids."""
@@ -115,20 +115,20 @@ class PromotionBranches:
         return self._found
 
     @locked
-    def promotions(self) -> Mapping[AppKey, Promotion]:
+    def promotions(self) -> Mapping[AppKey, FetchedPromotion]:
         """All promotion branches as last fetched, with contents."""
         found = self.blobs()
         if self._read is None:
             paths = {app: self._index.places.file(app, PRIMARY_FILE) for app in found}
             entries = {
-                (app, blob): Entry(f"{paths[app]}@{blob}", "100644", blob)
+                (app, blob): TreeEntry(f"{paths[app]}@{blob}", "100644", blob)
                 for app, offer in found.items()
                 for blob in (offer.blob, offer.base_blob)
                 if blob is not None
             }
             files, said = self._files.read(entries.values(), lenient=True), self._messages(found.values())
             self._read = {
-                app: Promotion(
+                app: FetchedPromotion(
                     offer.commit,
                     _file(files, paths[app], offer.blob),
                     _file(files, paths[app], offer.base_blob),

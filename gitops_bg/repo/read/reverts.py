@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import Commit, text
-from gitops_bg.repo.read.changes import Node, Trees
+from gitops_bg.repo.read.changes import TreeNode, Trees
 from gitops_bg.repo.read.mainline import Mainline
 
 _STEPS = 4
@@ -46,7 +46,7 @@ class NearChanges:
             at = equal
         return None
 
-    def left_alone(self, paths: Iterable[str], before: str, head: str, steps: int) -> Mapping[str, Node]:
+    def left_alone(self, paths: Iterable[str], before: str, head: str, steps: int) -> Mapping[str, TreeNode]:
         """The files that no step of main's line from one commit to another touched; none where it has more ``steps``.
 
         Each step counts: a file may have changed, and changed back.
@@ -69,7 +69,7 @@ class NearChanges:
             line.append(at)
         return line
 
-    def _equal(self, parents: Iterable[str], paths: tuple[str, ...], nodes: Mapping[str, Node]) -> tuple[str, bool]:
+    def _equal(self, parents: Iterable[str], paths: tuple[str, ...], nodes: Mapping[str, TreeNode]) -> tuple[str, bool]:
         """The first parent with the same files, empty without one; and whether all that were compared could be read."""
         for parent in parents:
             theirs = self._nodes(parent, paths)
@@ -79,7 +79,7 @@ class NearChanges:
                 return parent, True
         return "", True
 
-    def _nodes(self, commit: str, paths: tuple[str, ...]) -> Mapping[str, Node] | None:
+    def _nodes(self, commit: str, paths: tuple[str, ...]) -> Mapping[str, TreeNode] | None:
         return self._trees.at_hand(commit, paths)
 
 

@@ -140,7 +140,7 @@ class Signatures:
     def __init__(self, mirror: Mirror, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._mirror = mirror
         self.lock = mirror.lock
-        self._known: Answers[tuple[str, str], Signature] = Answers(_REMEMBERED, monotonic)
+        self._known: SignatureAnswers[tuple[str, str], Signature] = SignatureAnswers(_REMEMBERED, monotonic)
 
     def knows(self, commit: str, keys: Keys) -> bool:
         """Whether nothing has to be asked `anew` for a commit."""
@@ -444,7 +444,7 @@ class _Answer(Generic[Value]):
     seconds: float = 0.0
 
 
-class Answers(Generic[Key, Value]):
+class SignatureAnswers(Generic[Key, Value]):
     """The answers to the questions that were asked last. ``monotonic`` gives seconds."""
 
     def __init__(self, most: int, monotonic: Callable[[], float]) -> None:

@@ -23,7 +23,7 @@ from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import NOTHING, Trees, touched_between
-from gitops_bg.repo.read.files import Entry, Files
+from gitops_bg.repo.read.files import Files, TreeEntry
 from gitops_bg.repo.read.promotion_branches import OfferedBlobs, PromotionBranches
 from gitops_bg.repo.write.commits import CommitDraft, Committer, Movement, asking, blob_id
 from gitops_bg.repo.write.main_branch import Edited, EditOrNew, Edits, MainBranch
@@ -323,16 +323,16 @@ class Promotions:
                 pending.append(change)
         return outcomes, pending
 
-    def _entries(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, Entry]]:
+    def _entries(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, TreeEntry]]:
         """The files of the folders of apps at a commit, and the ``group.yaml`` of groups."""
         subjects = [change.subject for change in changes]
         apps = self._files.entries((each for each in subjects if isinstance(each, AppKey)), commit)
-        found: dict[AppOrGroup, dict[str, Entry]] = dict(apps.items())
+        found: dict[AppOrGroup, dict[str, TreeEntry]] = dict(apps.items())
         paths = {each: group_file(each) for each in subjects if isinstance(each, GroupKey)}
         nodes = self._trees.at(commit, paths.values())
         for group, path in paths.items():
             node = nodes.get(path, NOTHING)
-            found[group] = {GROUP_FILE: Entry(path, node.mode, node.id)} if node.id else {}
+            found[group] = {GROUP_FILE: TreeEntry(path, node.mode, node.id)} if node.id else {}
         return found
 
     def _stale(self, changes: PrimaryChanges, base: str) -> set[AppOrGroup]:

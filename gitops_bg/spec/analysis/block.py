@@ -14,7 +14,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.written import Conflict, Positive, Text
 from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import Model, Period, SecretKeyRef, Word, whole_seconds
-from gitops_bg.spec.notifications import Alert, Webhook, check_alert_names
+from gitops_bg.spec.notifications import AlertEntry, Webhook, check_alert_names
 
 MOST_MEASUREMENTS = 100
 """The most measurements of a metric in a record; a status must stay far below the limit of etcd."""
@@ -194,7 +194,7 @@ class FlaggerAnalysis(Model):
         "are theirs where they have none of their own.",
     )
 
-    alerts: list[Alert] | None = Field(
+    alerts: list[AlertEntry] | None = Field(
         None,
         description="Who is told what happens; instead of the alerts of gitops-bg.yaml, see docs/features/alerts.md.",
     )

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from gitops_bg.core.foreign_text import lines_of
+from gitops_bg.core.model.policy_rules import NoAnswer
 
 LONGEST = 2_000
 DEEPEST = 2
@@ -27,10 +28,6 @@ class BadExpression(ValueError):
 
 class NoValue(Exception):
     """The expression reads a field or an item that does not exist."""
-
-
-class NoAnswer(Exception):
-    """The expression cannot be evaluated on these values."""
 
 
 def check(text: str, variables: Sequence[str]) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gitops_bg.core.model.analysis import Metric as CoreMetric
+from gitops_bg.core.model.analysis import Metric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis.block import Arg, ArgSource, DryRun, MeasurementRetention, TemplateArg, outside
 from gitops_bg.spec.analysis.expressions import compile_pattern
-from gitops_bg.spec.analysis.templates import Library, Metric, Template
+from gitops_bg.spec.analysis.templates import Library, Template, TemplateMetric
 from gitops_bg.spec.app.fields import is_open, whole_seconds
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.yaml.paths import Path
@@ -28,7 +28,7 @@ _ARG = re.compile(r"\{\{\s*args\.([A-Za-z0-9_-]+)\s*\}\}", re.ASCII)
 _STEP = re.compile(r"""\.?(?P<name>[A-Za-z_][\w-]*)|\[(?P<number>\d+)\]|\[(["'])(?P<key>[^"']+)\3\]""", re.ASCII)
 
 
-class NoValue(Exception):
+class MissingArg(Exception):
     """An arg has no value; says why, and what would be right."""
 
     def __init__(self, message: str, remedy: str = "name a field that is there") -> None:
@@ -39,7 +39,7 @@ class NoValue(Exception):
 def value_of(arg: TemplateArg, document: Document, hashes: Mapping[str, str]) -> str:
     """The text of an arg. ``document`` is app.yaml or group.yaml, ``hashes`` the values of ``podTemplateHashValue``.
 
-    Raises ``NoValue``.
+    Raises ``MissingArg``.
     """
     if arg.value_from is None:
         return arg.value or ""
@@ -54,12 +54,12 @@ def _from(source: ArgSource, document: Document, hashes: Mapping[str, str]) -> s
     name = source.pod_template_hash_value or ""
     if name not in hashes:
         remedy = "let the template declare the args version and formerVersion, without a value"
-        raise NoValue("a release group has no pod template of its own, so no podTemplateHashValue", remedy)
+        raise MissingArg("a release group has no pod template of its own, so no podTemplateHashValue", remedy)
     return hashes[name]
 
 
 def field_of(written: Mapping[str, Any], path: str, file: str) -> str:
-    """The text of one field of a file. Raises ``NoValue`` where the field does not exist.
+    """The text of one field of a file. Raises ``MissingArg`` where the field does not exist.
 
     >>> field_of({"metadata": {"labels": {"app.io/team": "blue"}}}, "metadata.labels['app.io/team']", "app.yaml")
     'blue'
@@ -68,15 +68,15 @@ def field_of(written: Mapping[str, Any], path: str, file: str) -> str:
     """
     steps = list(_STEP.finditer(path))
     if "".join(step[0] for step in steps) != path:
-        raise NoValue(f"{path!r} is no path such as metadata.labels['team']")
+        raise MissingArg(f"{path!r} is no path such as metadata.labels['team']")
     value: Any = written
     for step in steps:
         try:
             value = value[int(step["number"])] if step["number"] else value[step["key"] or step["name"]]
         except (KeyError, IndexError, TypeError) as error:
-            raise NoValue(f"{file} has no field {path}") from error
+            raise MissingArg(f"{file} has no field {path}") from error
     if isinstance(value, dict | list) or value is None:
-        raise NoValue(f"the field {path} of {file} is not one text, number or truth value")
+        raise MissingArg(f"the field {path} of {file} is not one text, number or truth value")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -120,7 +120,7 @@ class Use:
 class Placed:
     """A metric with its place."""
 
-    metric: Metric
+    metric: TemplateMetric
     template: Template
     number: int
 
@@ -251,7 +251,7 @@ class Given:
         return self.document.problem((*self.path, *path), message, remedy)
 
 
-def metrics_of(flat: Flat, given: Given) -> list[CoreMetric]:
+def metrics_of(flat: Flat, given: Given) -> list[Metric]:
     """The metrics with their args filled in; none where one of them cannot be used."""
     args = _args(flat, given)
     if flat.problems:
@@ -262,7 +262,7 @@ def metrics_of(flat: Flat, given: Given) -> list[CoreMetric]:
     return _retained(flat, _dry(flat, metrics))
 
 
-def _refuse_twins(flat: Flat, metrics: list[CoreMetric], given: Given) -> None:
+def _refuse_twins(flat: Flat, metrics: list[Metric], given: Given) -> None:
     """Report metrics whose names became equal by their args."""
     for name, number in Counter(metric.name for metric in metrics).items():
         if number > 1:
@@ -288,13 +288,13 @@ def _args(flat: Flat, given: Given) -> dict[str, str]:
             continue
         try:
             values[name] = value_of(arg, given.document, given.hashes)
-        except NoValue as error:
+        except MissingArg as error:
             place = (named[name],) if name in named else ()
             flat.problems.append(given.problem(f"the arg {name}: {error}", error.remedy, *place))
     return values
 
 
-def _filled(flat: Flat, placed: Placed, args: Mapping[str, str], given: Given) -> CoreMetric | None:
+def _filled(flat: Flat, placed: Placed, args: Mapping[str, str], given: Given) -> Metric | None:
     written = placed.template.document.value["spec"]["metrics"][placed.number]
     whole = filled(written, args)
     missing, name = left_open(whole), placed.metric.name
@@ -308,7 +308,7 @@ def _filled(flat: Flat, placed: Placed, args: Mapping[str, str], given: Given) -
     if odd := next((field for field in _TYPED if is_open(whole.get(field))), ""):
         flat.problems.append(placed.problem(f"{whole[odd]!r} names no arg", "write {{args.NAME}}", odd))
         return None
-    metric, problems = validate(Metric, Document("", whole))
+    metric, problems = validate(TemplateMetric, Document("", whole))
     if metric is None:
         said = "; ".join(f"{each.field}: {each.message}" if each.field else each.message for each in problems)
         message = f"with these args the metric {name} of AnalysisTemplate {placed.template.name} is wrong: {said}"
@@ -317,11 +317,11 @@ def _filled(flat: Flat, placed: Placed, args: Mapping[str, str], given: Given) -
     return _metric(metric)
 
 
-def _metric(metric: Metric) -> CoreMetric:
+def _metric(metric: TemplateMetric) -> Metric:
     success, failure = metric.success_condition or "", metric.failure_condition or ""
     if metric.threshold_range:
         success, failure = "", outside(metric.threshold_range)
-    return CoreMetric(
+    return Metric(
         name=metric.name,
         provider=metric.provider.name,
         query=json.dumps(metric.provider.block, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
@@ -338,14 +338,14 @@ def _metric(metric: Metric) -> CoreMetric:
     )
 
 
-def _dry(flat: Flat, metrics: list[CoreMetric]) -> list[CoreMetric]:
+def _dry(flat: Flat, metrics: list[Metric]) -> list[Metric]:
     for rule, document, path in flat.dry_run:
         found = _found(flat, rule, document, path, metrics)
         metrics = [replace(metric, dry_run=metric.dry_run or metric.name in found) for metric in metrics]
     return metrics
 
 
-def _retained(flat: Flat, metrics: list[CoreMetric]) -> list[CoreMetric]:
+def _retained(flat: Flat, metrics: list[Metric]) -> list[Metric]:
     for rule, document, path in flat.retention:
         found = _found(flat, rule, document, path, metrics)
         metrics = [replace(each, retention=rule.limit) if each.name in found else each for each in metrics]
@@ -353,7 +353,7 @@ def _retained(flat: Flat, metrics: list[CoreMetric]) -> list[CoreMetric]:
 
 
 def _found(
-    flat: Flat, rule: DryRun | MeasurementRetention, document: Document, path: Path, metrics: list[CoreMetric]
+    flat: Flat, rule: DryRun | MeasurementRetention, document: Document, path: Path, metrics: list[Metric]
 ) -> set[str]:
     """The metrics whose names match a rule anywhere (`GetDryRunMetrics`); a rule without a match is a mistake."""
     matches = compile_pattern(rule.metric_name)

@@ -470,7 +470,7 @@ class Influxdb(Http):
 ONLY_OF_ARGO = ("kayenta", "wavefront", "skywalking")
 
 
-class Provider(Model):
+class ProviderFields(Model):
     """The provider of a metric: exactly one of these."""
 
     prometheus: Prometheus | None = None

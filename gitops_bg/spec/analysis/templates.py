@@ -18,7 +18,7 @@ from gitops_bg.core.written import Conflict, DnsLabel, Text
 from gitops_bg.spec.analysis import expressions
 from gitops_bg.spec.analysis.block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
 from gitops_bg.spec.analysis.expressions import misread
-from gitops_bg.spec.analysis.providers import Provider
+from gitops_bg.spec.analysis.providers import ProviderFields
 from gitops_bg.spec.app.fields import Limit, Model, OpenPeriod, is_open, whole_seconds
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
 from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMetadata, load_shared_documents
@@ -64,7 +64,7 @@ class OpenRange(ThresholdRange):
     max: OpenEdge | None = Field(None, description="The most.")
 
 
-class Metric(Model):
+class TemplateMetric(Model):
     """One metric: what to measure, how often, and which values are good."""
 
     name: Text = Field(description="What it is called wherever it is shown; no other metric of the run may be.")
@@ -78,7 +78,7 @@ class Metric(Model):
     inconclusive_limit: Limit = Field(0, description="More inconclusive measurements than that: inconclusive.")
     consecutive_error_limit: Limit = Field(4, description="More errors in a row than that: an error.")
     consecutive_success_limit: Limit = Field(0, description="So many good measurements in a row suffice; 0: never.")
-    provider: Provider
+    provider: ProviderFields
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -121,7 +121,7 @@ class TemplateSpec(Model):
     """The spec of an AnalysisTemplate."""
 
     args: list[TemplateArg] | None = None
-    metrics: list[Metric] | None = None
+    metrics: list[TemplateMetric] | None = None
     templates: list[TemplateRef] | None = Field(None, description="Templates whose metrics belong to this one, too.")
     dry_run: list[DryRun] | None = None
     measurement_retention: list[MeasurementRetention] | None = None

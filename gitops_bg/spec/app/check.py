@@ -25,7 +25,7 @@ from gitops_bg.spec.app.layout import (
     ROUTES_FILE,
     SETTINGS_FILE,
     SIGNERS_FILE,
-    Member,
+    MemberFolder,
     app_of,
     app_of_folder,
     group_folder,
@@ -48,8 +48,8 @@ from gitops_bg.spec.lint.app_folder import (
     REFUSED_ADDRESS,
     AppFolder,
     Finding,
+    LintSeverity,
     Rule,
-    Severity,
 )
 from gitops_bg.spec.lint.rules import findings as folder_findings
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
@@ -77,14 +77,14 @@ class Checked:
     @property
     def problems(self) -> list[Problem]:
         """The errors."""
-        return self._of(Severity.ERROR)
+        return self._of(LintSeverity.ERROR)
 
     @property
     def notes(self) -> list[Problem]:
         """What is no error."""
-        return self._of(Severity.NOTE)
+        return self._of(LintSeverity.NOTE)
 
-    def _of(self, severity: Severity) -> list[Problem]:
+    def _of(self, severity: LintSeverity) -> list[Problem]:
         return [each.problem for each in self.findings if each.rule.severity is severity]
 
 
@@ -131,13 +131,13 @@ def check_repository(
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
     found = [*_found(PROBLEM, problems), *_found(FIELD, linted)]
     folders = [_folder(config, manifests[config.folder], apps[config.folder]) for config in configs]
-    found += (each for folder in folders for each in folder_findings(folder, Severity.ERROR))
+    found += (each for folder in folders for each in folder_findings(folder, LintSeverity.ERROR))
     of_groups = (note for key, desired in groups.items() for note in notes_of_group(key, desired))
     notes = [*of_groups, *policies.notes, *nobody_s]
     broken = {each.problem.file.rpartition("/")[0] for each in found}
     for folder in (each for each in folders if not each.config.problems and each.config.folder not in broken):
         notes += notes_of(folder.config, folder.app, folder.others)
-        found += folder_findings(folder, Severity.NOTE)
+        found += folder_findings(folder, LintSeverity.NOTE)
     called = (each for document in _calling(contents) for each in addresses(document))
     found += _found(REFUSED_ADDRESS, (each for each in called if each.file.rpartition("/")[0] not in broken))
     return Checked(tuple(_first_of_each(_in_order(_without_repeats([*found, *_found(NO_EFFECT, notes)])))))
@@ -180,7 +180,7 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
     """The first errors and the first notes of each file, and where there are more of them."""
-    known: Counter[tuple[str, Severity]] = Counter()
+    known: Counter[tuple[str, LintSeverity]] = Counter()
     for each in found:
         kind = each.problem.file, each.rule.severity
         known[kind] += 1
@@ -394,7 +394,7 @@ def _is_tracked(kind: str, name: str, config: AppConfig) -> bool:
 
 
 def _without_effect(
-    document: Document, services: set[str], config: AppConfig, member: Member | None
+    document: Document, services: set[str], config: AppConfig, member: MemberFolder | None
 ) -> Iterator[Problem]:
     kind, name = document.value["kind"], document.value["metadata"]["name"]
     if kind in AUTOSCALERS:

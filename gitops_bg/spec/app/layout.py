@@ -48,7 +48,7 @@ def app_file(app: AppKey, filename: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberFolder:
     """One service of one version of a release group, which is an app: ``groups/<ns>/<group>/<version>/<service>/``."""
 
     group: GroupKey
@@ -59,7 +59,7 @@ class Member:
     def app(self) -> AppKey:
         """The app.
 
-        >>> Member(GroupKey("shop", "store"), "v1", "cart").app
+        >>> MemberFolder(GroupKey("shop", "store"), "v1", "cart").app
         AppKey(namespace='shop', name='cart-v1')
         """
         return AppKey(self.group.namespace, f"{self.service}-{self.version}")
@@ -68,7 +68,7 @@ class Member:
     def folder(self) -> str:
         """Its folder, without a trailing slash.
 
-        >>> Member(GroupKey("shop", "store"), "v1", "cart").folder
+        >>> MemberFolder(GroupKey("shop", "store"), "v1", "cart").folder
         'groups/shop/store/v1/cart'
         """
         return f"{group_folder(self.group)}/{self.version}/{self.service}"
@@ -76,7 +76,7 @@ class Member:
     def own(self, name: str) -> str:
         """The member's own name where ``name`` is the same service's in another version: people copy folders.
 
-        >>> cart = Member(GroupKey("shop", "store"), "v2", "cart")
+        >>> cart = MemberFolder(GroupKey("shop", "store"), "v2", "cart")
         >>> cart.own("cart-v1"), cart.own("cart-v1-preview"), cart.own("cart"), cart.own("auth-v1"), cart.own("cart-v")
         ('cart-v2', 'cart-v2-preview', 'cart', 'auth-v1', 'cart-v')
         """
@@ -85,11 +85,11 @@ class Member:
         return f"{self.app.name}{dash}{more}" if is_one else name
 
 
-def member_of(folder: str) -> Member | None:
+def member_of(folder: str) -> MemberFolder | None:
     """The member of a release group whose folder this is; None for any other folder.
 
     >>> member_of("groups/shop/store/v1/cart")
-    Member(group=GroupKey(namespace='shop', name='store'), version='v1', service='cart')
+    MemberFolder(group=GroupKey(namespace='shop', name='store'), version='v1', service='cart')
     >>> member_of("groups/shop/store/v01/cart"), member_of("groups/shop/store/v1"), member_of("apps/shop/web")
     (None, None, None)
     """
@@ -99,7 +99,7 @@ def member_of(folder: str) -> Member | None:
     version, _, service = found[1].partition("/")
     if not is_version(version) or not service or "/" in service:
         return None
-    return Member(found[0], version, service)
+    return MemberFolder(found[0], version, service)
 
 
 def app_of_folder(folder: str) -> AppKey | None:

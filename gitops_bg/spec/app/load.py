@@ -38,7 +38,13 @@ from gitops_bg.spec.app.to_core import (
     without_nulls,
 )
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
+from gitops_bg.spec.manifests.auxiliary import (
+    NO_AUXILIARY_OBJECTS,
+    UNKNOWN,
+    AuxiliaryObjects,
+    FolderContent,
+    auxiliary_of,
+)
 from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET, Configuration, Named, Tracked, track
 from gitops_bg.spec.manifests.members import as_own, check_services, implied_app, live_services
 from gitops_bg.spec.manifests.objects import (
@@ -195,7 +201,9 @@ class _Folder:
         usable = target_document if target else None
         if target and target.snapshot.workload is WorkloadKind.DAEMON_SET:
             self.problems.extend(check_beside_daemon_set(manifests.values()))
-        auxiliary_objects = self._auxiliary_objects(Folder(self.app, app_document, model, usable, manifests, readable))
+        auxiliary_objects = self._auxiliary_objects(
+            FolderContent(self.app, app_document, model, usable, manifests, readable)
+        )
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         services, problems = live_services(self.folder, services, app_document if model else None)
         self.problems.extend(problems)
@@ -369,7 +377,7 @@ class _Folder:
         self.configuration |= {each.ref: each for each in tracked.configuration}
         return tracked
 
-    def _auxiliary_objects(self, folder: Folder) -> AuxiliaryObjects:
+    def _auxiliary_objects(self, folder: FolderContent) -> AuxiliaryObjects:
         auxiliary_objects, problems = auxiliary_of(folder)
         self.problems.extend(problems)
         return auxiliary_objects

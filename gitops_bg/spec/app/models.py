@@ -18,7 +18,7 @@ from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.declared import WRITTEN, Declared, DeclaredModel, Form, extends
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
-from gitops_bg.spec.notifications import Alert, Webhook, check_alert_names, check_names
+from gitops_bg.spec.notifications import AlertEntry, Webhook, check_alert_names, check_names
 
 
 class Metadata(Model):
@@ -214,7 +214,7 @@ class AppFields(Model):
     )
 
     @property
-    def alerts(self) -> list[Alert] | None:
+    def alerts(self) -> list[AlertEntry] | None:
         """The app's own alerts, where it has any."""
         return self.analysis.alerts if self.analysis else None
 
@@ -383,7 +383,7 @@ class Settings(Model):
     forge: ForgeSettings | None = Field(
         None, description="Open a pull request for each promotion branch. Without it a promotion is a branch only."
     )
-    alerts: list[Alert] | None = Field(
+    alerts: list[AlertEntry] | None = Field(
         None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."
     )
 

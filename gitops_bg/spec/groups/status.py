@@ -2,10 +2,19 @@
 
 from pydantic import Field
 
-from gitops_bg.spec.status import AnalysisFacts, Condition, Gate, Moment, Number, Part, PullRequest, TopStatus
+from gitops_bg.spec.status import (
+    AnalysisFacts,
+    ConditionStatus,
+    Gate,
+    Moment,
+    Number,
+    PullRequestStatus,
+    StatusPart,
+    TopStatus,
+)
 
 
-class GroupVersionStatus(Part):
+class GroupVersionStatus(StatusPart):
     """One version of the group."""
 
     name: str
@@ -16,7 +25,7 @@ class GroupVersionStatus(Part):
     )
 
 
-class GroupTransitionStatus(Part):
+class GroupTransitionStatus(StatusPart):
     """A promotion or rollback under way."""
 
     kind: str = Field(description="Promotion or Rollback.")
@@ -27,7 +36,7 @@ class GroupTransitionStatus(Part):
     withdrawn: str | None = Field(default=None, description="Why it goes back.")
 
 
-class GroupMoveStatus(Part):
+class GroupMoveStatus(StatusPart):
     """A promotion or rollback that was carried out."""
 
     kind: str = Field(description="Promotion or Rollback.")
@@ -63,7 +72,7 @@ class GroupStatus(TopStatus):
     gates: tuple[Gate, ...] | None = Field(
         default=None, description="Every gate of the version that group.yaml asks for, while it is not active."
     )
-    pull_request: PullRequest | None = Field(
+    pull_request: PullRequestStatus | None = Field(
         default=None, description="The last pull request of the branch that asks for a version of the group."
     )
     analysis_runs: tuple[GroupAnalysisRun, ...] | None = Field(
@@ -72,7 +81,7 @@ class GroupStatus(TopStatus):
     history: tuple[GroupMoveStatus, ...] | None = Field(
         default=None, description="The last promotions and rollbacks, the newest first."
     )
-    conditions: tuple[Condition, ...] | None = Field(
+    conditions: tuple[ConditionStatus, ...] | None = Field(
         default=None,
         description="The conditions of the group.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},

@@ -13,8 +13,8 @@ from gitops_bg.core.names import fit
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APP_FILE, app_file, folder_of, is_dns_label
 from gitops_bg.spec.importing import beside, flagger, oam, workloads
 from gitops_bg.spec.importing.beside import CompanionObjects
-from gitops_bg.spec.importing.draft import AppDraft, Piece, file_text, problems_of
-from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, Metrics
+from gitops_bg.spec.importing.draft import AppDraft, DraftObject, file_text, problems_of
+from gitops_bg.spec.importing.flagger_metrics import METRICS_SERVER, ImportedMetrics
 from gitops_bg.spec.importing.manifest import Manifest, cleaned, read_manifests
 from gitops_bg.spec.importing.manifest import text_of as as_written
 from gitops_bg.spec.importing.tools import AS_BEFORE, IMPORTED, OF_OAM, instead_of, is_known, left_out
@@ -65,7 +65,7 @@ class _Import:
         self.beside = CompanionObjects(self._of(*_BESIDE))
         self.consumed: set[int] = set()
         known = set(beside.templates_of(repository))
-        self.metrics = Metrics(
+        self.metrics = ImportedMetrics(
             server,
             {(each.namespace, each.name): each for each in self._of("MetricTemplate")},
             {(each.namespace, each.name): each for each in self._of("Secret")},
@@ -167,7 +167,7 @@ class _Import:
         if ref and scaler is None:
             message = f"the files have no {ref.get('kind')} {ref.get('name')}"
             self.problems.append(canary.problem(("spec", "autoscalerRef"), message, "add its file to the import"))
-        draft.listed.extend(flagger.Copies(canary, draft.app.name, draft.services[0]).asked_for(scaler))
+        draft.listed.extend(flagger.CanaryCopies(canary, draft.app.name, draft.services[0]).asked_for(scaler))
         self._copies_of_flagger(draft)
         self._add(draft, is_chosen=True)
         draft.parts = [
@@ -280,13 +280,13 @@ class _Import:
                 self.listed.append(each.problem(("kind",), f"DaemonSet {each.name} is left out", AS_BEFORE))
         self.listed.extend(self.beside.ungiven())
 
-    def _files(self) -> dict[str, list[Piece]]:
+    def _files(self) -> dict[str, list[DraftObject]]:
         """What the files consist of, by path; of two objects that become one app, those of the first whole one."""
-        files: dict[str, list[Piece]] = {}
+        files: dict[str, list[DraftObject]] = {}
         for draft in sorted(self.drafts, key=lambda each: each.is_partial):
             files = draft.pieces() | files
         for name, (comment, value, origin) in self.metrics.templates.items():
-            files[f"{ANALYSIS_FOLDER}/{name}.yaml"] = [Piece(f"# {comment}\n{to_yaml(value)}", origin)]
+            files[f"{ANALYSIS_FOLDER}/{name}.yaml"] = [DraftObject(f"# {comment}\n{to_yaml(value)}", origin)]
         shared = {"AnalysisTemplate": ANALYSIS_FOLDER, "ClusterAnalysisTemplate": ANALYSIS_FOLDER}
         used = beside.used_by(self.drafts, self._of(*shared))
         for each in self._of(*shared, "AlertProvider"):
@@ -302,10 +302,10 @@ class _Import:
                 self.problems.append(each.problem(("metadata", "name"), message, "rename one of the two"))
             value = cleaned(each.value)
             text = as_written(each, each.value if value == each.value else value)
-            files[path] = [Piece(f"# From {each.origin}.\n{text}", each)]
+            files[path] = [DraftObject(f"# From {each.origin}.\n{text}", each)]
         return files
 
-    def _outcome(self, files: Mapping[str, list[Piece]]) -> list[Problem]:
+    def _outcome(self, files: Mapping[str, list[DraftObject]]) -> list[Problem]:
         """What would be wrong with the files, beside what is said already. Not looked at are files that nobody could
         write, those beside a workload that is not there, and what is there of folders that the import would make.
         """
@@ -321,7 +321,7 @@ class _Import:
         possible = {path: each for path, each in files.items() if path not in impossible}
         return list(problems_of(possible, there, self.problems, unsure))
 
-    def _clashes(self, files: dict[str, list[Piece]]) -> Iterator[Problem]:
+    def _clashes(self, files: dict[str, list[DraftObject]]) -> Iterator[Problem]:
         """What the repository has already. A shared file that says the same is no clash, and is not written again."""
         folders = {path.rpartition("/")[0] for path in self.repository}
         seen: dict[AppKey, AppDraft] = {}

@@ -35,7 +35,7 @@ DEFAULTS = {"progressDeadlineSeconds": 600, "revisionHistoryLimit": 10, "minRead
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DraftObject:
     """One object of a file that is written, and what it comes from."""
 
     text: str
@@ -113,15 +113,15 @@ class AppDraft:
         names = {APP_FILE, DEFAULT_TARGET_FILE, *(FILES[kind] for kind, _, _ in self.parts)}
         return {app_file(self.app, name) for name in names}
 
-    def pieces(self) -> dict[str, list[Piece]]:
+    def pieces(self) -> dict[str, list[DraftObject]]:
         """What its files consist of, by path: one piece for each object."""
         found = {
-            app_file(self.app, APP_FILE): [Piece(self._app_file(), self.origin)],
-            app_file(self.app, DEFAULT_TARGET_FILE): [Piece(self._target_file(), self.workload)],
+            app_file(self.app, APP_FILE): [DraftObject(self._app_file(), self.origin)],
+            app_file(self.app, DEFAULT_TARGET_FILE): [DraftObject(self._target_file(), self.workload)],
         }
         for kind, value, origin in self.parts:
             text = f"# From {origin.origin}.\n{text_of(origin, value)}"
-            found.setdefault(app_file(self.app, FILES[kind]), []).append(Piece(text, origin))
+            found.setdefault(app_file(self.app, FILES[kind]), []).append(DraftObject(text, origin))
         return found
 
     def _app_file(self) -> str:
@@ -196,13 +196,13 @@ def _commented(text: str, comments: Mapping[str, str]) -> str:
 
 _SEPARATOR = "---\n"
 
-Pieces = Mapping[str, Sequence[Piece]]
+Pieces = Mapping[str, Sequence[DraftObject]]
 """What the new files consist of, by path."""
 _Place = tuple[str, int]
 """A file, and a line of it."""
 
 
-def file_text(pieces: Iterable[Piece]) -> str:
+def file_text(pieces: Iterable[DraftObject]) -> str:
     """The text of a file."""
     return _SEPARATOR.join(each.text for each in pieces)
 
@@ -232,7 +232,7 @@ def problems_of(
             yield found
 
 
-def _origin_of(problem: Problem, pieces: Sequence[Piece]) -> Manifest:
+def _origin_of(problem: Problem, pieces: Sequence[DraftObject]) -> Manifest:
     """What the object comes from that a problem of a new file is about."""
     last = 0
     for each in pieces:

@@ -312,7 +312,7 @@ def _discovered(service: Mapping[str, Any], draft: AppDraft) -> list[dict[str, A
     return found
 
 
-class Copies:
+class CanaryCopies:
     """The copies of one Canary."""
 
     def __init__(self, canary: Manifest, target: str, apex: str) -> None:

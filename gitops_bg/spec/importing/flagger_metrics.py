@@ -74,7 +74,7 @@ threshold.
 
 
 @dataclass
-class Metrics:
+class ImportedMetrics:
     """The AnalysisTemplates that metrics become, by name, with what has to be said of each."""
 
     server: str

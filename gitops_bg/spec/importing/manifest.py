@@ -17,7 +17,7 @@ from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET
 from gitops_bg.spec.manifests.objects import unrendered, unrendered_file
 from gitops_bg.spec.yaml.edit import pieces
 from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.reader import Document, Reading, kind_of, read
+from gitops_bg.spec.yaml.reader import Document, FileReading, kind_of, read
 from gitops_bg.spec.yaml.scalars import as_map, to_yaml
 
 SERVER_METADATA = (
@@ -112,7 +112,7 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
     return found, problems
 
 
-def _texts(file: str, data: bytes, reading: Reading) -> dict[int, str]:
+def _texts(file: str, data: bytes, reading: FileReading) -> dict[int, str]:
     """The documents of a file as their author wrote them, by number; without those that cannot be told from others."""
     if reading.problems:
         return {}
@@ -131,7 +131,7 @@ _RENDERED = (
 )
 
 
-def _unrendered(file: str, data: bytes, reading: Reading) -> Iterator[Problem]:
+def _unrendered(file: str, data: bytes, reading: FileReading) -> Iterator[Problem]:
     """Why a file holds no manifest: kustomize or helm reads it, and nobody else."""
     if unrendered_file(file):
         yield Problem(file, "is read by kustomize or helm, and nothing is rendered here", 1, 1, remedy=_RENDERED)

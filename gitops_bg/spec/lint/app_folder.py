@@ -54,7 +54,7 @@ INIT, MAIN = "initContainers", "containers"
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class PlacedContainer:
     """One container of the target's template, and its place in the file."""
 
     document: Document
@@ -112,12 +112,12 @@ class AppFolder:
         """The strategy as written in app.yaml."""
         return as_map(value_at(self.app.value, ("spec", "strategy", "blueGreen")))
 
-    def containers(self) -> Iterator[Container]:
+    def containers(self) -> Iterator[PlacedContainer]:
         """Every container of the template, init containers first."""
         if self.target:
             for group in (INIT, MAIN):
                 for index, body in maps(self.pod.get(group)):
-                    yield Container(self.target, (*self.pod_path, group, index), body, group)
+                    yield PlacedContainer(self.target, (*self.pod_path, group, index), body, group)
 
     def of_kind(self, *kinds: str) -> Iterator[Document]:
         """The documents of these kinds beside the target."""
@@ -145,7 +145,7 @@ def name_of(document: Document) -> str:
 # --- a finding: a problem, the rule that found it, and how bad that is ---
 
 
-class Severity(StrEnum):
+class LintSeverity(StrEnum):
     """An error is refused, or can never work; a note is true, and probably not what its author meant."""
 
     ERROR = "error"
@@ -157,7 +157,7 @@ class Rule:
     """One kind of finding. ``name`` never changes: people filter by it, and forges remember what was dismissed."""
 
     name: str
-    severity: Severity
+    severity: LintSeverity
     says: str
     """One sentence about all its findings."""
 
@@ -177,18 +177,22 @@ class FolderRule(Rule):
     find: Callable[[AppFolder], Iterable[Problem]]
 
 
-PROBLEM = Rule("problem", Severity.ERROR, "A file cannot be used as it is written; the last good state keeps serving.")
-FIELD = Rule("field", Severity.ERROR, "Kubernetes has no such field, or the field is missing or of another type.")
-STALE = Rule("stale-render", Severity.ERROR, "A rendered file is not what it would be rendered to now.")
-REFUSED_ADDRESS = Rule("refused-address", Severity.NOTE, "An address that the agent refuses to call by default.")
-NO_EFFECT = Rule("no-effect", Severity.NOTE, "Something written has no effect here, or comes from outside the folder.")
+PROBLEM = Rule(
+    "problem", LintSeverity.ERROR, "A file cannot be used as it is written; the last good state keeps serving."
+)
+FIELD = Rule("field", LintSeverity.ERROR, "Kubernetes has no such field, or the field is missing or of another type.")
+STALE = Rule("stale-render", LintSeverity.ERROR, "A rendered file is not what it would be rendered to now.")
+REFUSED_ADDRESS = Rule("refused-address", LintSeverity.NOTE, "An address that the agent refuses to call by default.")
+NO_EFFECT = Rule(
+    "no-effect", LintSeverity.NOTE, "Something written has no effect here, or comes from outside the folder."
+)
 
 
 def error(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
     """A rule whose findings Kubernetes refuses, or can never run."""
-    return FolderRule(name, Severity.ERROR, says, find)
+    return FolderRule(name, LintSeverity.ERROR, says, find)
 
 
 def note_rule(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
     """A rule whose findings are valid."""
-    return FolderRule(name, Severity.NOTE, says, find)
+    return FolderRule(name, LintSeverity.NOTE, says, find)

@@ -13,7 +13,7 @@ from typing import Any
 from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, nearest, trouble_with
-from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, Container, error, note_rule
+from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, PlacedContainer, error, note_rule
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.scalars import Body, as_map, maps
 
@@ -34,7 +34,7 @@ def _moving_tag(folder: AppFolder) -> Iterator[Problem]:
             yield each.problem(("image",), message, "write a tag that never moves, or a digest")
 
 
-def _images(folder: AppFolder) -> Iterator[tuple[Container, str]]:
+def _images(folder: AppFolder) -> Iterator[tuple[PlacedContainer, str]]:
     for each in folder.containers():
         image = each.body.get("image")
         if isinstance(image, str):
@@ -55,7 +55,7 @@ def _port_twice(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _port_name_shared(folder: AppFolder) -> Iterator[Problem]:
-    first: dict[str, Container] = {}
+    first: dict[str, PlacedContainer] = {}
     for each in folder.containers():
         for place, port in maps(each.body.get("ports")) if not each.ends else ():
             name = port.get("name")
@@ -106,7 +106,7 @@ def _mount_twice(folder: AppFolder) -> Iterator[Problem]:
             )
 
 
-def _twice(each: Container, field: str, key: Callable[[Body], Hashable]) -> Iterator[tuple[int, Body]]:
+def _twice(each: PlacedContainer, field: str, key: Callable[[Body], Hashable]) -> Iterator[tuple[int, Body]]:
     """The items of a list whose key another item before them has."""
     seen: set[str] = set()
     for place, item in maps(each.body.get(field)):
@@ -135,7 +135,7 @@ def _request_above_limit(folder: AppFolder) -> Iterator[Problem]:
             )
 
 
-def _bounded(folder: AppFolder) -> Iterator[tuple[Container, str, object, object]]:
+def _bounded(folder: AppFolder) -> Iterator[tuple[PlacedContainer, str, object, object]]:
     for each in folder.containers():
         resources = as_map(each.body.get("resources"))
         limits = as_map(resources.get("limits"))
@@ -179,7 +179,7 @@ def _probe_port(folder: AppFolder) -> Iterator[Problem]:
                     yield each.problem((*path, kind, "port"), *_unknown_port(each, port, known))
 
 
-def _unknown_port(each: Container, port: str, known: list[str]) -> tuple[str, str]:
+def _unknown_port(each: PlacedContainer, port: str, known: list[str]) -> tuple[str, str]:
     """Message and remedy for a named port that the container does not declare."""
     if port.isdecimal():
         return f"{port} is a name because of its quotes, and a name has a letter", "remove the quotes"
@@ -188,7 +188,7 @@ def _unknown_port(each: Container, port: str, known: list[str]) -> tuple[str, st
     return f"container {each.name} has no port named {port}, so nothing would ever be reached", remedy
 
 
-def _handlers(each: Container) -> Iterator[tuple[Path, Body]]:
+def _handlers(each: PlacedContainer) -> Iterator[tuple[Path, Body]]:
     """The probes and lifecycle hooks of a container, each with its place in it."""
     for probe in PROBES:
         if each.body.get(probe) is not None:
@@ -224,7 +224,7 @@ def _probe_of_init_container(folder: AppFolder) -> Iterator[Problem]:
                 yield each.problem((probe,), message, remedy, at_key=True)
 
 
-def _probes(folder: AppFolder) -> Iterator[tuple[Container, str, Body]]:
+def _probes(folder: AppFolder) -> Iterator[tuple[PlacedContainer, str, Body]]:
     for each in folder.containers():
         for probe in PROBES:
             if isinstance(each.body.get(probe), dict):
@@ -262,7 +262,7 @@ def _readiness_gate(folder: AppFolder) -> Iterator[Problem]:
         yield folder.target.problem((*folder.pod_path, "readinessGates", place), message, remedy)
 
 
-def _reached(folder: AppFolder) -> Iterator[Container]:
+def _reached(folder: AppFolder) -> Iterator[PlacedContainer]:
     """The containers that Services reach: by the ports that they declare; where none declares any, the only one."""
     running = [each for each in folder.containers() if each.group == MAIN]
     if not any(each.body.get("ports") for each in running):
@@ -283,7 +283,7 @@ def _targets(folder: AppFolder) -> set[tuple[str | int, str]]:
     return {target for ports in listed for target in targets(written(port for _, port in maps(ports)))}
 
 
-def _as_template(each: Container) -> str:
+def _as_template(each: PlacedContainer) -> str:
     import json
 
     return json.dumps({"spec": {"containers": [{"ports": each.body.get("ports")}]}})

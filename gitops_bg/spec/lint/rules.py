@@ -19,8 +19,8 @@ from gitops_bg.spec.lint.app_folder import (
     AppFolder,
     Finding,
     FolderRule,
+    LintSeverity,
     Rule,
-    Severity,
     error,
     name_of,
     near,
@@ -217,7 +217,7 @@ RULES: tuple[Rule, ...] = (PROBLEM, FIELD, STALE, *FOLDER_RULES, REFUSED_ADDRESS
 """Every rule of `check`: those about a folder, and what the loaders and the linter of fields find."""
 
 
-def findings(folder: AppFolder, *severities: Severity) -> Iterator[Finding]:
+def findings(folder: AppFolder, *severities: LintSeverity) -> Iterator[Finding]:
     """What the rules of these severities find."""
     for rule in FOLDER_RULES:
         if rule.severity in severities:

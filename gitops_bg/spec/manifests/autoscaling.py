@@ -72,7 +72,7 @@ class HpaSpec(Loose):
         return self.min_replicas, self.max_replicas
 
 
-class Trigger(Loose):
+class ScalerTrigger(Loose):
     """A trigger of a ScaledObject."""
 
     type: Text
@@ -99,7 +99,7 @@ class ScaledObjectSpec(Loose):
     min_replica_count: Count = 0
     max_replica_count: Positive = KEDA_MAXIMUM
     idle_replica_count: Count | None = None
-    triggers: Annotated[list[Trigger], Field(min_length=1)]
+    triggers: Annotated[list[ScalerTrigger], Field(min_length=1)]
     advanced: Advanced | None = None
 
     @property

@@ -72,7 +72,7 @@ class Budget(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderContent:
     """The content of a folder apart from its auxiliary objects: app.yaml, the target, and the other
     manifests by name.
     """
@@ -86,7 +86,7 @@ class Folder:
     """Whether every manifest could be read."""
 
 
-def auxiliary_of(folder: Folder) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
+def auxiliary_of(folder: FolderContent) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
     """The valid auxiliary objects, and the problems of the others. Folders without any share a value."""
     found, problems = _Reading(folder).read()
     return next((each for each in (NO_AUXILIARY_OBJECTS, UNKNOWN) if each == found), found), problems
@@ -95,7 +95,7 @@ def auxiliary_of(folder: Folder) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]
 class _Reading:
     """One reading of the auxiliary objects of one folder; collects problems."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: FolderContent) -> None:
         self.folder = folder
         self.problems: list[Problem] = []
         self.ref: AutoscalerRef | None = folder.model.autoscaler_ref if folder.model else None

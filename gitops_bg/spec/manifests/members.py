@@ -10,18 +10,18 @@ from typing import Any
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import API_VERSION, APP, KIND, app_label, fit
-from gitops_bg.spec.app.layout import Member, member_of
+from gitops_bg.spec.app.layout import MemberFolder, member_of
 from gitops_bg.spec.manifests.configuration import NOT_COPIED, Named
 from gitops_bg.spec.manifests.target import value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
 
-def implied_app(member: Member) -> bytes:
+def implied_app(member: MemberFolder) -> bytes:
     """The app.yaml that counts where a member's folder has none.
 
     >>> from gitops_bg.core.model.version import GroupKey
-    >>> print(implied_app(Member(GroupKey("shop", "store"), "v1", "cart")).decode())
+    >>> print(implied_app(MemberFolder(GroupKey("shop", "store"), "v1", "cart")).decode())
     apiVersion: gitops-bg.dev/v1alpha1
     kind: BlueGreenDeployment
     metadata:
@@ -67,7 +67,7 @@ def as_own(document: Document) -> Document:
 _SERVICES = ("activeService", "activeServices", "previewService")
 
 
-def _own(member: Member, named: Any) -> Any:
+def _own(member: MemberFolder, named: Any) -> Any:
     if isinstance(named, list):
         return [_own(member, each) for each in named]
     return member.own(named) if isinstance(named, str) else named

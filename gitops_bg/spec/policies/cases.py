@@ -12,11 +12,11 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_facts import (
     Approval,
     CommitFacts,
-    Facts,
     Others,
     PastMove,
     Peer,
     Person,
+    PolicyFacts,
     RuleVerdict,
     SignedBy,
     VersionFacts,
@@ -175,12 +175,12 @@ def _answer(matches: bool, verdicts: list[RuleVerdict]) -> Answer:
     return "open" if all(verdict.open for verdict in verdicts) else "warns"
 
 
-def facts_of_case(case: Case) -> Facts:
+def facts_of_case(case: Case) -> PolicyFacts:
     """Return the facts that a case describes."""
     namespace, _, name = case.app.partition("/")
     available = case.now - _ago(case.available_for) if case.available_for is not None else None
     approvals = None if case.approvals is None else tuple(_approval(each, case.now) for each in case.approvals)
-    return Facts(
+    return PolicyFacts(
         app=AppKey(namespace, name),
         to=VersionFacts(
             _TO,

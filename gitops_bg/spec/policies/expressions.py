@@ -10,7 +10,6 @@ from gitops_bg.core.checks.policy_rules import VARIABLES
 from gitops_bg.core.model.policy_rules import Cron, NoAnswer
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, loops_in, value_of, without_texts
-from gitops_bg.spec.analysis.expressions import NoAnswer as CelHasNone
 
 MOST_COMMAS = 50
 """How many things an expression with a loop may list; a loop has one comma itself."""
@@ -30,7 +29,7 @@ class CompiledExpression:
         """Return the answer; raise `NoAnswer`."""
         try:
             return value_of(self.text, values)
-        except (NoValue, CelHasNone, BadExpression) as error:
+        except (NoValue, BadExpression) as error:
             raise NoAnswer(str(error)) from error
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitops_bg.core.foreign_json import json_for_yaml
-from gitops_bg.core.model.policy_rules import Match, Policy, Span, Windows
+from gitops_bg.core.model.policy_rules import DateSpan, Match, Policy, Windows
 from gitops_bg.core.names import fit
 from gitops_bg.spec.app.layout import POLICIES_FOLDER
 from gitops_bg.spec.policies.load import PeopleFile, load_policy_file
@@ -92,9 +92,9 @@ def _policies(path: str, content: bytes) -> Iterator[Policy]:
     return (each.policy for each in written if len(written) == 1)
 
 
-def _only_window(policy: Policy) -> Span | None:
+def _only_window(policy: Policy) -> DateSpan | None:
     match policy.rules:
-        case (Windows(deny=(Span() as span,)),):
+        case (Windows(deny=(DateSpan() as span,)),):
             return span
     return None
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from gitops_bg.core.checks.policy_judge import matches
 from gitops_bg.core.checks.policy_rules import next_open
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policy_rules import After, BreakGlass, Cel, Match, Mode, Policy, Proof, Span, Windows
+from gitops_bg.core.model.policy_rules import After, BreakGlass, Cel, DateSpan, Match, Mode, Policy, Proof, Windows
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, SIGNERS_FILE, is_manifest
 from gitops_bg.spec.app.load import AppConfig
@@ -245,7 +245,7 @@ def _never_open(written: WrittenPolicy, now: datetime) -> Iterator[Problem]:
     """Report rules that never open, except windows that deny without an end: a freeze intends that."""
     for number, rule in enumerate(written.policy.rules):
         if isinstance(rule, Windows):
-            deny = tuple(each for each in rule.deny if not (isinstance(each, Span) and each.end is None))
+            deny = tuple(each for each in rule.deny if not (isinstance(each, DateSpan) and each.end is None))
             if next_open(replace(rule, deny=deny), now) is None:
                 path = ("spec", "rules", number, "windows")
                 yield written.document.problem(path, "never opens within a year", "change its windows, or remove it")

@@ -17,6 +17,7 @@ from gitops_bg.core.model.policy_rules import (
     Approvals,
     Cel,
     Concurrency,
+    DateSpan,
     Expression,
     Images,
     Match,
@@ -25,7 +26,6 @@ from gitops_bg.core.model.policy_rules import (
     Repeating,
     Separation,
     Soak,
-    Span,
     Weekly,
     Window,
     Windows,
@@ -170,7 +170,7 @@ class WindowEntry(Model):
         if self.cron is not None and self.duration is not None:
             return Repeating(read_cron(self.cron), timedelta(seconds=whole_seconds(self.duration)), reason)
         if self.start is not None:
-            return Span(_moment(self.start), _moment(self.end, whole_day=True) if self.end else None, reason)
+            return DateSpan(_moment(self.start), _moment(self.end, whole_day=True) if self.end else None, reason)
         days = frozenset(DAYS.index(day) for day in self.days or DAYS)
         return Weekly(days, _minutes(self.from_ or "00:00"), _minutes(self.to or "24:00"), reason)
 

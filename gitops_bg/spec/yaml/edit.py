@@ -24,7 +24,7 @@ from gitops_bg.spec.manifests.configuration import Named
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.parser import Node
 from gitops_bg.spec.yaml.paths import Path, written
-from gitops_bg.spec.yaml.reader import Document, Reading, locate, read, read_one
+from gitops_bg.spec.yaml.reader import Document, FileReading, locate, read, read_one
 from gitops_bg.spec.yaml.scalars import as_map, scalar, to_yaml
 
 # --- the text of a file with the places of its values: cuts and inserts, without knowing their meaning ---
@@ -355,7 +355,7 @@ def _verified(document: Document, changed: bytes, path: Path, value: Any) -> byt
     return changed
 
 
-def _values(reading: Reading) -> dict[int, Any]:
+def _values(reading: FileReading) -> dict[int, Any]:
     """The documents of a file by number."""
     return {each.number: each.value for each in reading.documents}
 

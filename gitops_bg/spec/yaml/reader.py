@@ -132,14 +132,14 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """The content of a file: its documents, or its problems; never both (DESIGN §10)."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...] = ()
 
 
-def read(file: str, data: bytes) -> Reading:
+def read(file: str, data: bytes) -> FileReading:
     """All documents of a file; empty ones are left out. ``file`` is the name in its problems.
 
     >>> [document.value for document in read("a.yaml", b"a: 1\\n---\\nb: [x]").documents]
@@ -149,13 +149,13 @@ def read(file: str, data: bytes) -> Reading:
     """
     refused = _refused(file, data)
     if refused is not None:
-        return Reading((), (refused,))
+        return FileReading((), (refused,))
     composer = Composer(file, data, secret=_SECRET.search(data) is not None)
     composer.run()
     if composer.problems:
-        return Reading((), tuple(composer.problems))
+        return FileReading((), tuple(composer.problems))
     numbered = enumerate(composer.documents)
-    return Reading(tuple(Document(file, value, data, number) for number, value in numbered if value is not None))
+    return FileReading(tuple(Document(file, value, data, number) for number, value in numbered if value is not None))
 
 
 def read_one(file: str, data: bytes) -> tuple[Document | None, tuple[Problem, ...]]:

@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.agent.desired.peers import FIRST_WOKEN, TRIES, RolloutRegistry
 from gitops_bg.core.checks.policy_judge import judge
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model.policy_facts import Facts, Others, Peer, VersionFacts
+from gitops_bg.core.model.policy_facts import Others, Peer, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import After, Concurrency, Policy
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 
@@ -190,5 +190,5 @@ def test_one_that_others_overtake_again_and_again_holds_the_board_only_for_a_sho
 
 def is_open(app: AppKey, others: Others) -> bool:
     """Whether the policies of `TURNS` let an app begin."""
-    facts = Facts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), others=others)
+    facts = PolicyFacts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), others=others)
     return all(verdict.open for verdict in judge(TURNS, facts, NOW))

@@ -12,13 +12,13 @@ from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
 from gitops_bg.agent.desired.promoted import AppVersion, AppVersions
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Primary, Target
-from gitops_bg.core.model.journal import Merge
+from gitops_bg.core.model.journal import Merge, PullState
 from gitops_bg.core.model.policy_facts import CommitFacts, Person, PolicyInput
 from gitops_bg.core.model.policy_rules import Approvals, Policy, Proof, Role, Separation
 from gitops_bg.core.model.record import PendingMergeLookup, Record, Routing
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage, Version
 from gitops_bg.forge.asking import ForgeAnswer, Merged
-from gitops_bg.forge.port import Pull, PullState, Review, ReviewVerdict, User
+from gitops_bg.forge.port import Pull, Review, ReviewVerdict, User
 from gitops_bg.spec.policies.load import load_people
 from gitops_bg.spec.policies.people import Directory
 from tests.core.simulation import APP

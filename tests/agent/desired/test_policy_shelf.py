@@ -15,7 +15,7 @@ from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Missing, Problem
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.read.promotion_branches import Promotion
+from gitops_bg.repo.read.promotion_branches import FetchedPromotion
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.policies.load import load_policy_file
 from gitops_bg.spec.policies.people import Directory
@@ -176,7 +176,7 @@ def test_a_promotion_branch_that_cannot_be_read_may_hold_any_file() -> None:
     made.update({FILE: GOOD}, ())
     repository: Any = Away()
     told = PolicyInputs(repository).of(
-        Reading(policies=made.view, promotions={WEB: Promotion("a" * 40, None, None)}),
+        Reading(policies=made.view, promotions={WEB: FetchedPromotion("a" * 40, None, None)}),
         WEB,
         AppConfig(WEB, None, {}, None, None),
         Desired("", Missing.ABSENT, Missing.ABSENT),

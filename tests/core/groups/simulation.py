@@ -62,7 +62,7 @@ from gitops_bg.core.model.observed import GitView, OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import GroupKey, Source
-from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch, Position, state_of
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, LedgerDocument, Position, state_of
 from tests.core.groups import gateway
 from tests.core.groups.notation import NOW
 
@@ -99,7 +99,7 @@ class World:
     key: GroupKey = STORE
     former: GroupRecord | None = None
     """The record of the group `STORE`, whose folder left main; None where there is none."""
-    former_git: Document = field(default_factory=Document)
+    former_git: LedgerDocument = field(default_factory=LedgerDocument)
     """The file of that one in the ledger."""
     former_told: list[tuple[Event, str]] = field(default_factory=list)
     """What the ledger was told of that one since."""
@@ -182,7 +182,7 @@ class World:
     """What every measurement of a stage finds; none where it has no answer yet."""
     asked: tuple[MeasurementRequest, ...] = ()
     """What the saved record has asked to be measured."""
-    git: Document = field(default_factory=Document)
+    git: LedgerDocument = field(default_factory=LedgerDocument)
     """The file of the group in the ledger."""
     written: list[LedgerEntry] = field(default_factory=list)
     """What the ledger has taken, in its order."""
@@ -276,7 +276,7 @@ class World:
             requests=tuple(self.requests),
         )
 
-    def _memory(self, file: Document, record: GroupRecord) -> LedgerMemory | None:
+    def _memory(self, file: LedgerDocument, record: GroupRecord) -> LedgerMemory | None:
         """What the ledger knows, where it is asked, and the agent has read it."""
         return file.memory if self.reads_ledger and _is_lost(record) else None
 
@@ -293,7 +293,7 @@ class World:
         """Somebody gives the folder another name in one commit."""
         self.key, self.former = GroupKey(STORE.namespace, name), self.record
         self.formers_own, self.record, self.there = {*self.routes, *self.services}, GroupRecord(), False
-        self.former_git, self.git = self.git, Document()
+        self.former_git, self.git = self.git, LedgerDocument()
 
     def lose_record(self) -> None:
         """Somebody deletes the ReleaseGroup. What has pods keeps them."""

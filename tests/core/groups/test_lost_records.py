@@ -12,7 +12,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.repo.ledger.ledger_file import Document, SubjectState, VersionState
+from gitops_bg.repo.ledger.ledger_file import LedgerDocument, SubjectState, VersionState
 from tests.core.groups.simulation import GATEWAY, Died, World, store, version
 
 
@@ -174,7 +174,7 @@ def test_the_ledger_knows_the_way_back_past_a_version_that_was_rolled_back() -> 
 
 def test_routes_are_asked_before_the_ledger_which_may_be_behind() -> None:
     world = late()
-    world.git = Document(SubjectState(active=VersionState(1), served=("v1",)))
+    world.git = LedgerDocument(SubjectState(active=VersionState(1), served=("v1",)))
     before = world.answers(), dict(world.services), world.stages
     lost(world).settle()
     assert (world.answers(), dict(world.services), world.stages) == before

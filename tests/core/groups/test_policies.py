@@ -16,6 +16,7 @@ from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
     Cel,
+    DateSpan,
     Expression,
     Images,
     Message,
@@ -26,7 +27,6 @@ from gitops_bg.core.model.policy_rules import (
     Rule,
     Separation,
     Soak,
-    Span,
     Windows,
 )
 from gitops_bg.core.model.record import Event
@@ -45,7 +45,7 @@ BEN = Approval("ben", TO.digest, NOW)
 
 def frozen(until: datetime | None = None) -> Windows:
     end = until.replace(tzinfo=None) if until else None
-    return Windows(deny=(Span((NOW - timedelta(days=1)).replace(tzinfo=None), end, "INC-4711"),))
+    return Windows(deny=(DateSpan((NOW - timedelta(days=1)).replace(tzinfo=None), end, "INC-4711"),))
 
 
 def asked(*rules: Rule, commit: CommitFacts = COMMIT, since: datetime | None = NOW, **more: object) -> MemberPolicing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.groups.forecast import DENIED, NOT_FOUND, Answers, SampleRequest, sample_requests
+from gitops_bg.core.groups.forecast import DENIED, NOT_FOUND, RouteAnswers, SampleRequest, sample_requests
 from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, PathKind
 from tests.core.groups import gateway
 from tests.core.groups.simulation import GATEWAY, store
@@ -33,7 +33,7 @@ ORDER = [
 @pytest.mark.parametrize(("what", "rules"), ORDER, ids=[each[0] for each in ORDER])
 def test_the_more_specific_rule_answers(what: str, rules: list[HttpRule]) -> None:
     asked = SampleRequest("/a", method="GET", headers=(("x", "1"),))
-    assert Answers([route(*rules)], HEADER, NOBODY).of(asked) == "a", what
+    assert RouteAnswers([route(*rules)], HEADER, NOBODY).of(asked) == "a", what
 
 
 def test_a_name_beats_a_wildcard_and_a_wildcard_beats_no_host() -> None:
@@ -43,13 +43,13 @@ def test_a_name_beats_a_wildcard_and_a_wildcard_beats_no_host() -> None:
         route(rule("named", "/a"), name="c", hosts=("shop.example.com",)),
     ]
     hosts = ("shop.example.com", "blog.example.com", "example.org")
-    found = [Answers(routes, HEADER, NOBODY).of(SampleRequest("/a", host=host)) for host in hosts]
+    found = [RouteAnswers(routes, HEADER, NOBODY).of(SampleRequest("/a", host=host)) for host in hosts]
     assert found == ["named", "wild", "any"]
 
 
 def test_the_deny_service_and_rules_without_a_backend_deny() -> None:
     routes = [route(rule("deny", "/a"), HttpRule((HttpMatch("/b"),), Deny()))]
-    found = [Answers(routes, HEADER, NOBODY).of(SampleRequest(path)) for path in ("/a", "/b", "/c")]
+    found = [RouteAnswers(routes, HEADER, NOBODY).of(SampleRequest(path)) for path in ("/a", "/b", "/c")]
     assert found == [DENIED, DENIED, NOT_FOUND]
 
 
@@ -57,8 +57,8 @@ def test_a_regular_expression_is_asked_about_as_itself_and_matches_whole_paths()
     routes = [route(rule("re", "/a[0-9]+", PathKind.REGEX), rule("all", "/"))]
     (first, second) = sample_requests(routes, HEADER)
     assert (first.path, second.kind) == ("/", PathKind.REGEX)
-    assert Answers(routes, HEADER, NOBODY).of(second) == "re"
-    assert [Answers(routes, HEADER, NOBODY).of(SampleRequest(path)) for path in ("/a1", "/a1/b")] == ["re", "all"]
+    assert RouteAnswers(routes, HEADER, NOBODY).of(second) == "re"
+    assert [RouteAnswers(routes, HEADER, NOBODY).of(SampleRequest(path)) for path in ("/a1", "/a1/b")] == ["re", "all"]
 
 
 def test_each_condition_is_asked_about_without_the_header_and_with_each_version() -> None:
@@ -77,7 +77,7 @@ def test_every_answer_is_that_of_the_oracle_at_every_moment_of_a_promotion_and_a
             for asked in sample_requests(routes, HEADER):
                 headers = {HEADER: asked.version} if asked.version else {}
                 expected = gateway.answer(routes, gateway.Request(asked.path, headers))
-                ours = Answers(routes, HEADER, GATEWAY.deny).of(asked)
+                ours = RouteAnswers(routes, HEADER, GATEWAY.deny).of(asked)
                 assert ours == ("denied" if expected == "deny" else expected)
                 compared += 1
     assert compared > 100

@@ -58,7 +58,7 @@ SENTENCES = {
     act.RepairSelector("web", (), digest(1), "somebody changed its selector"): (
         f"lead the active Service web back to {S1}: somebody changed its selector"
     ),
-    act.ApplyService(act.Role.ACTIVE, "web", digest(1), "it does not exist"): (
+    act.ApplyService(act.ServiceRole.ACTIVE, "web", digest(1), "it does not exist"): (
         f"apply the active Service web -> {S1}: it does not exist"
     ),
     act.PointPreview("web-preview", (), digest(2)): f"point the preview Service web-preview to {S2}",

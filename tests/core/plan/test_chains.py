@@ -18,9 +18,9 @@ from gitops_bg.core.model.actions import (
     MarkService,
     PointPreview,
     RepairSelector,
-    Role,
     ScaleDeployment,
     ScaleReplicaSet,
+    ServiceRole,
     SwitchTraffic,
     SyncPodMetadata,
 )
@@ -44,7 +44,9 @@ def switch(number: int, name: str = "web", kind: SwitchKind = SwitchKind.ROLLBAC
     return SwitchTraffic(name, (), 1, digest(1), number, digest(number), kind, needs_available=0)
 
 
-ACTIVE, PREVIEW = (ApplyService(role, role, digest(2), "told to", create=True) for role in (Role.ACTIVE, Role.PREVIEW))
+ACTIVE, PREVIEW = (
+    ApplyService(role, role, digest(2), "told to", create=True) for role in (ServiceRole.ACTIVE, ServiceRole.PREVIEW)
+)
 LED, DIFFERS = RepairSelector("web", (), digest(2), "told to"), replace(ACTIVE, create=False)
 COPY, MARK = ApplyConfiguration(REF, "settings-0123", 3), MarkService("web", (), "x")
 SYNC, EVICT = SyncPodMetadata(digest(2), 2, NO_METADATA), EvictPod("web-a", "a", digest(2), 2)

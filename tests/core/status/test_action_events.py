@@ -40,7 +40,7 @@ REASONS = {
     act.DeleteConfiguration("ConfigMap", "settings-3f9c012345"): "ConfigurationDeleted",
     act.PointPreview("web-preview", (), digest(2)): "PreviewSwitched",
     act.RepairSelector("web", (), digest(1), "somebody changed its selector"): "ServiceApplied",
-    act.ApplyService(act.Role.ACTIVE, "web", digest(1), "it does not exist"): "ServiceApplied",
+    act.ApplyService(act.ServiceRole.ACTIVE, "web", digest(1), "it does not exist"): "ServiceApplied",
     act.ApplyAuxiliaryObject(COPY, "it does not exist"): "AuxiliaryObjectApplied",
     act.DeleteAuxiliaryObject(COPY, "Git names it no longer"): "AuxiliaryObjectDeleted",
     act.ApplyApp(): None,

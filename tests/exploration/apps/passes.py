@@ -518,7 +518,7 @@ def carry_out(action: act.Action, cluster: Cluster, applied: Settings) -> Cluste
         case act.RepairSelector():
             same = _selects(cluster, action.expected_selector) and not cluster.theirs
             return cluster._replace(active=tag_of(action.digest)) if same else None
-        case act.ApplyService(role=act.Role.ACTIVE):
+        case act.ApplyService(role=act.ServiceRole.ACTIVE):
             return None if cluster.theirs else cluster._replace(active=tag_of(action.digest))
         case act.ApplyService() | act.PointPreview():
             return cluster._replace(preview=tag_of(action.digest))

@@ -194,7 +194,7 @@ def acted(
         was, now = before.pods(selected), after.pods(selected)
         if was and (now is None or now.replicas < min(was.replicas, SIZE)):
             raise broken(f"I2: {action}, which live traffic goes to")
-    leads = isinstance(action, act.ApplyService) and action.role == act.Role.ACTIVE
+    leads = isinstance(action, act.ApplyService) and action.role == act.ServiceRole.ACTIVE
     if isinstance(action, act.RepairSelector) or (isinstance(action, act.ApplyService) and leads):
         tag = tag_of(action.digest)
         if books.owed[-1:] == ((tag, books.live),) and before.active != books.live:

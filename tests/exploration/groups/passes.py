@@ -33,11 +33,11 @@ from gitops_bg.core.model.main import Knowledge, MainRead
 from gitops_bg.core.model.main import Main as MainAt
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.policy_facts import PolicyInput, VersionFacts
-from gitops_bg.core.model.policy_rules import Policy, Span, Windows
+from gitops_bg.core.model.policy_rules import DateSpan, Policy, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source
 from gitops_bg.core.status.groups import conditions_of
-from gitops_bg.repo.ledger.ledger_file import Document, SubjectState
+from gitops_bg.repo.ledger.ledger_file import LedgerDocument, SubjectState
 from tests.core.groups.simulation import GATEWAY, STORE, version
 from tests.exploration.groups.world import APP, OTHERS, Agent, Cluster, Commit, Main, Pools, Routes
 from tests.exploration.moments import LONG_AGO, NOW, mapped
@@ -299,7 +299,7 @@ OPENS = timedelta(minutes=5)
 def policing_of(policy: str) -> MemberPolicing:
     """What a policy says of a member that moves: never, or not yet."""
     end = (NOW + OPENS).replace(tzinfo=None) if policy == "later" else None
-    freeze = Windows(deny=(Span(LONG_AGO.replace(tzinfo=None), end, "a freeze"),))
+    freeze = Windows(deny=(DateSpan(LONG_AGO.replace(tzinfo=None), end, "a freeze"),))
     promotion = Source("c" * 40, "ada", LONG_AGO)
     return MemberPolicing(PolicyInput((Policy("p", (freeze,)),)), promotion, VersionFacts("v1:new"))
 
@@ -421,12 +421,12 @@ def _timed(record: GroupRecord) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def as_decided_from(ledger: Document) -> Document:
+def as_decided_from(ledger: LedgerDocument) -> LedgerDocument:
     """A file of the ledger without what no decision on a group reads."""
     state = ledger.state
     statements = tuple(replace(one, at=LONG_AGO, sequence=0) for one in state.statements)
     kept = SubjectState(active=state.active, legacy=state.legacy, served=state.served[-2:], statements=statements)
-    return Document(kept, ledger.position)
+    return LedgerDocument(kept, ledger.position)
 
 
 def _without_counts(run: HookRun) -> HookRun:

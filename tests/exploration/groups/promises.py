@@ -23,7 +23,7 @@ from gitops_bg.core.model.auxiliary import claim_of
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.hooks import HookAnswer, HookRun, HookType
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, LedgerDocument
 from tests.core.groups.gateway import DENIED, NOBODY, Request, answer
 from tests.exploration.groups.passes import FOLDERS
 from tests.exploration.groups.world import APP, OTHERS, STRANGER, Cluster, Commit, Routes, content_of
@@ -241,7 +241,7 @@ def answered(before: GroupRecord, after: GroupRecord, known: Commit, requests: t
                 raise broken(f"somebody aborted {version}, which serves on")
 
 
-def recalled(before: GroupRecord, after: GroupRecord, ledger: Document, known: Commit, cluster: Cluster) -> None:
+def recalled(before: GroupRecord, after: GroupRecord, ledger: LedgerDocument, known: Commit, cluster: Cluster) -> None:
     """What the ledger has on hold stays so where a record is made anew; unless main names it, and it serves, although
     the ledger does not say so: it came to serve since, or nothing serves any more, and main alone is enough.
     """
@@ -257,7 +257,7 @@ def recalled(before: GroupRecord, after: GroupRecord, ledger: Document, known: C
             raise broken(f"{version} was on hold, as the ledger says, and is not any more, since the record was lost")
 
 
-def told(ledger: Document, batch: LedgerBatch, fresh: tuple[LedgerEntry, ...]) -> None:
+def told(ledger: LedgerDocument, batch: LedgerBatch, fresh: tuple[LedgerEntry, ...]) -> None:
     """I4: the ledger in Git has every entry, once."""
     numbers = [one.sequence for one in fresh]
     first = ledger.position.sequence + 1 if ledger.position.epoch == batch.epoch else numbers[0] if numbers else 0
@@ -275,7 +275,13 @@ def _member(place: object) -> str:
 
 
 def rests(
-    head: Commit, cluster: Cluster, record: GroupRecord, ledger: Document, answer: GroupDecision, *, is_routed: bool
+    head: Commit,
+    cluster: Cluster,
+    record: GroupRecord,
+    ledger: LedgerDocument,
+    answer: GroupDecision,
+    *,
+    is_routed: bool,
 ) -> None:
     """What must be true of a group at rest whose Gateway takes all, and whose pods are well; ``is_routed``: requests
     from outside reach it.

@@ -13,7 +13,7 @@ from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.repo.ledger.ledger_file import Document, LedgerBatch
+from gitops_bg.repo.ledger.ledger_file import LedgerBatch, LedgerDocument
 from tests.exploration.world import Pool
 
 
@@ -55,7 +55,7 @@ class Git(NamedTuple):
     """The remote."""
 
     main: int
-    ledger: Document = Document()
+    ledger: LedgerDocument = LedgerDocument()
     protected: bool = False
     """Main refuses the agent's pushes."""
     branch: CommitActive | None = None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.port import (
     CheckState,
     CheckStatus,
@@ -17,7 +18,6 @@ from gitops_bg.forge.port import (
     HeadMoved,
     MergeRefused,
     NoRight,
-    PullState,
     ReviewVerdict,
     User,
 )

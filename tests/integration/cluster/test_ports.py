@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client, EndpointSliceVersion
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.auxiliary import AuxiliaryWriter
 from gitops_bg.cluster.execution.executor import Executor, Parts, scale_deployment
 from gitops_bg.cluster.execution.replica_sets import ReplicaSets
 from gitops_bg.cluster.execution.services import Services
@@ -57,7 +57,7 @@ class Bench:
         return Services(self.reader, self.writer, self.guards, self.settled, workloads, self.pods)
 
     def cluster(self, router: TrafficRouter, workloads: Workloads) -> Cluster:
-        beside = AuxiliaryObjects(self.client, self.writer.anchors, Intents(), self.reader)
+        beside = AuxiliaryWriter(self.client, self.writer.anchors, Intents(), self.reader)
         parts = Parts(router, workloads, self.pods, beside, partial(scale_deployment, self.client))
         executor = Executor(self.reader, self.writer, self.guards, self.settled, parts, UNOWNED)
         others = ForeignServices(self.client)

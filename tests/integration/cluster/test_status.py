@@ -31,7 +31,7 @@ from gitops_bg.core.model.analysis import (
     with_measurement,
 )
 from gitops_bg.core.model.conditions import Condition, Phase
-from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, Named, Wait
+from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult, NamedInMain, Wait
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.statements import Hold
@@ -79,8 +79,8 @@ DECISION = Decision(
     (GateResult(GateKind.APPROVAL, False, "nobody merged yet", LATER), GateResult(GateKind.PAUSE, True, "over")),
     waits=(Wait("approval", 7, "nobody merged yet", LATER),),
     counts=Counts(desired=3, current=5, updated=2, ready=3, available=1),
-    target=Named("d7", "c7"),
-    primary=Named("d6", "p6"),
+    target=NamedInMain("d7", "c7"),
+    primary=NamedInMain("d6", "p6"),
 )
 
 

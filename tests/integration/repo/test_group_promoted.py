@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
-from gitops_bg.agent.groups.policing import GroupVersion, GroupVersions
+from gitops_bg.agent.groups.policing import GroupVersions, VersionFolder
 from gitops_bg.core.checks.policy_judge import AskedOfPeople
 from gitops_bg.core.checks.policy_people import approvals, separation, standing
-from gitops_bg.core.model.policy_facts import Facts, PolicyInput, VersionFacts
+from gitops_bg.core.model.journal import PullState
+from gitops_bg.core.model.policy_facts import PolicyFacts, PolicyInput, VersionFacts
 from gitops_bg.core.model.policy_rules import Approvals, Proof, Role, Separation
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import ForgeAnswer, Merged
-from gitops_bg.forge.port import Pull, PullState, Review, ReviewVerdict, User
+from gitops_bg.forge.port import Pull, Review, ReviewVerdict, User
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.policies.load import load_people
 from gitops_bg.spec.policies.people import Directory
@@ -82,7 +83,7 @@ def repository(opened: Opener, team: Team) -> Repository:
 
 def told(
     repository: Repository, heard: ForgeAnswer | None = None, *, has_forge: bool = True
-) -> tuple[GroupVersion, PolicyInput]:
+) -> tuple[VersionFolder, PolicyInput]:
     """What is known of people now, if main names v2, or a branch offers it."""
     repository.poll()
     versions = GroupVersions(repository)
@@ -95,9 +96,14 @@ def told(
     return version, PeopleFacts(repository).filled(PolicyInput(), asked, about)
 
 
-def opens(version: GroupVersion, policing: PolicyInput, rule: Approvals | Separation = Approvals()) -> tuple[bool, str]:  # noqa: B008
+ANY_APPROVAL = Approvals()
+
+
+def opens(
+    version: VersionFolder, policing: PolicyInput, rule: Approvals | Separation = ANY_APPROVAL
+) -> tuple[bool, str]:
     """What a rule says of it."""
-    facts = Facts(
+    facts = PolicyFacts(
         AppKey("shop", "cart-v2"),
         VersionFacts(version.digest),
         promoted=bool(version.promotion),

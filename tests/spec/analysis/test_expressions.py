@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.core.model.policy_rules import NoAnswer
 from gitops_bg.spec.analysis.expressions import (
     LONGEST,
     BadExpression,
-    NoAnswer,
     NoValue,
     check,
     is_cheap,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.spec.analysis.providers import BLOCKS, Provider, json_path, seconds_ago
+from gitops_bg.spec.analysis.providers import BLOCKS, ProviderFields, json_path, seconds_ago
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.yaml.reader import read
 
 
-def provider(text: str) -> Provider:
-    found, problems = validate(Provider, read("provider.yaml", text.encode()).documents[0])
+def provider(text: str) -> ProviderFields:
+    found, problems = validate(ProviderFields, read("provider.yaml", text.encode()).documents[0])
     assert problems == ()
     assert found is not None
     return found
 
 
 def complaints(text: str) -> list[str]:
-    found, problems = validate(Provider, read("provider.yaml", text.encode()).documents[0])
+    found, problems = validate(ProviderFields, read("provider.yaml", text.encode()).documents[0])
     assert found is None
     return [str(problem).removeprefix("provider.yaml:") for problem in problems]
 
@@ -83,7 +83,7 @@ def test_what_is_written_is_what_the_provider_is_told(name: str) -> None:
 
 
 def test_every_block_but_plugins_has_its_schema_under_its_name() -> None:
-    fields = {field.alias or name for name, field in Provider.model_fields.items()}
+    fields = {field.alias or name for name, field in ProviderFields.model_fields.items()}
     assert set(BLOCKS) == fields - {"plugin"}
     assert set(BLOCKS) == {provider(text).name for text in WRITTEN.values()} - {"somebody.example/theirs"}
 
@@ -175,7 +175,7 @@ influxdb: {query: q, profile: "{{args.x}}", timeout: "{{args.x}}"}
 @pytest.mark.parametrize("document", read("open.yaml", OPEN.encode()).documents, ids=lambda one: next(iter(one.value)))
 def test_args_may_stand_in_every_field_of_a_block(document) -> None:
     """argo-rollouts.md §3: `{{args.x}}` in any metric field, numbers among them."""
-    found, problems = validate(Provider, document)
+    found, problems = validate(ProviderFields, document)
     assert problems == ()
     assert found is not None
     assert found.block == next(iter(document.value.values()))

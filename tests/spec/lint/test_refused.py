@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.spec.lint.app_folder import Severity
+from gitops_bg.spec.lint.app_folder import LintSeverity
 from gitops_bg.spec.lint.rules import FOLDER_RULES
 from gitops_bg.spec.yaml.reader import read
 from tests.spec.lint.folder import changed
@@ -20,7 +20,7 @@ NOBODY_S = {"daemon-set-ports"}
 """What is no mistake of one object: the pods of two of them find no node."""
 TOO_NEW = {"prestop-sleep"}
 """Of a field that the oldest supported release does not have."""
-ERRORS = {rule.name for rule in FOLDER_RULES if rule.severity is Severity.ERROR}
+ERRORS = {rule.name for rule in FOLDER_RULES if rule.severity is LintSeverity.ERROR}
 
 
 @pytest.mark.control_plane

@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.core.model.version import short
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from gitops_bg.spec.manifests.differences import differences
-from gitops_bg.views.differences import Side, configuration_differences, without_secrets_of
+from gitops_bg.views.differences import ComparedSide, configuration_differences, without_secrets_of
 
 
 def pod(**container: Any) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def secret(name: str = "db", type_: str = "", **data: str) -> Configuration:
     return configuration_of("Secret", name, {"stringData": data, **({"type": type_} if type_ else {})})
 
 
-def side(*contents: Configuration) -> Side:
-    return Side([each.ref for each in contents], contents)
+def side(*contents: Configuration) -> ComparedSide:
+    return ComparedSide([each.ref for each in contents], contents)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,9 @@ def side(*contents: Configuration) -> Side:
         ),
     ],
 )
-def test_configuration_differs_by_key_and_secrets_are_marks(before: Side, after: Side, sentences: list[str]) -> None:
+def test_configuration_differs_by_key_and_secrets_are_marks(
+    before: ComparedSide, after: ComparedSide, sentences: list[str]
+) -> None:
     assert [each.sentence for each in configuration_differences(before, after)] == sentences
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.connect import ForgeSettings, connect
+from gitops_bg.forge.connect import ForgeEndpoint, connect
 from gitops_bg.forge.port import PullRequestDraft
 from tests.support.forges.gate import Gate, forwarded_to
 from tests.support.forges.gitea import Gitea
@@ -46,7 +46,7 @@ class World(ABC):
         """The adapter, as somebody: `agent`, `reader` (may only read), `ana`, or a token that nobody gave."""
         file = self.folder / f"token-{token}"
         file.write_text(f"{self.token(token)}\n")
-        settings = ForgeSettings(remote=self.remote, kind=self.kind, url=self.url, token_file=file, timeout_seconds=20)
+        settings = ForgeEndpoint(remote=self.remote, kind=self.kind, url=self.url, token_file=file, timeout_seconds=20)
         forge = connect(settings, lambda: self.now())  # noqa: PLW0108 - it may be set later
         self._connected.append(forge)
         return forge

@@ -14,7 +14,7 @@ import typer
 
 from gitops_bg.cli.commands.files.adopted_folder import folder_of as files_of_app
 from gitops_bg.cli.commands.files.adopted_folder import origins_of
-from gitops_bg.cli.commands.files.adopted_objects import Chosen, Wanted, choose, problems_of
+from gitops_bg.cli.commands.files.adopted_objects import AdoptionChoices, Chosen, choose, problems_of
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import LiveOptions
 from gitops_bg.cli.options.values import app_name
@@ -66,7 +66,7 @@ def adopt(
     output, app = Output(at.out), _app(deployment, at.place.namespace)
     folder, reasons = folder_of(app), list(_about_room(checkout, app))
     live = _read(at, app, reasons)
-    chosen, of_live = choose(live, Wanted(app, tuple(active or ()), preview))
+    chosen, of_live = choose(live, AdoptionChoices(app, tuple(active or ()), preview))
     reasons.extend(of_live)
     names = files_of_app(chosen, scale_down)
     repository = dict(files_of(checkout)) if checkout.is_dir() else {}

@@ -23,7 +23,7 @@ Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AdoptionChoices:
     """What the person who adopts says of an app."""
 
     app: AppKey
@@ -56,7 +56,7 @@ class Chosen:
         return (self.deployment, *self.services, *self.budgets, *scaler, *self.config_maps)
 
 
-def choose(live: LiveWorkload, wanted: Wanted) -> tuple[Chosen, tuple[Problem, ...]]:
+def choose(live: LiveWorkload, wanted: AdoptionChoices) -> tuple[Chosen, tuple[Problem, ...]]:
     """The objects of the app, and every reason why it cannot be adopted as a whole."""
     labels = _pod_labels(live.deployment)
     selecting = tuple(
@@ -119,7 +119,7 @@ def _of_the_deployment(deployment: Object) -> Iterator[Problem]:
 
 
 def _of_services(
-    live: LiveWorkload, wanted: Wanted, selecting: Sequence[Object], services: Sequence[Object]
+    live: LiveWorkload, wanted: AdoptionChoices, selecting: Sequence[Object], services: Sequence[Object]
 ) -> Iterator[Problem]:
     what = called(live.deployment)
     if not selecting:
@@ -145,7 +145,7 @@ def _of_services(
             yield Problem(called(each), "selects by labels of the agent's alone", field="spec.selector")
 
 
-def _of_preview(live: LiveWorkload, preview: str, wanted: Wanted) -> Iterator[Problem]:
+def _of_preview(live: LiveWorkload, preview: str, wanted: AdoptionChoices) -> Iterator[Problem]:
     if any(_name(each) == preview for each in live.services):
         yield Problem(
             f"Service {wanted.app.namespace}/{preview}",

@@ -33,7 +33,7 @@ from gitops_bg.spec.app.layout import (
     SIGNERS_FILE,
 )
 from gitops_bg.spec.app.validation import nearest
-from gitops_bg.spec.lint.app_folder import PROBLEM, STALE, Finding, Severity
+from gitops_bg.spec.lint.app_folder import PROBLEM, STALE, Finding, LintSeverity
 from gitops_bg.spec.lint.rules import RULES
 
 Content = bytes | Problem
@@ -93,7 +93,7 @@ def _lacking(kube: ClusterOptions, contents: dict[str, Content]) -> list[Finding
 
 def _ignorable(names: list[str]) -> frozenset[str]:
     """Return the names of rules to leave out. Raises `UsageError` for one that there is not, or that finds errors."""
-    notes = [rule.name for rule in RULES if rule.severity is Severity.NOTE]
+    notes = [rule.name for rule in RULES if rule.severity is LintSeverity.NOTE]
     for name in names:
         if name not in notes:
             guess = nearest(name, notes)
@@ -121,7 +121,7 @@ def _show(output: Output, how: CheckFormat, report: Report, path: Path) -> None:
 
 
 def _print_report(output: Output, report: Report) -> None:
-    for severity, before, style in ((Severity.ERROR, "", ""), (Severity.NOTE, "note: ", "dim")):
+    for severity, before, style in ((LintSeverity.ERROR, "", ""), (LintSeverity.NOTE, "note: ", "dim")):
         for each in (each for each in report.findings if each.rule.severity is severity):
             output.line(f"{before}{problem_line(each.problem)}", style)
     output.line(_verdict(report), "red" if report.exit_code else "green")
@@ -159,7 +159,7 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
 
 def _with_stray(findings: tuple[Finding, ...], stray: list[Problem]) -> list[Finding]:
     """Join both lists; where both report a place, keep the problem found in the content."""
-    known = {each.problem.file for each in findings if each.rule.severity is Severity.ERROR}
+    known = {each.problem.file for each in findings if each.rule.severity is LintSeverity.ERROR}
     return [*findings, *(Finding(PROBLEM, problem) for problem in stray if problem.file not in known)]
 
 
@@ -173,7 +173,7 @@ def _verdict(report: Report) -> str:
     >>> _verdict(Report(files=7))
     '7 files, no problem'
     """
-    problems, notes = report.count(Severity.ERROR), report.count(Severity.NOTE)
+    problems, notes = report.count(LintSeverity.ERROR), report.count(LintSeverity.NOTE)
     if problems:
         return f"{problems} problem{'s' if problems > 1 else ''} in {report.files} files"
     also = f", but {notes} note{'s' if notes > 1 else ''} (--strict)" if report.strict and notes else ""

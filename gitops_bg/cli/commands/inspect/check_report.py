@@ -22,7 +22,7 @@ from gitops_bg.cli import errors
 from gitops_bg.cli.output import clean
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.lint.app_folder import PROBLEM, Finding, Severity
+from gitops_bg.spec.lint.app_folder import PROBLEM, Finding, LintSeverity
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Report:
     """Whether notes count as errors do."""
     error: GitopsBgError | None = None
 
-    def count(self, severity: Severity) -> int:
+    def count(self, severity: LintSeverity) -> int:
         """Return how many findings are as bad as this."""
         return sum(each.rule.severity is severity for each in self.findings)
 
@@ -44,7 +44,11 @@ class Report:
         """The exit code of `check`."""
         if self.error is not None:
             return errors.code_of(self.error)
-        bad = self.findings if self.strict else [each for each in self.findings if each.rule.severity is Severity.ERROR]
+        bad = (
+            self.findings
+            if self.strict
+            else [each for each in self.findings if each.rule.severity is LintSeverity.ERROR]
+        )
         return errors.NOT_SO if bad else errors.OK
 
 
@@ -65,7 +69,7 @@ class FindingJson(_Json):
     remedy: str = Field(description="What would be right; empty where there is nothing to add.")
 
 
-class ErrorJson(_Json):
+class CheckErrorJson(_Json):
     """Why `check` could not look at the files."""
 
     reason: str = Field(description="The kind of error, in CamelCase.")
@@ -79,7 +83,7 @@ class ReportJson(_Json):
     problems: list[FindingJson] = Field(description="The errors, by place.")
     notes: list[FindingJson] = Field(description="What is no error, by place.")
     exit_code: int = Field(description="The exit code of the command, as `gitops-bg --help` explains it.")
-    error: ErrorJson | None = Field(description="Why nothing could be checked; else null.")
+    error: CheckErrorJson | None = Field(description="Why nothing could be checked; else null.")
 
 
 def report_json(report: Report) -> ReportJson:
@@ -90,7 +94,7 @@ def report_json(report: Report) -> ReportJson:
         problems=[each for each in findings if each.severity == "error"],
         notes=[each for each in findings if each.severity == "note"],
         exit_code=report.exit_code,
-        error=ErrorJson(reason=report.error.reason, message=clean(str(report.error))) if report.error else None,
+        error=CheckErrorJson(reason=report.error.reason, message=clean(str(report.error))) if report.error else None,
     )
 
 
@@ -145,8 +149,8 @@ class SarifResult:
         return hashlib.sha256("\0".join((self.rule.name, *same)).encode()).hexdigest()
 
 
-_COMMANDS = {Severity.ERROR: "error", Severity.NOTE: "notice"}
-_SEVERITIES = {Severity.ERROR: "major", Severity.NOTE: "info"}
+_COMMANDS = {LintSeverity.ERROR: "error", LintSeverity.NOTE: "notice"}
+_SEVERITIES = {LintSeverity.ERROR: "major", LintSeverity.NOTE: "info"}
 
 
 def sarif(report: Report, folder: str = "") -> Log:

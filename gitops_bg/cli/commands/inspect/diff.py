@@ -27,7 +27,7 @@ from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version, version_name
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.views.differences import (
-    Side,
+    ComparedSide,
     configuration_differences,
     route_differences,
     service_differences,
@@ -121,7 +121,7 @@ def _differences(session: Session, live: Facts | None, facts: Facts, wanted: Tar
     """Return the differences of the pod templates, ConfigMaps and Secrets of what is live of an app, or of none, and of
     a version of another one, or of the same; the values of Secrets are never shown.
     """
-    before, side = {}, Side()
+    before, side = {}, ComparedSide()
     world = live.world(session.now) if live is not None else None
     if live is not None and world is not None and world.active is not None:
         snapshot = world.snapshot(world.active)

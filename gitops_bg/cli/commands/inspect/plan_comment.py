@@ -12,7 +12,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import CommentOptions
 from gitops_bg.cli.output import clean
 from gitops_bg.cli.session.connect import credential_file
-from gitops_bg.forge.connect import ForgeSettings, connect
+from gitops_bg.forge.connect import ForgeEndpoint, connect
 from gitops_bg.forge.wanted import code
 from gitops_bg.views.plan import Planned, PlannedSubject, counted, until
 
@@ -121,7 +121,7 @@ class PullComment:
     """A comment of a pull request that may be written."""
 
     address: PullAddress
-    settings: ForgeSettings
+    settings: ForgeEndpoint
 
     def keep(self, name: str, body: str) -> None:
         """Have one comment called ``name`` with this body: create it, or edit the last one.
@@ -143,5 +143,5 @@ def pull_comment(options: CommentOptions, authorities: Path | None) -> PullComme
     token = credential_file("--forge-token-file", options.forge_token_file)
     if token is None:
         raise UsageError("--comment: name a file with a token that may comment: --forge-token-file")
-    settings = ForgeSettings(remote=address.repository, kind=address.kind, token_file=token, ca_file=authorities)
+    settings = ForgeEndpoint(remote=address.repository, kind=address.kind, token_file=token, ca_file=authorities)
     return PullComment(address, settings)

@@ -54,7 +54,7 @@ class SeenOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AppStanding:
     """The state of an app, in a word and a sentence. ``code`` is the exit code if the wait ends now."""
 
     phase: str
@@ -164,7 +164,7 @@ class _Wait:
         self._until_seen, self._until_asked, self._timeout = until_seen, until_asked, timeout
         self._told = _StatePrinter(output, commit, session)
         self._began, self._announced = time.monotonic(), False
-        self._found: Standing | None = None
+        self._found: AppStanding | None = None
         self.unseen = ""
         """Why the state does not count yet; empty where it does."""
 
@@ -211,7 +211,7 @@ class _Wait:
         """
         if not is_to_end(last):
             raise ObjectNotFound(f"{self._commit.app} is gone from the cluster, and main did not ask for that")
-        self._told.print_new(Standing("Ended", "the app is gone from the cluster, as main asked for", OK))
+        self._told.print_new(AppStanding("Ended", "the app is gone from the cluster, as main asked for", OK))
         return OK
 
     def end(self) -> int:
@@ -229,9 +229,9 @@ class _StatePrinter:
     def __init__(self, output: Output, commit: SeenCommit, session: LiveSession) -> None:
         self._output, self._commit, self._session = output, commit, session
         self._app = commit.app
-        self._last: Standing | None = None
+        self._last: AppStanding | None = None
 
-    def print_new(self, found: Standing) -> None:
+    def print_new(self, found: AppStanding) -> None:
         """Print a state, unless it was the last one printed."""
         if found == self._last:
             return
@@ -249,13 +249,13 @@ class _StatePrinter:
                 self._output.show(drawn(each, self._app, 2))
 
 
-def standing_of(body: Mapping[str, Any]) -> Standing:
+def standing_of(body: Mapping[str, Any]) -> AppStanding:
     """Return the standing of a live BlueGreenDeployment."""
     status = body.get("status") or {}
     phase = status.get("phase", "Unknown")
     asked = tuple(demands(live_conditions(body)))
     pull = Status.read(status).pull_request
-    return Standing(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
+    return AppStanding(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
 
 
 def is_to_end(body: Mapping[str, Any]) -> bool:

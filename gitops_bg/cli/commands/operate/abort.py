@@ -24,7 +24,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.operator_requests import (
-    Answered,
+    AnsweredRequest,
     asked_group,
     carry_out,
     each_of,
@@ -37,7 +37,7 @@ from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.requests import Aborting as AbortingGroup
+from gitops_bg.core.groups.requests import GroupAborting
 from gitops_bg.core.groups.requests import aborting as aborting_group
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     _AbortedJson = AbortedAppJson | AbortedGroupJson
 
 
-_Planned = Aborting | AbortingGroup
+_Planned = Aborting | GroupAborting
 _AT_A_TIME = 8
 """How many are aborted in parallel."""
 
@@ -144,7 +144,7 @@ def _key(at: LiveOptions, name: str) -> AppOrGroup:
 def _one(asked: _Asked, key: AppOrGroup, shown: _Planned | None = None) -> "tuple[_AbortedJson, str]":
     """Abort what was shown to somebody who agreed, and nothing else; or what is to be stopped now."""
     if isinstance(key, GroupKey):
-        agreed = shown if isinstance(shown, AbortingGroup) else None
+        agreed = shown if isinstance(shown, GroupAborting) else None
         return abort_group(key, agreed, asked.at, asked.by, asked.reason, asked.patience, asked.output)
     return _one_app(asked, key, shown if isinstance(shown, Aborting) else None)
 
@@ -192,7 +192,7 @@ def _planned(facts: Facts) -> Aborting:
 # --- what became of it ---
 
 
-def _abort_result(app: AppKey, planned: Aborting, answered: Answered[Record]) -> "tuple[AbortedAppJson, str]":
+def _abort_result(app: AppKey, planned: Aborting, answered: AnsweredRequest[Record]) -> "tuple[AbortedAppJson, str]":
     """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
     named = sorted(planned.stops, key=lambda version: version.number)
     stopped = [each for each in named if answered.after.held(each.digest)]
@@ -228,14 +228,14 @@ def _traffic_goes(found: Aborting) -> str:
     return f"goes back to {_shown(found.goes_to)}" if found.goes_to else "stays where it is"
 
 
-def _live(answered: Answered[Record]) -> str | None:
+def _live(answered: AnsweredRequest[Record]) -> str | None:
     version = answered.after.version(answered.after.routing.traffic)
     return _shown(version) if version else None
 
 
 def abort_group(
     key: GroupKey,
-    shown: AbortingGroup | None,
+    shown: GroupAborting | None,
     at: LiveOptions,
     by: str,
     reason: str,
@@ -262,18 +262,18 @@ def abort_group(
     return abort_result(key, planned, after)
 
 
-def planned_of_group(seen: SeenGroup) -> AbortingGroup:
+def planned_of_group(seen: SeenGroup) -> GroupAborting:
     """What an abort of a group would do now."""
     spec = (seen.body or {}).get("spec") or {}
     return aborting_group(seen.record, str(spec.get("active", "")))
 
 
-def requests_go(planned: AbortingGroup) -> str:
+def requests_go(planned: GroupAborting) -> str:
     """Where requests go, in words."""
     return f"goes back to {planned.goes_to}" if planned.goes_to else "stays where it is"
 
 
-def _unstopped_group(key: GroupKey, planned: AbortingGroup) -> "AbortedGroupJson":
+def _unstopped_group(key: GroupKey, planned: GroupAborting) -> "AbortedGroupJson":
     return {
         "group": str(key),
         "held": [],
@@ -284,7 +284,7 @@ def _unstopped_group(key: GroupKey, planned: AbortingGroup) -> "AbortedGroupJson
     }
 
 
-def abort_result(key: GroupKey, planned: AbortingGroup, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
+def abort_result(key: GroupKey, planned: GroupAborting, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
     """The result in both formats. Raises `CommandFailed` where nothing was stopped."""
     held = [each.digest for each in after.holds if version_in(each.digest) in planned.stops]
     live = after.state.only(VersionStage.ACTIVE)
@@ -354,7 +354,7 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
 
 def _says(key: AppOrGroup, found: _Planned) -> str:
     """What would be stopped, and where live traffic goes."""
-    if isinstance(found, AbortingGroup):
+    if isinstance(found, GroupAborting):
         return f"{key}: stops {', '.join(found.stops)}; live traffic {requests_go(found)}"
     return f"{key}: stops {_names(found.stops)}; live traffic {_traffic_goes(found)}"
 

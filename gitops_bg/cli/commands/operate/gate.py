@@ -15,7 +15,7 @@ from gitops_bg.cli.options.options import AppOrGroup, AuthorOptions, LiveOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.operator_requests import Asked, asked_group, carry_out, facts_of, new_gate_request, now
+from gitops_bg.cli.session.operator_requests import AskedObject, asked_group, carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
@@ -52,7 +52,7 @@ class Gated:
     """What it is, as a key of what is printed: ``app`` or ``group``."""
     file: str
     """Where its gates are written."""
-    asked: Asked[Any]
+    asked: AskedObject[Any]
     gates: tuple[Hook, ...]
 
     def __str__(self) -> str:

@@ -19,10 +19,10 @@ from gitops_bg.core.checks.policy_judge import (
 from gitops_bg.core.model.policy_facts import (
     Approval,
     CommitFacts,
-    Facts,
     Others,
     Peer,
     Person,
+    PolicyFacts,
     RuleVerdict,
     SignedBy,
     VersionFacts,
@@ -33,6 +33,7 @@ from gitops_bg.core.model.policy_rules import (
     BreakGlass,
     Cel,
     Concurrency,
+    DateSpan,
     Expression,
     Images,
     Match,
@@ -46,7 +47,6 @@ from gitops_bg.core.model.policy_rules import (
     Rule,
     Separation,
     Soak,
-    Span,
     Weekly,
     Windows,
 )
@@ -64,24 +64,24 @@ def commit(message: str = "web 2", *trailers: tuple[str, str], by: Person = ADA,
 
 NEW = VersionFacts("v1:new", 2, "1.2", ("registry.example/shop/web:1.2",), commit())
 OLD = VersionFacts("v1:old", 1, "1.1", ("registry.example/shop/web:1.1",))
-FACTS = Facts(WEB, NEW, OLD, available_since=NOW - HOUR)
+FACTS = PolicyFacts(WEB, NEW, OLD, available_since=NOW - HOUR)
 
 
-def verdict(rule: Rule, facts: Facts = FACTS, **of: Any) -> RuleVerdict:
+def verdict(rule: Rule, facts: PolicyFacts = FACTS, **of: Any) -> RuleVerdict:
     (only,) = judge([Policy("p", (rule,), **of)], facts, NOW)
     return only
 
 
-def pinned(*images: str) -> Facts:
+def pinned(*images: str) -> PolicyFacts:
     return replace(FACTS, to=replace(NEW, images=images))
 
 
-def says(source: str, promotion: str = "", *trailers: tuple[str, str]) -> Facts:
+def says(source: str, promotion: str = "", *trailers: tuple[str, str]) -> PolicyFacts:
     promoted = commit(promotion, *trailers, id_="6" * 40) if promotion else None
     return replace(FACTS, to=replace(NEW, source=commit(source)), promotion=promoted, promoted=promoted is not None)
 
 
-def peers(*of: Peer, **changes: Any) -> Facts:
+def peers(*of: Peer, **changes: Any) -> PolicyFacts:
     return replace(FACTS, others=Others({each.who: each for each in of}), **changes)
 
 
@@ -97,7 +97,7 @@ def has_ticket(text: str) -> bool:
     return "INC-" in text
 
 
-def approved(*by: Approval, **changes: Any) -> Facts:
+def approved(*by: Approval, **changes: Any) -> PolicyFacts:
     return replace(FACTS, approvals=by, authors=frozenset(["ada"]), **changes)
 
 
@@ -107,7 +107,7 @@ def yes(by: str, *groups: str, digest: str = "v1:new", ago: timedelta = HOUR, pr
 
 WEEKEND = Windows(deny=(Weekly(frozenset([5, 6])),))
 FRIDAY = Windows(deny=(Weekly(frozenset([4]), 14 * 60, reason="Friday afternoon"),))
-STOP = Windows(deny=(Span(datetime(2026, 11, 20), reason="INC-4711"),))
+STOP = Windows(deny=(DateSpan(datetime(2026, 11, 20), reason="INC-4711"),))
 TICKET = Message(Pattern("INC-[0-9]+", has_ticket))
 LEADS = Approvals(2, frozenset(["group:leads"]))
 MERGE = Approvals(1, frozenset(["group:leads"]), proof=Proof.MERGE)
@@ -117,7 +117,7 @@ def merged(by: str, *groups: str, **changes: Any) -> Approval:
     return replace(yes(by, *groups, proof=Proof.MERGE), **changes)
 
 
-OPEN: dict[str, tuple[Rule, Facts]] = {
+OPEN: dict[str, tuple[Rule, PolicyFacts]] = {
     "a window that denies is not open": (WEEKEND, FACTS),
     "it has been available for so long": (Soak(HOUR), FACTS),
     "every image is from there": (Images(("registry.example/shop/*",)), FACTS),
@@ -202,7 +202,7 @@ def _no_answer(_: Mapping[str, object]) -> object:
     raise NoAnswer("apps is not there")
 
 
-SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
+SHUT: dict[str, tuple[Rule, PolicyFacts, str, datetime | None]] = {
     "Friday afternoon": (
         FRIDAY,
         FACTS,
@@ -819,7 +819,7 @@ def test_who_merges_it_can_be_the_last_until_the_first_approval_is_too_old() -> 
         (approved(promoted=True), "let group:leads approve it"),
     ],
 )
-def test_the_remedy_of_a_rule_with_proof_merge_is_what_can_still_be_done(facts: Facts, remedy: str) -> None:
+def test_the_remedy_of_a_rule_with_proof_merge_is_what_can_still_be_done(facts: PolicyFacts, remedy: str) -> None:
     assert verdict(MERGE, facts).remedy == remedy
 
 

@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.core.delivery.gates import LAST
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.policy_facts import Others, Peer, PolicyInput
-from gitops_bg.core.model.policy_rules import Concurrency, PoliciesThen, Policy, Span, Windows
+from gitops_bg.core.model.policy_rules import Concurrency, DateSpan, PoliciesThen, Policy, Windows
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.core.status.peers import is_moving, peer_of
@@ -21,7 +21,7 @@ from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, l
 API = AppKey("shop", "api")
 ARRIVED = active(1, routed_at=EARLIER)
 TURNS = Policy("turns", (Concurrency(1),))
-FREEZE = Policy("freeze", (Windows(deny=(Span(EARLIER.replace(tzinfo=None)),)),))
+FREEZE = Policy("freeze", (Windows(deny=(DateSpan(EARLIER.replace(tzinfo=None)),)),))
 BUSY: Mapping[AppOrGroup, Peer] = {API: Peer(API, moving=True)}
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.core.checks.policy_judge import Outcome, PastPromotion, replay
-from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Facts, Person, VersionFacts
+from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Person, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import (
     Approvals,
     BreakGlass,
@@ -28,7 +28,7 @@ MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 ADA = Person("Ada", "ada@example.com")
 PROMOTION = CommitFacts("6" * 40, ADA, ADA, SATURDAY, "", (("Bg-Override", "p"), ("Bg-Reason", "INC-1")))
 TO = VersionFacts("v1:new", 2, "1.2", ("registry.example/web:1.2",))
-FACTS = Facts(AppKey("shop", "web"), TO, VersionFacts("v1:old", 1), promoted=True)
+FACTS = PolicyFacts(AppKey("shop", "web"), TO, VersionFacts("v1:old", 1), promoted=True)
 WEEKENDS = Windows(deny=(Weekly(frozenset([5, 6]), reason="weekend"),))
 
 
@@ -46,7 +46,7 @@ WEEKENDS = Windows(deny=(Weekly(frozenset([5, 6]), reason="weekend"),))
         (WEEKENDS, replace(FACTS, promotion=PROMOTION), Outcome.OVERRIDDEN, None),
     ],
 )
-def test_outcomes(rule: Rule, facts: Facts, outcome: Outcome, until: datetime | None) -> None:
+def test_outcomes(rule: Rule, facts: PolicyFacts, outcome: Outcome, until: datetime | None) -> None:
     lets = BreakGlass(("ada",), frozenset(["ada@example.com"])) if outcome is Outcome.OVERRIDDEN else None
     (found,) = replay([Policy("p", (rule,), override=lets)], [PastPromotion(SATURDAY, "6" * 40, facts)])
     assert (found.outcome, found.until, found.policies) == (outcome, until, (("p", outcome),))

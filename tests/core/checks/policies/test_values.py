@@ -8,7 +8,16 @@ import pytest
 
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.policy_rules import VARIABLES, values_of
-from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Facts, Others, PastMove, Peer, Person, VersionFacts
+from gitops_bg.core.model.policy_facts import (
+    Approval,
+    CommitFacts,
+    Others,
+    PastMove,
+    Peer,
+    Person,
+    PolicyFacts,
+    VersionFacts,
+)
 from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.version import AppKey
 
@@ -19,7 +28,7 @@ MERGE = CommitFacts("6" * 40, ADA, BOB, NOW, "go", (("Ticket", "T-1"), ("Ticket"
 
 
 def test_all_that_is_known() -> None:
-    facts = Facts(
+    facts = PolicyFacts(
         app=WEB,
         to=VersionFacts("v1:new", 2, "1.2", ("web:1.2",), MERGE, "6" * 40),
         serving=VersionFacts("v1:old", 1, "1.1", ("web:1.1",), None, "5" * 40),
@@ -71,7 +80,7 @@ def test_all_that_is_known() -> None:
 
 
 def test_what_nobody_knows_has_no_key() -> None:
-    facts = Facts(WEB, VersionFacts("v1:new"), others=Others({API: Peer(API, phase="Progressing")}))
+    facts = PolicyFacts(WEB, VersionFacts("v1:new"), others=Others({API: Peer(API, phase="Progressing")}))
     values = values_of(facts, NOW, UTC)
     assert tuple(values) == tuple(each for each in VARIABLES if each != "approvals")
     assert (values["from"], values["promotion"]) == ({}, {})
@@ -89,7 +98,7 @@ def test_what_nobody_knows_has_no_key() -> None:
 def test_an_expression_sees_the_approvals_that_may_count_for_this_version() -> None:
     yes = Approval("bob", "v1:new", NOW)
     void, other = replace(yes, by="cy", void="cy asks for changes"), replace(yes, by="di", digest="v1:old")
-    facts = Facts(WEB, VersionFacts("v1:new"), approvals=(yes, void, other))
+    facts = PolicyFacts(WEB, VersionFacts("v1:new"), approvals=(yes, void, other))
     assert [each["by"] for each in values_of(facts, NOW, UTC)["approvals"]] == ["bob"]  # type: ignore[attr-defined]
     assert values_of(replace(facts, approvals=()), NOW, UTC)["approvals"] == []
     early = replace(yes, by="flo", proof=Proof.MERGE, at=NOW + timedelta(hours=1))

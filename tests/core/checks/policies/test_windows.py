@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gitops_bg.core.checks.policy_rules import HORIZON, ends_at, is_open, next_open, next_shut, starts_at, why_shut
-from gitops_bg.core.model.policy_rules import Repeating, Span, Weekly, Windows
+from gitops_bg.core.model.policy_rules import DateSpan, Repeating, Weekly, Windows
 from gitops_bg.spec.policies.expressions import read_cron
 
 MINUTE = timedelta(minutes=1)
@@ -49,8 +49,8 @@ WORKING_HOURS = Weekly(frozenset(range(5)), 9 * 60, 17 * 60)
 WEEKEND = (Weekly(frozenset([SAT, SUN]), reason="weekend"), Weekly(frozenset([FRI]), 14 * 60, 1440))
 NIGHT = Weekly(frozenset(range(7)), 22 * 60, 6 * 60)
 CHRISTMAS = (
-    Span(datetime(2025, 12, 20), datetime(2026, 1, 5)),
-    Span(datetime(2026, 12, 20), datetime(2027, 1, 5)),
+    DateSpan(datetime(2025, 12, 20), datetime(2026, 1, 5)),
+    DateSpan(datetime(2026, 12, 20), datetime(2027, 1, 5)),
 )
 POLICIES: dict[str, tuple[Windows, Callable[[datetime], bool]]] = {
     "working hours": (Windows(allow=(WORKING_HOURS,)), _is_working_hour),
@@ -146,9 +146,9 @@ def test_windows_that_begin_by_cron(cron: str, minutes: int, at: str, open_: boo
 @pytest.mark.parametrize(
     ("windows", "reason"),
     [
-        (Windows(deny=(Span(datetime(2026, 1, 1), reason="INC-4711, ask Ana"),)), "INC-4711, ask Ana"),
+        (Windows(deny=(DateSpan(datetime(2026, 1, 1), reason="INC-4711, ask Ana"),)), "INC-4711, ask Ana"),
         (Windows(deny=(Weekly(frozenset(range(7))),)), "a window that denies is open"),
-        (Windows(allow=(Span(datetime(2020, 1, 1), datetime(2020, 2, 1)),), reason="it is over"), "it is over"),
+        (Windows(allow=(DateSpan(datetime(2020, 1, 1), datetime(2020, 2, 1)),), reason="it is over"), "it is over"),
     ],
 )
 def test_windows_that_never_open_have_no_next_opening(windows: Windows, reason: str) -> None:
@@ -173,8 +173,8 @@ AT = utc("2026-11-20T15:00")  # a Friday
 FRIDAY_AT_TWO = Repeating(read_cron("0 14 * * 5"), timedelta(hours=2))
 
 
-def span(start: datetime, end: datetime | None = None) -> Span:
-    return Span(start.replace(tzinfo=None), end.replace(tzinfo=None) if end else None)
+def span(start: datetime, end: datetime | None = None) -> DateSpan:
+    return DateSpan(start.replace(tzinfo=None), end.replace(tzinfo=None) if end else None)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.observed import AuxiliaryView, DeploymentView, SelectedPods
 from gitops_bg.core.model.policy_facts import PolicyInput
-from gitops_bg.core.model.policy_rules import Policy, Span, Windows
+from gitops_bg.core.model.policy_rules import DateSpan, Policy, Windows
 from gitops_bg.core.model.record import Adopted, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Adoption, Suspension
 from gitops_bg.core.model.statements import Override
@@ -487,7 +487,7 @@ def test_an_app_is_not_released_because_its_record_was_lost(name):
         state = replace(state, record=decision.record)
 
 
-FREEZE = Policy("freeze", (Windows(deny=(Span(datetime(2025, 12, 20), datetime(2026, 1, 5)),)),))
+FREEZE = Policy("freeze", (Windows(deny=(DateSpan(datetime(2025, 12, 20), datetime(2026, 1, 5)),)),))
 KEPT_OUT = {
     "the app is suspended": {"spec": replace(NOT_WANTED, suspend=Suspension("incident", "ada"))},
     "main was rewritten": {"desired": {"history_rewritten": "f" * 40}},

@@ -14,6 +14,7 @@ from gitops_bg.core.model.policy_rules import (
     BreakGlass,
     Cel,
     Concurrency,
+    DateSpan,
     Expression,
     Images,
     Mode,
@@ -21,7 +22,6 @@ from gitops_bg.core.model.policy_rules import (
     Policy,
     Proof,
     Soak,
-    Span,
     Windows,
 )
 from gitops_bg.core.model.record import Switch, SwitchKind
@@ -48,7 +48,7 @@ from tests.core.worlds import (
 
 HOUR = timedelta(hours=1)
 END = NOW + HOUR
-FROZEN = Windows(deny=(Span(EARLIER.replace(tzinfo=None), END.replace(tzinfo=None), "INC-4711"),))
+FROZEN = Windows(deny=(DateSpan(EARLIER.replace(tzinfo=None), END.replace(tzinfo=None), "INC-4711"),))
 FREEZE = Policy("freeze", (FROZEN,))
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.groups.model import TransitionStep
-from gitops_bg.core.groups.requests import Aborting, aborting
+from gitops_bg.core.groups.requests import GroupAborting, aborting
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, Metric
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
@@ -420,18 +420,18 @@ def test_a_retry_of_another_version_than_main_names_ends_no_way_back() -> None:
 @pytest.mark.parametrize(
     ("made", "planned", "stages", "main"),
     [
-        (waiting, Aborting(("v2",), live="v1"), "v1A v2C", "v2"),
-        (preparing, Aborting(("v2",), live="v1"), "v1A v2C", "v2"),
-        (switching, Aborting(("v2",), "v1", "v1"), "v1A v2C", "v2"),
-        (judged, Aborting(("v2",), "v1", "v2"), "v1A v2C", "v1"),
-        (proven, Aborting((), live="v2"), "v1L v2A", "v2"),
-        (rolling_back, Aborting((), live="v2"), "v1L v2A", "v1"),
-        (named_away, Aborting((), live="v2"), "v1L v2A", "v1"),
-        (taken_back, Aborting((), live="v1"), "v1A v2C", "v1"),
+        (waiting, GroupAborting(("v2",), live="v1"), "v1A v2C", "v2"),
+        (preparing, GroupAborting(("v2",), live="v1"), "v1A v2C", "v2"),
+        (switching, GroupAborting(("v2",), "v1", "v1"), "v1A v2C", "v2"),
+        (judged, GroupAborting(("v2",), "v1", "v2"), "v1A v2C", "v1"),
+        (proven, GroupAborting((), live="v2"), "v1L v2A", "v2"),
+        (rolling_back, GroupAborting((), live="v2"), "v1L v2A", "v1"),
+        (named_away, GroupAborting((), live="v2"), "v1L v2A", "v1"),
+        (taken_back, GroupAborting((), live="v1"), "v1A v2C", "v1"),
     ],
 )
 def test_an_abort_stops_what_is_on_its_way_and_leaves_what_has_not_proven_itself(
-    made: Callable[[], World], planned: Aborting, stages: str, main: str
+    made: Callable[[], World], planned: GroupAborting, stages: str, main: str
 ) -> None:
     """What requests had come to serve is told to Git, as of an app; what was only asked for is not."""
     world = made()
@@ -469,7 +469,7 @@ def test_an_abort_without_names_means_what_the_agent_sees_and_a_named_one_nothin
     world = judged()
     world.versions["v3"], world.active = version(cart="/cart"), "v3"
     world.settle()
-    assert aborting(world.record, "v3") == Aborting(("v3", "v2"), "v1", "v2")
+    assert aborting(world.record, "v3") == GroupAborting(("v3", "v2"), "v1", "v2")
     world.ask_for(OperatorCommand.ABORT, about=("v3",), live="v2")
     world.settle()
     assert (world.stages, world.held) == ("v1L v2A v3C", ("v3-1",))

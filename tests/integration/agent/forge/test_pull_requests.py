@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.forge_thread import Connection
+from gitops_bg.agent.forge_thread import ForgeConnection
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.forge.port import CheckState, ForgeDown, Prefix, Pull, PullState, Review, ReviewVerdict, User
+from gitops_bg.core.model.journal import PullState
+from gitops_bg.forge.port import CheckState, ForgeDown, Prefix, Pull, Review, ReviewVerdict, User
 from tests.forge.fake import FakeForge
 from tests.support.command_line import Cli
 from tests.support.git.remote import GitRemote
@@ -41,7 +42,9 @@ class ForgeOfRemote(FakeForge):
 def forge(world: Scenario, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForgeOfRemote]:
     made = ForgeOfRemote()
     made.remote = world.remote
-    monkeypatch.setattr("gitops_bg.agent.agent.connect_with", lambda *_: lambda wanted: Connection(made, lambda: None))
+    monkeypatch.setattr(
+        "gitops_bg.agent.agent.connect_with", lambda *_: lambda wanted: ForgeConnection(made, lambda: None)
+    )
     return made
 
 

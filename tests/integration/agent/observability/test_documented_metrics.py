@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.agent.forge_thread import Connection
+from gitops_bg.agent.forge_thread import ForgeConnection
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.runtime.leadership import LeaseSettings
 from tests.fixtures.repos.texts import policy
@@ -38,7 +38,7 @@ FREEZE = {
 def forge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever the settings name is one of plain values."""
     monkeypatch.setattr(
-        "gitops_bg.agent.agent.connect_with", lambda *_: lambda _: Connection(FakeForge(), lambda: None)
+        "gitops_bg.agent.agent.connect_with", lambda *_: lambda _: ForgeConnection(FakeForge(), lambda: None)
     )
 
 

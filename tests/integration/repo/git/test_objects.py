@@ -12,11 +12,11 @@ import pytest
 
 from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.objects import Header, Objects
+from gitops_bg.repo.git.objects import ObjectHeader, Objects
 from gitops_bg.repo.git.output import entries_of
 from gitops_bg.repo.git.runner import Git, GitFailed
 from gitops_bg.repo.read import changes
-from gitops_bg.repo.read.changes import NOTHING, Node, TreeChange, Trees
+from gitops_bg.repo.read.changes import NOTHING, TreeChange, TreeNode, Trees
 from gitops_bg.repo.settings import RepositorySettings
 from tests.support.git.raw_git import RawGit
 from tests.support.git.remote import GitRemote
@@ -49,7 +49,7 @@ class TestAnswers:
         commit, folder, missing = objects.headers([str(head), f"{head}^{{tree}}", "f" * 40])
         assert commit is not None
         assert (commit.id, commit.kind) == (head, "commit")
-        assert folder == Header(tree, "tree", int(remote.run("cat-file", "-s", tree)))
+        assert folder == ObjectHeader(tree, "tree", int(remote.run("cat-file", "-s", tree)))
         assert missing is None
 
     @pytest.mark.slow
@@ -190,8 +190,8 @@ class TestFolders:
         pair = (folders.root(commits[0].decode()), folders.root(commits[1].decode()))
         told = {change.name: change for change in folders.differences([pair])[pair]}
 
-        def node(mode: str, blob: bytes) -> Node:
-            return Node(mode, blob.decode())
+        def node(mode: str, blob: bytes) -> TreeNode:
+            return TreeNode(mode, blob.decode())
 
         assert told == {
             "edited": TreeChange("edited", node("100644", one), node("100755", two)),

@@ -13,7 +13,7 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.repo.git.errors import AuthenticationFailed, PushRefused, RemoteUnreachable
-from gitops_bg.repo.git.transport import Transport, transport_for
+from gitops_bg.repo.git.transport import GitTransport, transport_for
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.repo.conftest import WEB, Opener, change, git_calls
 from tests.support.git.https_server import GitHttpsServer, serving
@@ -22,7 +22,7 @@ from tests.support.git.remote import GitRemote
 TOKEN = "s3cret-t0ken"
 
 
-def transport(url: str, **settings: object) -> Transport:
+def transport(url: str, **settings: object) -> GitTransport:
     made = RepositorySettings(url=url, cluster="prod", directory=Path("/nowhere"), **settings)  # type: ignore[arg-type]
     return transport_for(made, Path("/nowhere/askpass"))
 

@@ -23,8 +23,8 @@ from gitops_bg.core.model.version import (
 )
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.ledger.ledger_file import (
-    Document,
     LedgerBatch,
+    LedgerDocument,
     Position,
     PublishedEntry,
     SubjectState,
@@ -457,7 +457,7 @@ class TestOthersAtTheBranch:
         state = SubjectState(
             5, 6, VersionState(1, ONE), served=(ONE,), statements=statements_of(hold), primary_by="c" * 40
         )
-        written = Document(state, Position("life-0", 5), (PublishedEntry("life-0", entry(5)),))
+        written = LedgerDocument(state, Position("life-0", 5), (PublishedEntry("life-0", entry(5)),))
         remote.checkout("main")
         remote.run("checkout", "--quiet", "--orphan", STATE)
         remote.run("rm", "-rfq", ".")
@@ -573,7 +573,7 @@ class TestMemory:
     @pytest.mark.parametrize("says", ["wanted", "said by a later release"])
     def test_a_file_says_what_is_on_hold_and_never_where_traffic_goes(self, says: str) -> None:
         refused = Statement(ONE, Says.REFUSED, NOON, Cause.LATE, "too late")
-        text = render(Document(SubjectState(statements=(refused, replace(refused, says=Says.CLEARED, at=NOON)))))
+        text = render(LedgerDocument(SubjectState(statements=(refused, replace(refused, says=Says.CLEARED, at=NOON)))))
         forged = text.replace(b'"says": "cleared"', b'"says": "%s"' % says.encode())
         assert parse(forged).state.statements == (refused,)
 
