@@ -9,23 +9,16 @@ What only the executor knows, the result of an action, is one of them as well (`
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.delivery.ledger import new_entries
-from gitops_bg.core.groups.record import GroupRecord, Transition, TransitionKind
+from gitops_bg.core.groups.record import GroupRecord, Transition
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MetricRun, why
-from gitops_bg.core.model.decision import (
-    Attribute,
-    Occurrence,
-    RolloutEnd,
-    RolloutStage,
-    Span,
-    StageEnd,
-    TrafficMoved,
-)
+from gitops_bg.core.model.decision import Attribute, Occurrence, RolloutEnd, RolloutStage, Span, StageEnd, TrafficMoved
 from gitops_bg.core.model.events import EVENTS, MOVES, Notice, analysis_notice, metric_notice, severity_of
 from gitops_bg.core.model.hooks import HookRun, Severity
 from gitops_bg.core.model.record import Delivery, Event, LedgerEntry, Record, Rollout, RolloutOutcome, SwitchKind
@@ -43,16 +36,13 @@ def app_events(app: AppKey, before: Record, after: Record, now: datetime) -> tup
     traces = {rollout.number: _trace(app, after, rollout) for rollout in after.rollouts}
     known = {rollout.number: rollout for rollout in before.rollouts}
     return (
-        *_of_ledger(before, after, moving, traces.get),
+        *_of_ledger(before, after, moving, traces),
         *_of_history(before.git.lost, after.git.lost),
-        *_of_analyses(before, after, traces.get),
-        *_of_hooks(before, after, traces.get),
-        *(
-            each
-            for rollout in after.rollouts
-            for each in _OfRollout(
-                traces[rollout.number], known.get(rollout.number), rollout, before, after, entries, now
-            ).events()
+        *_of_analyses(before, after, traces),
+        *_of_hooks(before, after, traces),
+        *chain.from_iterable(
+            _OfRollout(traces[each.number], known.get(each.number), each, before, after, entries, now).events()
+            for each in after.rollouts
         ),
     )
 
@@ -62,7 +52,7 @@ def group_events(before: GroupRecord, after: GroupRecord) -> tuple[Occurrence, .
     if before == after:
         return ()
     moving = before.transition
-    under_way = (_SWITCH_KINDS[moving.kind], moving.started_at) if moving is not None else None
+    under_way = (SwitchKind(moving.kind.lower()), moving.started_at) if moving is not None else None
     return (
         *_of_ledger(before, after, under_way),
         *_of_history(before.lost, after.lost),
@@ -71,47 +61,36 @@ def group_events(before: GroupRecord, after: GroupRecord) -> tuple[Occurrence, .
     )
 
 
-_SWITCH_KINDS: Mapping[TransitionKind, SwitchKind] = {
-    TransitionKind.PROMOTION: SwitchKind.PROMOTION,
-    TransitionKind.ROLLBACK: SwitchKind.ROLLBACK,
-}
-_STARTED: Mapping[TransitionKind, Notice] = {
-    TransitionKind.PROMOTION: Notice.PROMOTION_STARTED,
-    TransitionKind.ROLLBACK: Notice.ROLLBACK_STARTED,
-}
-
-
 def _of_transition(before: Transition | None, after: Transition | None) -> Iterator[Occurrence]:
     """That requests begin to move, or go on to where a move that was taken back led."""
     if after is None or after.withdrawn:
         return
-    is_new = before is None or before.started_at != after.started_at
-    if before is not None and before.withdrawn and after.target == before.target:
-        said = f"{after.kind.lower()} from {after.source} to {after.target} goes on: group.yaml asks for it again"
-        yield Occurrence.of(_STARTED[after.kind], said)
-    elif before is not None and before.withdrawn and is_new:
-        said = f"rollback from {before.target} to {after.target}: {after.source} has no pods to go back to"
-        yield Occurrence.of(_STARTED[after.kind], said)
-    elif is_new:
-        yield Occurrence.of(_STARTED[after.kind], f"{after.kind.lower()} from {after.source} to {after.target}")
+    source, more = after.source, ""
+    if before is not None and before.withdrawn:
+        goes_on = after.target == before.target
+        source = after.source if goes_on else before.target
+        more = " goes on: group.yaml asks for it again" if goes_on else f": {after.source} has no pods to go back to"
+    elif before is not None and before.started_at == after.started_at:
+        return
+    said = f"{after.kind.lower()} from {source} to {after.target}{more}"
+    yield Occurrence.of(Notice(f"{after.kind}Started"), said)
 
 
-_Traces = Callable[[int], "_Trace | None"]
-"""The trace of a rollout, by its number; None where nobody traces it."""
-
-
-def _untraced(_: int) -> None:
-    """There is no trace."""
+_UNTRACED: Mapping[int, "_Trace"] = {}
+"""No rollout has a trace."""
 
 
 def _of_ledger(
-    before: Delivery, after: Delivery, moving: tuple[SwitchKind, datetime] | None, trace_of: _Traces = _untraced
+    before: Delivery,
+    after: Delivery,
+    moving: tuple[SwitchKind, datetime] | None,
+    traces: Mapping[int, "_Trace"] = _UNTRACED,
 ) -> Iterator[Occurrence]:
     """New entries, with the movement of live traffic that was under way; and numbers that were skipped: the ledger
     claims to have those entries (``core.delivery.ledger``).
     """
     for entry in new_entries(before, after):
-        reason, trace = EVENTS[entry.event].reason, trace_of(entry.rollout)
+        reason, trace = EVENTS[entry.event].reason, traces.get(entry.rollout)
         span = trace.of_entry(entry) if trace is not None else None
         yield Occurrence(
             reason=reason, message=entry_message(entry), severity=severity_of(entry), fact=entry, span=span
@@ -148,10 +127,10 @@ def _of_history(before: str, after: str) -> Iterator[Occurrence]:
 # --- of an analysis, and of a hook ---
 
 
-def _of_analyses(before: Delivery, after: Delivery, trace_of: _Traces = _untraced) -> Iterator[Occurrence]:
+def _of_analyses(before: Delivery, after: Delivery, traces: Mapping[int, "_Trace"] = _UNTRACED) -> Iterator[Occurrence]:
     known = {(run.stage, run.rollout, run.attempt): run for run in before.analyses.runs}
     for run in after.analyses.runs:
-        yield from _of_run(known.get((run.stage, run.rollout, run.attempt)), run, trace_of(run.rollout))
+        yield from _of_run(known.get((run.stage, run.rollout, run.attempt)), run, traces.get(run.rollout))
 
 
 def _of_run(before: AnalysisRun | None, after: AnalysisRun, trace: "_Trace | None") -> Iterator[Occurrence]:
@@ -173,11 +152,11 @@ def _of_metric(called: str, one: MetricRun) -> Occurrence:
     return Occurrence.of(metric_notice(one.phase), f"{called}: {one}", dry_run=one.metric.dry_run)
 
 
-def _of_hooks(before: Record, after: Record, trace_of: _Traces) -> Iterator[Occurrence]:
+def _of_hooks(before: Record, after: Record, traces: Mapping[int, "_Trace"]) -> Iterator[Occurrence]:
     """That a hook accepted, or that nobody asks it any more: its refusals are entries of the ledger."""
     known = {_key(run): run for run in before.hook_state.runs}
     for run in after.hook_state.runs:
-        old, trace = known.get(_key(run)), trace_of(run.rollout)
+        old, trace = known.get(_key(run)), traces.get(run.rollout)
         expired = run.expired and not (old and old.expired)
         accepted = run.accepted > (old.accepted if old else 0)
         if trace is not None and run.last_at is not None and (accepted or expired):
