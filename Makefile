@@ -127,7 +127,7 @@ sbom: .venv/.installed
 # Everything of a release, signed with KEY, in .release/VERSION; nothing is published (CONTRIBUTING.md).
 release: .venv/.installed
 	$(BIN)/python -m deploy.release build $(VERSION) $(if $(KEY),--key $(KEY)) $(if $(REGISTRY),--registry $(REGISTRY)) \
-	  $(if $(URL),--url $(URL)) $(if $(BUILDER),--builder $(BUILDER)) $(if $(DRAFT),--draft)
+	  $(if $(URL),--url $(URL)) $(if $(DOWNLOADS),--downloads $(DOWNLOADS)) $(if $(BUILDER),--builder $(BUILDER)) $(if $(DRAFT),--draft)
 
 # The licence of each package that the image may have.
 licences: .venv/.installed

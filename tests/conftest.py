@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +26,9 @@ from tests.support.forges import gitea
 from tests.support.git.remote import GitRemote
 from tests.support.runs import seconds
 from tests.support.runs.failures import FailuresAtOnce
+
+if TYPE_CHECKING:
+    from tests.support.release.made import Releases
 
 ROOT = Path(__file__).parents[1]
 FIRST = "not slow"
@@ -141,6 +145,15 @@ def _control_plane(folder: Path) -> Iterator[ControlPlaneCluster]:
         pytest.skip(HOW_TO_GET_THEM)
     with ControlPlaneCluster.run(binaries, folder) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Releases:
+    """Releases by their version, each built once for all processes."""
+    from tests.support.release.made import Releases
+
+    base = tmp_path_factory.getbasetemp()
+    return Releases((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "releases")
 
 
 @pytest.fixture(scope="session")

@@ -36,11 +36,15 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("version", help="such as 0.1.0 or 0.1.0-rc.1")
     make.add_argument("--registry", default="", help="where image and chart will be, such as registry.example/tools")
     make.add_argument("--url", default=EXAMPLE_URL, help="where the repository is looked at, without .git")
+    make.add_argument(
+        "--downloads", default="", help="where its files will be; default: URL/releases/download/vVERSION"
+    )
     make.add_argument("--key", type=Path, help="a PEM file with the key that signs; without it nothing is signed")
     make.add_argument("--builder", default="", help="who builds, as an address, for the provenance")
     make.add_argument("--draft", action="store_true", help="also of files that are in no commit")
     bring = commands.add_parser("push", help="bring image, chart and signatures of a release into its registry")
     bring.add_argument("version")
+    bring.add_argument("--registry", required=True, help="where to, such as registry.example/tools")
     bring.add_argument("--plain-http", action="store_true", help="the registry speaks no TLS")
     for each in (make, bring):
         each.add_argument("--folder", type=Path, default=ROOT / ".release", help="where releases are")
@@ -50,7 +54,8 @@ def _parser() -> argparse.ArgumentParser:
 def _build(asked: argparse.Namespace) -> None:
     key = Key.read(asked.key) if asked.key else None
     with tempfile.TemporaryDirectory(prefix="gitops-bg-") as work:
-        tree = source.prepare(Path(work), asked.version, asked.registry, asked.url, may_be_dirty=asked.draft)
+        where = (asked.version, asked.registry, asked.url)
+        tree = source.prepare(Path(work), *where, downloads=asked.downloads, may_be_dirty=asked.draft)
         build.build(tree, asked.folder / asked.version, key, asked.builder or f"{tree.url}/make-release")
     done = [f"made {asked.folder / asked.version}"]
     done += [] if key else ["not signed: give it --key"]
@@ -62,7 +67,7 @@ def _push(asked: argparse.Namespace) -> None:
     layout = oci.Layout(asked.folder / asked.version / "oci")
     user, secret = os.environ.get("REGISTRY_USER", ""), os.environ.get("REGISTRY_PASSWORD", "")
     with oci.Registry.connect(plain=asked.plain_http, user=user, secret=secret) as registry:
-        for each in registry.push(layout):
+        for each in registry.push(layout, asked.registry):
             sys.stdout.write(f"{each}\n")
 
 

@@ -11,7 +11,7 @@ import yaml
 from deploy.release import image, programs
 from deploy.release.archives import members_below, sha256, write_tarball
 from deploy.release.oci import Descriptor, Layout, canonical
-from deploy.release.source import EVERYTHING, Refused, Scope, Source, notes
+from deploy.release.source import CHART, EVERYTHING, IMAGE, Refused, Scope, Source, notes
 from deploy.release.statements import (
     PROVENANCE,
     SBOM,
@@ -44,9 +44,9 @@ def build(source: Source, folder: Path, key: Key | None, builder: str, scope: Sc
     (folder / "bg.krew.yaml").write_text(programs.krew_manifest(source, archives))
     (folder / "gitops-bg.rb").write_text(programs.brew_formula(source, archives))
     built = image.build(source, wheel, layout, scope)
-    layout.publish_as(f"{source.image}:{source.version}", built.descriptor)
+    layout.publish_as(f"{IMAGE}:{source.version}", built.descriptor)
     chart = _chart(source, folder, layout)
-    layout.publish_as(f"{source.chart}:{source.version}", chart)
+    layout.publish_as(f"{CHART}:{source.version}", chart)
     debian = [each for packages in built.debian.values() for each in packages]
     bills = {
         "python": bill_of_python(source, "image.txt"),
@@ -57,9 +57,10 @@ def build(source: Source, folder: Path, key: Key | None, builder: str, scope: Sc
         (folder / f"gitops-bg-{source.version}-{what}.cdx.json").write_bytes(canonical(bill) + b"\n")
     origin = provenance(source, builder, debian)
     if key:
-        for name, artifact, what in ((source.image, built.descriptor, "image"), (source.chart, chart, "chart")):
-            sign_artifact(key, layout, name, artifact, {SBOM: bills[what], PROVENANCE: origin})
-    _conclude(source, folder, key, origin, {source.image: built.descriptor, source.chart: chart})
+        for name, artifact in ((IMAGE, built.descriptor), (CHART, chart)):
+            bill = bills["chart" if name == CHART else "image"]
+            sign_artifact(key, layout, name, source.published(name), artifact, {SBOM: bill, PROVENANCE: origin})
+    _conclude(source, folder, key, origin, {IMAGE: built.descriptor, CHART: chart})
 
 
 def _distributions(source: Source, folder: Path) -> Path:
@@ -87,7 +88,7 @@ def _conclude(source: Source, folder: Path, key: Key | None, origin: Json, artif
     """Write provenance and checksums of everything, and sign them."""
     files = [path for path in folder.iterdir() if path.is_file()]
     subjects = {path.name: sha256(path) for path in files}
-    subjects |= {name: each["digest"].removeprefix("sha256:") for name, each in artifacts.items()}
+    subjects |= {source.published(name): each["digest"].removeprefix("sha256:") for name, each in artifacts.items()}
     if key:
         signed = folder / f"gitops-bg-{source.version}.intoto.jsonl"
         signed.write_bytes(envelope(key, statement(subjects, PROVENANCE, origin)) + b"\n")

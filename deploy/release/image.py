@@ -71,7 +71,7 @@ def recipe_of(dockerfile: str) -> Recipe:
 def build(source: Source, wheel: Path, layout: Layout, scope: Scope) -> Image:
     """Build the image for every architecture, into a layout."""
     recipe = recipe_of((source.folder / "deploy/Dockerfile").read_text())
-    debian = {each: debian_packages((*_BASE, *recipe.debian), each) for each in PLATFORMS}
+    debian = {each: debian_packages((*_BASE, *recipe.debian), each) for each in scope.architectures}
     manifests = []
     for architecture, packages in debian.items():
         with tempfile.TemporaryDirectory() as work:

@@ -90,7 +90,7 @@ def canonical(value: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """A registry, or several: the name of an artifact begins with the one that it belongs to."""
+    """A registry. Images and charts are below a place in it, such as `registry.example/tools`."""
 
     _http: httpx.Client
     _scheme: str
@@ -102,20 +102,24 @@ class Registry:
         with httpx.Client(auth=_Bearer(user, secret), timeout=120) as http:
             yield cls(http, "http" if plain else "https")
 
-    def push(self, layout: Layout) -> Iterator[str]:
+    def push(self, layout: Layout, place: str) -> Iterator[str]:
         """Bring every artifact of a layout in; yields each name and tag with its digest once it is there.
 
-        A tag that is there with another digest is refused: a release is never changed.
+        A tag that is there with another digest is refused, before anything is pushed: a release is never changed.
         """
-        for each in layout.artifacts():
-            host, _, rest = each["annotations"][_NAME].partition("/")
-            name, _, tag = rest.rpartition(":")
-            base = f"{self._scheme}://{host}/v2/{name}"
-            there = self._http.head(f"{base}/manifests/{tag}", headers={"Accept": each["mediaType"]})
+        host, _, folder = place.partition("/")
+        wanted = {name: each for each in layout.artifacts() for name in [each["annotations"][_NAME]]}
+        bases = {
+            name: f"{self._scheme}://{host}/v2/{f'{folder}/{name}'.strip('/')}".rpartition(":")[0] for name in wanted
+        }
+        for name, each in wanted.items():
+            tag = f"{bases[name]}/manifests/{name.rpartition(':')[2]}"
+            there = self._http.head(tag, headers={"Accept": each["mediaType"]})
             if there.is_success and (has := there.headers["Docker-Content-Digest"]) != each["digest"]:
-                raise FileExistsError(f"{host}/{name}:{tag} is {has}, and here {each['digest']}: take a new version")
-            self._push_manifest(layout, base, each, tag)
-            yield f"{host}/{name}:{tag}@{each['digest']}"
+                raise FileExistsError(f"{place}/{name} is {has}, and here {each['digest']}: take a new version")
+        for name, each in wanted.items():
+            self._push_manifest(layout, bases[name], each, name.rpartition(":")[2])
+            yield f"{place}/{name}@{each['digest']}"
 
     def _push_manifest(self, layout: Layout, base: str, described: Descriptor, reference: str) -> None:
         """Push what a manifest refers to, then itself."""

@@ -41,8 +41,11 @@ def install_python(packages: Path, wheel: Path, target: Path, platform: str, pyt
     ]
     kept = os.environ | {"UV_CACHE_DIR": str(CACHE / "uv")}
     uv += ["--require-hashes", "--requirement", str(packages)]
-    done = subprocess.run(uv, env=kept, capture_output=True, text=True, check=False)
-    if done.returncode:
+    for how in (["--offline"], []):
+        done = subprocess.run([*uv, *how], env=kept, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            break
+    else:
         raise Refused(f"the packages for {platform} cannot be had: {done.stderr.strip()}")
     with zipfile.ZipFile(wheel) as ours:  # uv would write down where it found it
         ours.extractall(target)  # noqa: S202 - built a moment ago

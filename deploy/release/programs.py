@@ -34,7 +34,7 @@ _START = """\
 # Starts gitops-bg with the newest Python of this machine that it has packages for.
 place=$(dirname "$(readlink -f "$0")")
 for version in {pythons}; do
-  if command -v "python$version" >/dev/null; then
+  if "python$version" -c "" 2>/dev/null; then
     exec "python$version" -I "$place/lib/start.py" {name} "$@"
   fi
 done
@@ -89,7 +89,7 @@ def krew_manifest(source: Source, archives: Mapping[str, Path]) -> str:
             "platforms": [
                 {
                     "selector": {"matchLabels": dict(zip(("os", "arch"), platform.split("-"), strict=True))},
-                    "uri": _address(source, path),
+                    "uri": f"{source.downloads}/{path.name}",
                     "sha256": sha256(path),
                     "files": [{"from": "*", "to": "."}],
                     "bin": "kubectl-bg",
@@ -120,17 +120,12 @@ def brew_formula(source: Source, archives: Mapping[str, Path]) -> str:
         for platform, path in sorted(archives.items()):
             if platform.startswith(f"{system}-"):
                 lines += [f"    {cpus[platform.partition('-')[2]]} do"]
-                lines += [f'      url "{_address(source, path)}"', f'      sha256 "{sha256(path)}"', "    end"]
+                lines += [f'      url "{source.downloads}/{path.name}"', f'      sha256 "{sha256(path)}"', "    end"]
         lines += ["  end"]
     lines += ["", "  def install", '    libexec.install Dir["*"]']
     lines += [f'    bin.install_symlink libexec/"{name}"' for name in NAMES]
     lines += ["  end", "", "  test do", '    assert_match version.to_s, shell_output("#{bin}/gitops-bg --version")']
     return "\n".join([*lines, "  end", "end"]) + "\n"
-
-
-def _address(source: Source, path: Path) -> str:
-    """Where a forge has the files of a release; GitLab's packages are given by `make release URL=…`, too."""
-    return f"{source.url}/releases/download/v{source.version}/{path.name}"
 
 
 def _share(folders: list[Path], common: Path) -> None:

@@ -40,6 +40,10 @@ PYTHONS = ("3.14", "3.13", "3.12", "3.11")
 """The releases of Python that the command line has packages for, the newest first."""
 
 
+IMAGE, CHART = "gitops-bg", "charts/gitops-bg"
+"""The names below the registry."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """How much of a release to build; a test takes less."""
@@ -47,6 +51,8 @@ class Scope:
     platforms: tuple[str, ...] = ("linux-amd64", "linux-arm64", "darwin-arm64")
     """Those of the command line. Not Macs with Intel: the newest `cryptography` has no wheels for them."""
     pythons: tuple[str, ...] = PYTHONS
+    architectures: tuple[str, ...] = ("amd64", "arm64")
+    """Those of the image."""
     effort: int = 6
     """How hard archives are compressed, 1 to 9."""
 
@@ -65,6 +71,8 @@ class Source:
     """The second of the commit, which every file of the release has as its date."""
     url: str
     """Where the repository is looked at."""
+    downloads: str
+    """Where the files of the release will be."""
     registry: str
     """Where images and charts are pushed, such as ``registry.example/tools``; empty: nowhere yet."""
 
@@ -73,19 +81,18 @@ class Source:
         """The date as OCI, in-toto and CycloneDX write it."""
         return datetime.fromtimestamp(self.date, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    @property
-    def image(self) -> str:
-        """The image, without its tag."""
-        return f"{self.registry}/gitops-bg".removeprefix("/")
-
-    @property
-    def chart(self) -> str:
-        """The chart as an artifact of the registry, without its tag."""
-        return f"{self.registry}/charts/gitops-bg".removeprefix("/")
+    def published(self, name: str) -> str:
+        """The image or the chart where it will be, without a tag."""
+        return f"{self.registry}/{name}".removeprefix("/")
 
 
-def prepare(folder: Path, version: str, registry: str, url: str, *, may_be_dirty: bool = False) -> Source:
-    """Copy what Git tracks into ``folder``, as the release ``version``. Refuses what is in no commit."""
+def prepare(
+    folder: Path, version: str, registry: str, url: str, *, downloads: str = "", may_be_dirty: bool = False
+) -> Source:
+    """Copy what Git tracks into ``folder``, as the release ``version``. Refuses what is in no commit.
+
+    Without ``downloads`` its files are where GitHub and Gitea have those of a release.
+    """
     if not _VERSION.fullmatch(version):
         raise Refused(f"{version} is no version: write it as 0.1.0 or 0.1.0-rc.1")
     if (changed := _git("status", "--porcelain")) and not may_be_dirty:
@@ -94,9 +101,10 @@ def prepare(folder: Path, version: str, registry: str, url: str, *, may_be_dirty
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-    source = Source(
-        folder, version, _git("rev-parse", "HEAD"), int(_git("log", "-1", "--format=%ct")), url.rstrip("/"), registry
-    )
+    url = url.rstrip("/")
+    there = downloads.rstrip("/") or f"{url}/releases/download/v{version}"
+    commit, date = _git("rev-parse", "HEAD"), int(_git("log", "-1", "--format=%ct"))
+    source = Source(folder, version, commit, date, url, there, registry)
     _stamp(source)
     return source
 
@@ -120,15 +128,17 @@ def _stamp(source: Source) -> None:
     for name, pattern in _VERSIONS.items():
         _replace(source.folder / name, pattern, lambda found: _with_group(found, source.version))
     _replace(
-        source.folder / "deploy/kustomization.yaml", r"newName: (.+)", lambda found: _with_group(found, source.image)
+        source.folder / "deploy/kustomization.yaml",
+        r"newName: (.+)",
+        lambda found: _with_group(found, source.published(IMAGE)),
     )
     _replace(
         source.folder / "deploy/chart/values.yaml",
         r"^  repository: (.+)$",
-        lambda found: _with_group(found, source.image),
+        lambda found: _with_group(found, source.published(IMAGE)),
     )
     for name in _WITH_IMAGE:
-        _replace(source.folder / name, _IMAGE.pattern, lambda _: f"{source.image}:{source.version}")
+        _replace(source.folder / name, _IMAGE.pattern, lambda _: f"{source.published(IMAGE)}:{source.version}")
     for name in _WITH_URL:
         _replace(source.folder / name, re.escape(EXAMPLE_URL), lambda _: source.url)
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from deploy.release.archives import sha256
 from deploy.release.oci import Descriptor, Layout, canonical
 from deploy.release.packages import DebianPackage
-from deploy.release.source import Refused, Source
+from deploy.release.source import IMAGE, Refused, Source
 
 PROVENANCE = "https://slsa.dev/provenance/v1"
 SBOM = "https://cyclonedx.org/bom"
@@ -125,22 +125,28 @@ def bill_of_image(python: Json, debian: Sequence[DebianPackage]) -> Json:
 
 def bill_of_chart(source: Source, image: str) -> Json:
     """What the chart installs: the image."""
-    purl = f"pkg:oci/gitops-bg@{image}?repository_url={source.image}&tag={source.version}"
-    component = {"type": "container", "bom-ref": purl, "name": source.image, "version": source.version, "purl": purl}
+    name = source.published(IMAGE)
+    purl = f"pkg:oci/gitops-bg@{image}?repository_url={name}&tag={source.version}"
+    component = {"type": "container", "bom-ref": purl, "name": name, "version": source.version, "purl": purl}
     about = {"component": {"type": "application", "bom-ref": "chart", "name": "gitops-bg", "version": source.version}}
     form = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
     return {**form, "metadata": about, "components": [component]}
 
 
-def sign_artifact(key: Key, layout: Layout, name: str, artifact: Descriptor, said: Mapping[str, Json]) -> None:
-    """Put beside an artifact of a layout what cosign looks for: its signature, and what is said about it, by kind."""
+def sign_artifact(
+    key: Key, layout: Layout, name: str, published: str, artifact: Descriptor, said: Mapping[str, Json]
+) -> None:
+    """Put beside an artifact of a layout what cosign looks for: its signature, and what is said about it, by kind.
+
+    It is published by its whole name; ``name`` is the one that it has in the layout.
+    """
     digest = str(artifact["digest"])
     place = f"{name}:{digest.replace(':', '-')}"
-    identity = {"identity": {"docker-reference": name}, "image": {"docker-manifest-digest": digest}}
+    identity = {"identity": {"docker-reference": published}, "image": {"docker-manifest-digest": digest}}
     payload = canonical({"critical": {**identity, "type": "cosign container image signature"}, "optional": None})
     signature = layout.add(payload, _SIMPLE_SIGNING, {_SIGNATURE: key.sign(payload)})
     layout.publish_as(f"{place}.sig", _artifact(layout, [signature]))
-    subject = {name: digest.removeprefix("sha256:")}
+    subject = {published: digest.removeprefix("sha256:")}
     attested = [_attestation(key, layout, statement(subject, *each)) for each in said.items()]
     layout.publish_as(f"{place}.att", _artifact(layout, attested))
 

@@ -29,7 +29,12 @@ STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "name" in ste
 
 @pytest.mark.parametrize(
     ("schema", "file", "transform"),
-    [("vendor.github-actions", "github/action.yml", []), ("vendor.gitlab-ci", "gitlab.yml", ["gitlab-ci"])],
+    [
+        ("vendor.github-actions", "github/action.yml", []),
+        ("vendor.github-workflows", "github/release.yml", []),
+        ("vendor.gitlab-ci", "gitlab.yml", ["gitlab-ci"]),
+        ("vendor.gitlab-ci", "gitlab-release.yml", ["gitlab-ci"]),
+    ],
 )
 def test_forges_take_the_file(schema: str, file: str, transform: list[str]) -> None:
     """By the schemas that GitHub and GitLab publish."""

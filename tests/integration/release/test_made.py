@@ -1,13 +1,11 @@
 """What `make release` makes: the same bytes each time, what it says about itself is true, and each part of it runs.
 
-One small release is built for all tests: one platform and one Python of the command line, and nothing compressed; the
-image for both architectures.
+What users of a registry get is proven by test_installed.py.
 """
 
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import re
@@ -15,94 +13,28 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from deploy.release import build, source
 from deploy.release.archives import sha256
-from deploy.release.oci import Layout
-from deploy.release.source import Refused, Scope
-from deploy.release.statements import Key
+from deploy.release.source import Refused
+from tests.support.release.made import REGISTRY, URL, Release, Releases, prepare, tool
 
 pytestmark = pytest.mark.slow
 
-URL = "https://forge.example/tools/gitops-bg"
-REGISTRY = "registry.example/tools"
-SMALL = Scope(("linux-amd64",), (f"3.{sys.version_info[1]}",), effort=0)
-
-
-def new_key() -> Key:
-    return Key(ec.derive_private_key(7, ec.SECP256R1()))
-
-
-def make(folder: Path, version: str, registry: str = REGISTRY) -> Path:
-    """Build a release, once for all processes that test; returns where it is."""
-    folder.mkdir(exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = folder / version
-        if not made.is_dir():
-            (folder / f"{version}-tree").mkdir()
-            tree = source.prepare(folder / f"{version}-tree", version, registry, URL, may_be_dirty=True)
-            build.build(tree, folder / "unfinished", new_key(), "https://forge.example/builder", SMALL)
-            (folder / "unfinished").rename(made)
-    return made
-
-
-class Release:
-    """A release, and what is in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(self.folder / "oci")
-
-    @cached_property
-    def statement(self) -> dict[str, Any]:
-        """What it says about how it came about; its signature is verified."""
-        return self.verified((self.folder / "gitops-bg-0.1.0.intoto.jsonl").read_bytes())
-
-    def verified(self, envelope: bytes) -> dict[str, Any]:
-        """What a signed statement says."""
-        body = json.loads(envelope)
-        payload = base64.b64decode(body["payload"])
-        signed = b"DSSEv1 %d %s %d %s" % (len(body["payloadType"]), body["payloadType"].encode(), len(payload), payload)
-        (signature,) = body["signatures"]
-        public = serialization.load_pem_public_key((self.folder / "cosign.pub").read_bytes())
-        assert isinstance(public, ec.EllipticCurvePublicKey)
-        public.verify(base64.b64decode(signature["sig"]), signed, ec.ECDSA(hashes.SHA256()))
-        return dict(json.loads(payload))
-
-    def image(self, architecture: str) -> dict[str, Any]:
-        """The manifest of the image for an architecture."""
-        index = json.loads(self.layout.read(self.layout.named()[f"{REGISTRY}/gitops-bg:0.1.0"]))
-        (found,) = (each for each in index["manifests"] if each["platform"]["architecture"] == architecture)
-        return dict(json.loads(self.layout.read(found["digest"])))
-
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+def release(releases: Releases) -> Release:
     """0.1.0, as it is worked on here."""
-    shared = (
-        tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else tmp_path_factory.getbasetemp()
-    )
-    try:
-        return Release(make(shared / "release", "0.1.0"))
-    except Refused as error:
-        pytest.skip(str(error))
+    return releases("0.1.0")
 
 
-def test_twice_the_same_bytes(release: Release, tmp_path: Path) -> None:
-    again = make(tmp_path / "again", "0.1.0")
-    left, right = ({path.relative_to(at): sha256(path) for path in files(at)} for at in (release.folder, again))
+def test_twice_the_same_bytes(releases: Releases, tmp_path: Path) -> None:
+    made = (releases("0.1.1"), Releases(tmp_path / "again")("0.1.1"))
+    left, right = ({path.relative_to(each.folder): sha256(path) for path in files(each.folder)} for each in made)
     assert left == right
     assert len(left) > 20
 
@@ -142,8 +74,8 @@ def test_the_provenance_names_every_artifact_and_what_it_was_made_of(release: Re
     artifacts = {path.name: sha256(path) for path in release.folder.glob("gitops*") if path.suffix != ".jsonl"}
     named = release.layout.named()
     artifacts |= {
-        name: named[f"{name}:0.1.0"].removeprefix("sha256:")
-        for name in (f"{REGISTRY}/gitops-bg", f"{REGISTRY}/charts/gitops-bg")
+        f"{REGISTRY}/{name}": named[f"{name}:0.1.0"].removeprefix("sha256:")
+        for name in ("gitops-bg", "charts/gitops-bg")
     }
     assert artifacts.items() <= subjects.items()
     used = said["predicate"]["buildDefinition"]["resolvedDependencies"]
@@ -153,7 +85,7 @@ def test_the_provenance_names_every_artifact_and_what_it_was_made_of(release: Re
 
 def test_image_and_chart_have_their_signature_bill_and_provenance_beside_them(release: Release) -> None:
     named = release.layout.named()
-    for name in (f"{REGISTRY}/gitops-bg", f"{REGISTRY}/charts/gitops-bg"):
+    for name in ("gitops-bg", "charts/gitops-bg"):
         digest = named[f"{name}:0.1.0"]
         attested = json.loads(release.layout.read(named[f"{name}:{digest.replace(':', '-')}.att"]))
         said = [release.verified(release.layout.read(each["digest"])) for each in attested["layers"]]
@@ -197,7 +129,7 @@ def test_the_version_the_registry_and_the_repository_stand_where_users_read_them
 )
 def test_what_is_no_release_is_refused(version: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(Refused, match=said):
-        make(tmp_path / "made", version)
+        build.build(prepare(tmp_path / "tree", version), tmp_path / "made", None, "")
 
 
 def test_the_command_line_runs_from_its_archive_without_pip(release: Release, tmp_path: Path) -> None:
@@ -209,6 +141,26 @@ def test_the_command_line_runs_from_its_archive_without_pip(release: Release, tm
     for program in (tmp_path / "store" / "gitops-bg", linked):
         assert run(tmp_path, str(program), "--version") == "gitops-bg 0.1.0\n"
     assert "CustomResourceDefinition" in run(tmp_path, str(linked), "install", "--export")
+
+
+def test_krew_installs_the_command_line_as_a_plugin_of_kubectl(release: Release, tmp_path: Path) -> None:
+    """As it would from its index, but for the download."""
+    manifest, archive = release.folder / "bg.krew.yaml", release.folder / "gitops-bg-0.1.0-linux-amd64.tar.gz"
+    env = {"KREW_ROOT": str(tmp_path), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    command = [tool("krew"), "install", "--manifest", manifest, "--archive", archive]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path, str(tmp_path / "bin" / "kubectl-bg"), "--version") == "gitops-bg 0.1.0\n"
+
+
+def test_the_formula_of_brew_names_each_archive_with_its_checksum(release: Release) -> None:
+    text = (release.folder / "gitops-bg.rb").read_text()
+    assert text.startswith("class GitopsBg < Formula\n")
+    found = dict(re.findall(r'url "(\S+)"\n +sha256 "([0-9a-f]{64})"', text))
+    (archive,) = release.folder.glob("gitops-bg-0.1.0-linux-*.tar.gz")
+    assert found == {f"{URL}/releases/download/v0.1.0/{archive.name}": sha256(archive)}
+    blocks = len(re.findall(r"^ *(?:class|def|test do|on_\w+ do)", text, re.MULTILINE))
+    assert blocks == len(re.findall(r"^ *end$", text, re.MULTILINE))
 
 
 def run(home: Path, *command: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 _THEIRS = ("PYTHON", "VIRTUAL_ENV", "GITOPS_BG_", "KUBE", "XDG_", "COV_", "PYTEST_")
 
 pytestmark = pytest.mark.slow

@@ -1,0 +1,1 @@
+"""What users install: how it is made, and that it works where they do."""

@@ -1,0 +1,1 @@
+"""Releases that tests make, and the programs that they are held to."""
