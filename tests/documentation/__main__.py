@@ -3,7 +3,14 @@
 import argparse
 import sys
 
-from tests.documentation import chart_page, checks_page, events_page, metrics_page, stages_page, status_page, verbs_page
+from tests.documentation import (
+    checks_page,
+    events_page,
+    metrics_page,
+    stages_page,
+    status_page,
+    verbs_page,
+)
 
 
 def main() -> None:
@@ -11,7 +18,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.documentation", description=__doc__)
     parser.add_argument("--write-docs", action="store_true", help="write them instead of printing them")
     write = parser.parse_args().write_docs
-    for each in (stages_page, events_page, status_page, checks_page, metrics_page, verbs_page, chart_page):
+    for each in (
+        stages_page,
+        events_page,
+        status_page,
+        checks_page,
+        metrics_page,
+        verbs_page,
+    ):
         if write:
             each.PAGE.write_text(each.page())
         else:

@@ -30,6 +30,8 @@ def test_every_format_and_every_input_is_named() -> None:
     action = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())
     for name in (*CheckFormat, *action["inputs"], *action["outputs"]):
         assert f"`{name}`" in PAGE, name
+    of_the_action = (ROOT / "deploy/ci/github/README.md").read_text()
+    assert {name for name in (*action["inputs"], *action["outputs"]) if f"`{name}`" not in of_the_action} == set()
 
 
 def test_the_examples_use_what_there_is() -> None:

@@ -14,10 +14,19 @@ from starlette.routing import Route
 
 from gitops_bg.web.agent_port import AgentView, AskedAnswer, HealthAnswer, MessageAnswer, ReadyAnswer, VersionRow
 from gitops_bg.web.app import application
-from tests.documentation import chart_page, checks_page, events_page, metrics_page, status_page, verbs_page
+from tests.documentation import (
+    checks_page,
+    events_page,
+    metrics_page,
+    status_page,
+    verbs_page,
+)
+from tests.documentation.release import chart_page, compatibility_page
 
 
-@pytest.mark.parametrize("page", [chart_page, checks_page, events_page, metrics_page, status_page, verbs_page])
+@pytest.mark.parametrize(
+    "page", [chart_page, checks_page, compatibility_page, events_page, metrics_page, status_page, verbs_page]
+)
 def test_page_is_as_the_program_is(page: ModuleType) -> None:
     assert page.PAGE.read_text() == page.page(), f"{page.PAGE.name} is stale: run `{page.COMMAND}`"
 

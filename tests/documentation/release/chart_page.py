@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-CHART = Path(__file__).parents[2] / "deploy" / "chart"
+CHART = Path(__file__).parents[3] / "deploy" / "chart"
 PAGE = CHART / "README.md"
 COMMAND = "python -m tests.documentation --write-docs"
 

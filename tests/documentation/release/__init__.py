@@ -1,0 +1,1 @@
+"""Pages of what a release has, and of what it works with."""
