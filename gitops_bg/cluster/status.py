@@ -259,6 +259,7 @@ def _summary(version: Version | None) -> shown.VersionStatus | None:
         return None
     return shown.VersionStatus(
         version=version.number,
+        name=version.name,
         color=str(version.color),
         digest=version.digest,
         commit=version.source.commit,

@@ -213,44 +213,66 @@ def parts_of(image: str) -> tuple[str, str]:
     return (found["tag"] or "", found["digest"] or "") if found else ("", "")
 
 
-def tags_between(before: str, after: str) -> tuple[str, str]:
-    """What tells two pod templates (JSON; empty: unknown) apart in the images of people: two tags, or both empty.
+def tag_of(template: str) -> str:
+    """The tag of the first image of a pod template (JSON; empty: unknown), cut where it is long; or empty.
 
-    The first image that differs speaks, the first container's where only one template is known. Where its tags are the
-    same, their digests do; where nothing does, only the numbers of the versions tell them apart.
-
-    >>> tags_between('{"spec":{"containers":[{"image":"web:1"}]}}', '{"spec":{"containers":[{"image":"web:2"}]}}')
-    ('1', '2')
+    >>> tag_of('{"spec":{"containers":[{"name":"web","image":"shop/web:2.5.0"}]}}'), tag_of("")
+    ('2.5.0', '')
     """
-    old, new = images_in(before), images_in(after)
-    if not (old and new):
-        (_, *one), (_, *other) = (next(iter(images), ("", "", "")) for images in (old, new))
-        return _shown(*one), _shown(*other)
-    left = {name: image for name, *image in old}
-    pairs = ((left[name], image) for name, *image in new if name in left and left[name] != image)
-    moved = next(pairs, None)
-    if moved is None:
-        return "", ""
-    shown = [_shown(*image) for image in moved]
-    if shown[0] == shown[1]:
-        shown = [_shown("", digest) for _, digest in moved]
-    return (shown[0], shown[1]) if all(shown) and shown[0] != shown[1] else ("", "")
+    tag, _ = parts_of(next((image for _, image in images_in(template)), ""))
+    return tag if len(tag) <= _LONGEST else f"{tag[: _LONGEST - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageChange:
+    """Another image of one container; ``before`` or ``after`` is empty where there is no such container."""
+
+    container: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """What changes, in words.
+
+        >>> str(ImageChange("web", "shop/web:2.4.0", "shop/web:2.5.0")), str(ImageChange("proxy", "", "envoy:1"))
+        ('image of web: 2.4.0 → 2.5.0', 'image of proxy: new → 1')
+        """
+        return f"image of {self.container}: {self.span}"
+
+    @property
+    def span(self) -> str:
+        """From which image to which: by what tells them apart, their tags, else their digests, else all of it."""
+        shown = [_told(each) for each in (self.before, self.after)]
+        if shown[0] == shown[1]:
+            shown = [self.before, self.after]
+        return f"{shown[0] or 'new'} → {shown[1] or 'none'}"
+
+
+def image_changes(before: str, after: str) -> tuple[ImageChange, ...]:
+    """The containers of two pod templates (JSON) whose images differ; none where one of the two is unknown."""
+    old, new = dict(images_in(before)), dict(images_in(after))
+    names = dict.fromkeys((*new, *old)) if old and new else {}
+    changes = (ImageChange(name, old.get(name, ""), new.get(name, "")) for name in names)
+    return tuple(each for each in changes if each.before != each.after)
 
 
 @lru_cache(maxsize=256)
-def images_in(template: str) -> tuple[tuple[str, str, str], ...]:
-    """The name, the tag and the digest of each container of a pod template, those of init containers last; none for
-    what is no pod template.
-    """
+def images_in(template: str) -> tuple[tuple[str, str], ...]:
+    """Each container of a pod template with its image, those of init containers last; or none."""
     try:
         spec: Any = read_json(template)["spec"] if template else {}
         containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-        return tuple((str(each.get("name")), *parts_of(str(each.get("image")))) for each in containers)
+        return tuple((str(each.get("name")), str(each.get("image") or "")) for each in containers)
     except (NotJson, LookupError, AttributeError, TypeError):
         return ()
 
 
-def _shown(tag: str, digest: str) -> str:
-    """A tag, else the start of a digest."""
-    text = tag or ":".join(part[:10] for part in digest.partition(":")[::2] if part)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _told(image: str) -> str:
+    """A tag, else the start of a digest, else the image.
+
+    >>> _told("registry:5000/web:1.4.0"), _told("web@sha256:" + "0" * 64), _told("web")
+    ('1.4.0', 'sha256:0000000000', 'web')
+    """
+    tag, digest = parts_of(image)
+    kind, _, digits = digest.partition(":")
+    return tag or (f"{kind}:{digits[:10]}" if digest else image)

@@ -79,7 +79,7 @@ def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
         group, uids = PodGroup.of(world, version), {each.uid for each in evictions}
         going = sum(serves(pod) for pod in group.pods if pod.uid in uids)
         if going and group.serving - going < group.replicas - group.most_missing:
-            yield f"I2: {going} of the {group.serving} ready pods of v{version.number} are evicted at once"
+            yield f"I2: {going} of the {group.serving} ready pods of {version.name} are evicted at once"
 
 
 def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[str]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from gitops_bg.core.delivery.holds import can_roll_back_to, can_roll_back_without_gates
 from gitops_bg.core.delivery.ledger import with_entry
-from gitops_bg.core.foreign_json import tags_between
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Desired, Missing, Target
@@ -300,11 +299,6 @@ class World:
         text = next(filter(None, self._texts(version.digest)), "")
         return replace(version.snapshot, text=text) if text else version.snapshot
 
-    def tags_between(self, origin: Version | None, to: Version | None) -> tuple[str, str]:
-        """The image tags that tell two versions apart, see `core.foreign_json`; None: there is no such version."""
-        before, after = (self.snapshot(version).text if version else "" for version in (origin, to))
-        return tags_between(before, after)
-
     def _texts(self, digest: str) -> Iterator[str]:
         documents = (self.desired.primary, self.desired.target)
         yield from (one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest)
@@ -437,6 +431,7 @@ class World:
             by=by,
             reason=reason,
             approved_by=approved_by,
+            from_tag=origin.tag if origin else "",
+            to_tag=to.tag if to else "",
         )
-        from_tag, to_tag = self.tags_between(origin, to)
-        return self.with_record(with_entry(self.record, replace(entry, from_tag=from_tag, to_tag=to_tag)))
+        return self.with_record(with_entry(self.record, entry))

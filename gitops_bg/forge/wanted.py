@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitops_bg.core.foreign_json import read_json
+from gitops_bg.core.foreign_json import image_changes, images_in, read_json, tag_of
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.groups.forecast import Changed
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -258,36 +258,19 @@ def _is_back(offer: Offer) -> bool:
 
 
 def _change(offer: Offer) -> str:
-    new, old = _images(offer.to), _images(offer.before) if offer.before else {}
-    if _is_back(offer) or not old:
-        return ", ".join(_tag(image) for image in list(new.values())[:_MOST_TAGS]) or f"v{offer.to.number}"
-    moved = [(name, old.get(name, ""), image) for name, image in new.items() if old.get(name) != image]
-    if not moved:
-        return f"v{offer.before.number if offer.before else 0} → v{offer.to.number}"
-    named = len(new) > 1
-    said = [f"{f'{name} ' if named else ''}{_tag(before) or 'new'} → {_tag(now)}" for name, before, now in moved]
-    more = len(said) - _MOST_TAGS
-    return ", ".join(said[:_MOST_TAGS]) + (f" and {more} more" if more > 0 else "")
+    if _is_back(offer) or offer.before is None:
+        return _name(offer.to)
+    changes = image_changes(offer.before.template, offer.to.template)
+    if not changes:
+        return f"{_name(offer.before)} → {_name(offer.to)}"
+    several = len(images_in(offer.to.template)) > 1
+    spans = [f"{f'{each.container} ' if several else ''}{each.span}" for each in changes]
+    more = len(spans) - _MOST_TAGS
+    return ", ".join(spans[:_MOST_TAGS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _tag(image: str) -> str:
-    """Return what distinguishes two images of one name.
-
-    >>> _tag("registry:5000/web:1.4.0"), _tag("web@sha256:0123456789abcdef"), _tag("web")
-    ('1.4.0', 'sha256:0123456789', 'web')
-    """
-    rest, _, digest = image.partition("@")
-    _, colon, tag = rest.rpartition(":")
-    if colon and "/" not in tag:
-        return tag
-    kind, _, digits = digest.partition(":")
-    return f"{kind}:{digits[:10]}" if digest else image
-
-
-def _images(side: Side) -> dict[str, str]:
-    containers = (_template(side).get("spec") or {}).get("containers") or []
-    named = (each for each in containers if isinstance(each, dict))
-    return {str(each.get("name", place)): str(each.get("image", "")) for place, each in enumerate(named)}
+def _name(side: Side) -> str:
+    return version_name(side.number, side.digest, tag_of(side.template))
 
 
 def _template(side: Side) -> dict[str, Any]:
@@ -329,7 +312,7 @@ def _fitting(lines: list[str], room: int) -> list[str]:
 
 def _head(offer: Offer) -> str:
     where = f"live traffic of **{offer.app}** on {code(offer.cluster)}"
-    named = version_name(offer.to.number, offer.to.digest)
+    named = _name(offer.to)
     if offer.content is Content.OTHER:
         return _other(offer, where)
     if offer.content is Content.WAY_BACK:
@@ -353,13 +336,20 @@ def _other(offer: Offer, where: str) -> str:
     return f"{said}\n\n> **Do not merge** it before you have looked at its commits{why}"
 
 
+def _images(offer: Offer, side: Side) -> Iterator[str]:
+    """The images of a side: those that the offer changes, all where it changes none or is the first."""
+    changes = image_changes(offer.before.template, offer.to.template) if offer.before else ()
+    changed = {each.container for each in changes}
+    yield from (image for name, image in images_in(side.template) if name in changed or not changed)
+
+
 def _table(offer: Offer) -> Iterator[str]:
     sides = [*([offer.before] if offer.before else []), offer.to]
     yield f"| | {'Now | ' if offer.before else ''}{'Main is to say' if _is_back(offer) else 'Promoted'} |"
     yield "|---" * (len(sides) + 1) + "|"
     rows = {
-        "Version": [code(version_name(side.number, side.digest)) for side in sides],
-        "Images": ["<br>".join(map(code, _images(side).values())) or "–" for side in sides],
+        "Version": [code(_name(side)) for side in sides],
+        "Images": ["<br>".join(map(code, _images(offer, side))) or "–" for side in sides],
         "Source commit": [code(side.source.commit[:10]) for side in sides],
         "Says": [code(side.source.subject) for side in sides],
         "Author": [code(side.source.author) for side in sides],

@@ -54,6 +54,7 @@ class _Kind:
     wide: frozenset[str] = frozenset()
 
 
+_READY = ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status')
 _APP = _Kind(
     KIND,
     PLURAL,
@@ -62,17 +63,18 @@ _APP = _Kind(
     AppFields,
     Status,
     (
-        ("Active", "string", ".status.active.version"),
-        ("Color", "string", ".status.active.color"),
-        ("Candidate", "string", ".status.candidate.version"),
         ("Phase", "string", ".status.phase"),
+        ("Active", "string", ".status.active.name"),
+        ("Candidate", "string", ".status.candidate.name"),
+        _READY,
+        ("Color", "string", ".status.active.color"),
         ("Desired", "integer", ".status.desiredReplicas"),
         ("Available", "integer", ".status.availableReplicas"),
         ("Commit", "string", ".status.commit"),
         ("Image", "string", ".status.active.image"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ),
-    frozenset({"Commit", "Image"}),
+    frozenset({"Color", "Desired", "Available", "Commit", "Image"}),
 )
 _GROUP = _Kind(
     GROUP_KIND,
@@ -82,14 +84,15 @@ _GROUP = _Kind(
     GroupFields,
     GroupStatus,
     (
-        ("Active", "string", ".status.active"),
-        ("Legacy", "string", ".status.legacy"),
-        ("Candidates", "string", ".status.candidates"),
         ("Phase", "string", ".status.phase"),
+        ("Active", "string", ".status.active"),
+        ("Candidates", "string", ".status.candidates"),
+        _READY,
+        ("Legacy", "string", ".status.legacy"),
         ("Commit", "string", ".status.commit"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ),
-    frozenset({"Commit"}),
+    frozenset({"Legacy", "Commit"}),
 )
 
 

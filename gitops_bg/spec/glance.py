@@ -21,6 +21,7 @@ class VersionGlance:
     color: str = ""
     image: str = ""
     digest: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def pull_request_text(number: int | None, url: str, state: str, closed_by: str) 
 
 
 def _version(part: Mapping[str, Any]) -> VersionGlance:
-    return VersionGlance(_number(part, "version") or 0, *(_text(part, key) for key in ("color", "image", "digest")))
+    texts = (_text(part, key) for key in ("color", "image", "digest", "name"))
+    return VersionGlance(_number(part, "version") or 0, *texts)
 
 
 def _gates(status: Mapping[str, Any]) -> Iterator[GateGlance]:

@@ -48,6 +48,7 @@ class VersionStatus(StatusPart):
     digest: str | None = Field(
         default=None, description="What it is: the digest of its pod template and configuration."
     )
+    name: str | None = Field(default=None, description="Its name in every sentence: by the tag of its first image.")
     color: str | None = Field(default=None, description="blue or green.")
     commit: str | None = Field(default=None, description="The commit that brought it.")
     image: str | None = Field(default=None, description="The images of its containers.")

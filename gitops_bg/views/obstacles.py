@@ -10,6 +10,7 @@ from itertools import groupby
 from gitops_bg.core.checks.git import why_not_back
 from gitops_bg.core.checks.pods import remedy_for
 from gitops_bg.core.delivery.holds import can_roll_back_to
+from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot, version_name
 from gitops_bg.core.names import configuration_name
@@ -56,7 +57,7 @@ def held_back(config: AppConfig, record: Record) -> NotLive | None:
         return None
     digest = waiting.snapshot.digest
     known = record.version(digest)
-    target = version_name(known.number if known else None, digest)
+    target = version_name(known.number if known else None, digest, tag_of(waiting.snapshot.text))
     reason = f"{config.target_file} says {target}, and spec.revision runs {revision} instead"
     return NotLive(reason, f"to run what it says: remove revision from {config.folder}/{APP_FILE}")
 

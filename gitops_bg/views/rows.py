@@ -41,6 +41,8 @@ class Row:
     """The conditions that demand an action of somebody."""
     branch: str = ""
     """The branch that is followed; empty where the live object does not say."""
+    active_name: str = ""
+    candidate_name: str = ""
     group: str | None = None
     """The release group that it is a member of; empty where it is of none, None where nobody asked."""
 
@@ -57,11 +59,11 @@ class Row:
     def cells(self, now: datetime) -> dict[str, str]:
         """Return what stands below the titles of a list; empty where there is nothing to say."""
         return {
-            "ACTIVE": f"v{self.version}" if self.version else "",
+            "ACTIVE": self.active_name,
             "DIGEST": short(self.digest) if self.digest else "",
             "COLOR": self.color,
             "IMAGE": self.image,
-            "CANDIDATE": f"v{self.candidate}" if self.candidate else "",
+            "CANDIDATE": self.candidate_name,
             "CANDIDATE IMAGE": self.candidate_image,
             "PULL REQUEST": self.pull_request,
             "AGE": age(self.created, now),
@@ -71,8 +73,8 @@ class Row:
     @property
     def line(self) -> str:
         """The row as a line of text."""
-        candidate = f"candidate v{self.candidate} {self.candidate_image}" if self.candidate else "no candidate"
-        active = f"v{self.version} {self.color} {self.image}" if self.version else "nothing live"
+        candidate = f"candidate {self.candidate_name}" if self.candidate else "no candidate"
+        active = f"{self.active_name} {self.color}" if self.version else "nothing live"
         asked = ", ".join(each.type for each in self.demands)
         parts = (str(self.key), self.phase, active, candidate, self.promotion, asked)
         return "  ".join(part for part in parts if part)
@@ -103,6 +105,8 @@ def row_of(body: Mapping[str, Any]) -> Row:
         created=metadata.get("creationTimestamp") or "",
         pull_request=status.pull_request,
         digest=active.digest,
+        active_name=active.name,
+        candidate_name=candidate.name,
         demands=tuple(demands(status.conditions)),
         branch=branch_of(metadata),
     )

@@ -14,7 +14,7 @@ from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, MetricRun,
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.spec import Strategy
-from gitops_bg.core.model.version import Stage, Version, short
+from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.spec.codec import to_json
 from gitops_bg.views.app import AppView, Pod, ReplicaSet
 from gitops_bg.views.rows import tells_branches
@@ -62,7 +62,7 @@ def _header_lines(app_view: AppView) -> tuple[str, ...]:
 def _version(app_view: AppView, version: Version, now: datetime) -> Branch:
     traffic = version.digest == app_view.record.routing.traffic
     return Branch(
-        f"# v{version.number} ({short(version.digest)}) {version.color}",
+        f"# {version.name} {version.color}",
         "Version",
         stage_in_a_word(version),
         spoken((now - version.rollout_started_at).total_seconds()),
@@ -134,7 +134,7 @@ def _pod(pod: Pod, now: datetime) -> Branch:
 
 def _service(app_view: AppView, role: str, view: ServiceView) -> Branch:
     named = app_view.version_of(view.digest)
-    goal = f"v{named.number} ({named.color})" if named else (view.digest or "somebody else's selector")
+    goal = f"{named.name} {named.color}" if named else (view.digest or "somebody else's selector")
     return Branch(f"⇄ {view.name}", "Service", role, "", f"→ {goal}, {view.ready_endpoints} ready endpoints")
 
 
@@ -238,11 +238,13 @@ def _strategy(strategy: Strategy) -> Iterator[str]:
 
 
 def _images(app_view: AppView) -> Iterator[str]:
-    """Yield the running images, with their roles: ``active``, ``preview``."""
+    """Yield the running images, with their roles: ``active``, ``preview``; of other versions those that differ."""
+    live = set(images_of(app_view.active)) if app_view.active else set()
     for version in app_view.versions:
         roles = [role for role, digest in _roles(app_view) if digest == version.digest]
         for image in images_of(version):
-            if roles or any(each.desired for each in app_view.replica_sets_of(version)):
+            differs = version is app_view.active or image not in live
+            if differs and (roles or any(each.desired for each in app_view.replica_sets_of(version))):
                 yield f"{image} ({', '.join([*roles, str(version.color)])})"
 
 

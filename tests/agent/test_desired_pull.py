@@ -69,7 +69,7 @@ def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() ->
     state = world(active(1), superseded, rising(3), sets=sets, record={"offered": digest(2)})
     offer = desired_pull(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=AwaitsPoll())).offer
     assert offer.to.number == 2
-    assert offer.refused == f"superseded by v3 ({digest(3)[3:13]}), which this will offer once it is ready"
+    assert offer.refused == "superseded by 3 (v3), which this will offer once it is ready"
 
 
 @pytest.mark.parametrize("here", [None, True, False])

@@ -46,7 +46,9 @@ def stamp(seconds: float) -> str:
 def version(number: int, stage: Stage, **more: object) -> Version:
     snapshot = snapshot_of({"spec": {"containers": [{"name": "web", "image": f"shop/web:{number}"}]}})
     color = Color.BLUE if number % 2 else Color.GREEN
-    made = Version(number, snapshot, color, stage, Source(f"c{number}"), number, ago(100 * (9 - number)))
+    made = Version(
+        number, snapshot, color, stage, Source(f"c{number}"), number, ago(100 * (9 - number)), tag=str(number)
+    )
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -118,18 +120,18 @@ def test_the_whole_picture() -> None:
         "",
         "NAME KIND STATUS AGE INFO",
         "⟳ web App AwaitingPromotion 1h",
-        f"├─ # v8 ({short(NEXT.digest)}) green Version candidate 1m40s preview, of c8",
+        "├─ # 8 (v8) green Version candidate 1m40s preview, of c8",
         f"│ ├─ ⧉ web-v8-{short(NEXT.digest)} ReplicaSet Progressing 1m30s 1/2 available",
         "│ │ ├─ □ web-8-a Pod Running 1m ready:1/1, restarts:3",
         "│ │ └─ □ web-8-b Pod ImagePullBackOff 1m ready:0/1",
         "│ └─ α pre-promotion analysis #2 AnalysisRun Running 1m15s ✔2 ✖1 ?1 ⚠1",
         "│ ├─ errors Metric Running ✔2 ✖1 ?0 ⚠1 of 5, last 0.01, next in 12s",
         "│ └─ latency Metric Inconclusive ✔0 ✖0 ?1 ⚠0 of 1, dry run",
-        f"├─ # v7 ({short(LIVE.digest)}) blue Version active 3m20s live, of c7",
+        "├─ # 7 (v7) blue Version active 3m20s live, of c7",
         f"│ └─ ⧉ web-v7-{short(LIVE.digest)} ReplicaSet Healthy 1m30s 2/2 available",
-        f"├─ # v6 ({short(OLD.digest)}) green Version legacy 5m of c6",
+        "├─ # 6 (v6) green Version legacy 5m of c6",
         f"│ └─ ⧉ web-v6-{short(OLD.digest)} ReplicaSet Healthy 1m30s 2/2 available, delay:21s",
-        "├─ ⇄ web Service active → v7 (blue), 2 ready endpoints",
+        "├─ ⇄ web Service active → 7 (v7) blue, 2 ready endpoints",
         "├─ ⊞ availability Gate open its pods are available",
         "├─ ⊞ pause Gate shut autoPromotionSeconds: 60, 42s left",
         "└─ ⊞ approval Gate shut nobody merged",
@@ -156,7 +158,7 @@ def branches(branch: Branch) -> Iterator[Branch]:
 def of_version(changed: Version, strategy: Strategy | None = SIGHT.strategy, **record: object) -> Branch:
     changes = replace(SIGHT.record.with_version(changed), **record)  # type: ignore[arg-type]
     app_view = replace(SIGHT, record=changes, strategy=strategy)
-    found = (each for each in branches(root_of(app_view, NOW)) if each.name.startswith(f"# v{changed.number} "))
+    found = (each for each in branches(root_of(app_view, NOW)) if each.name.startswith(f"# {changed.name} "))
     return next(found)
 
 

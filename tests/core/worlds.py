@@ -55,6 +55,7 @@ def version(number: int, stage: Stage, **changes: Any) -> Version:
         rollout_started_at=EARLIER,
         activated_at=served,
         left_at=served if stage is Stage.LEGACY else None,
+        tag=str(number),
     )
     return replace(made, **_on_its_way_out(changes))
 

@@ -32,10 +32,11 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
         kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
         assert columns(web) | {"AGE": "", "COMMIT": ""} == {
             "NAME": "web",
-            "ACTIVE": "1",
+            "ACTIVE": "v1 (v1)",
             "COLOR": "blue",
             "CANDIDATE": "",
             "PHASE": "Healthy",
+            "READY": "True",
             "DESIRED": "2",
             "AVAILABLE": "2",
             "COMMIT": "",
@@ -46,18 +47,18 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
         web.push_image("v2")
         kubectl(web, "wait", "--for=condition=CandidateReady", "bgd/web", "--timeout=20s")
         web.wait_phase("AwaitingPromotion")
-        assert columns(web)["CANDIDATE"] == "2"
-        assert columns(web)["ACTIVE"] == "1"
+        assert columns(web)["CANDIDATE"] == "v2 (v2)"
+        assert columns(web)["ACTIVE"] == "v1 (v1)"
 
         promotion = web.merge_promotion("v2")
         web.wait_live("v2")
         kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
-        assert (columns(web)["ACTIVE"], columns(web)["COLOR"]) == ("2", "green")
+        assert (columns(web)["ACTIVE"], columns(web)["COLOR"]) == ("v2 (v2)", "green")
 
         web.revert(promotion)
         web.wait_live("v1")
         kubectl(web, "wait", "--for=condition=OnHold", "bgd/web", "--timeout=20s")
-        assert (columns(web)["ACTIVE"], columns(web)["PHASE"]) == ("1", "Held")
+        assert (columns(web)["ACTIVE"], columns(web)["PHASE"]) == ("v1 (v1)", "Held")
         web.wait_told("rolled-back")
 
     seen.assert_traffic_was_safe("web")

@@ -32,15 +32,18 @@ TITLES = {
         "shop/web: proxy new → 2 [prod-eu]",
     ),
     "a digest": (offer(to=side(5, f"web@sha256:{'ab' * 32}")), "shop/web: 1.4.0 → sha256:ababababab [prod-eu]"),
-    "configuration only": (offer(to=side(5, "web:1.4.0")), "shop/web: v4 → v5 [prod-eu]"),
-    "the way back": (offer(goes_back=True), "shop/web: back to 1.5.0 [prod-eu]"),
-    "a first version": (offer(before=None), "shop/web: 1.5.0 [prod-eu]"),
-    "a rollback that a person asks for": (offer(content=Content.WAY_BACK), "shop/web: back to 1.5.0 [prod-eu]"),
+    "configuration only": (offer(to=side(5, "web:1.4.0")), "shop/web: 1.4.0 (v4) → 1.4.0 (v5) [prod-eu]"),
+    "the way back": (offer(goes_back=True), "shop/web: back to 1.5.0 (v5) [prod-eu]"),
+    "a first version": (offer(before=None), "shop/web: 1.5.0 (v5) [prod-eu]"),
+    "a rollback that a person asks for": (offer(content=Content.WAY_BACK), "shop/web: back to 1.5.0 (v5) [prod-eu]"),
     "what nobody offers": (
         offer(content=Content.OTHER),
         "shop/web: content that gitops-bg does not offer [prod-eu]",
     ),
-    "a template that nobody has any more": (offer(to=side(5, template="")), "shop/web: v4 → v5 [prod-eu]"),
+    "a template that nobody has any more": (
+        offer(to=side(5, template="")),
+        "shop/web: 1.4.0 (v4) → v5 (0000000000) [prod-eu]",
+    ),
 }
 
 
@@ -52,7 +55,7 @@ def test_the_title_says_app_what_changes_and_cluster(made, title) -> None:
 def test_a_rollback_that_a_person_asks_for_says_who_and_why_and_that_closing_holds_nothing() -> None:
     made = want(offer(content=Content.WAY_BACK, asked_by="Ada <ada@example.com>", reason="@all errors"))
     read = unescape(made.draft.body)
-    assert "**back to v5 (0000000000)**, asked for by <code>Ada <ada@example.com></code>: <code>@all errors" in read
+    assert "**back to 1.5.0 (v5)**, asked for by <code>Ada <ada@example.com></code>: <code>@all errors" in read
     assert "@all" not in made.draft.body, "it mentions nobody"
     assert "Merging this promotes" not in read
     assert "puts no version on hold" in read

@@ -278,7 +278,7 @@ def test_what_people_put_on_the_branch_is_what_its_pull_request_says_and_closing
     scene = begun()
     scene.worker.set_desired(WEB, DesiredPull(of_people()))
     scene.run()
-    assert [each.title for each in scene.forge.opened] == ["shop/web: back to 1.3.0 [prod-eu]"]
+    assert [each.title for each in scene.forge.opened] == ["shop/web: back to 1.3.0 (v3) [prod-eu]"]
     assert scene.forge.statuses["d" * 40, "gitops-bg/prod-eu"][-1].state is CheckState.SUCCESS
     scene.forge.closes(1)
     scene.run()

@@ -86,11 +86,14 @@ APP = {
 STATUS = {
     "phase": "Healthy",
     "commit": "9be1c0d",
-    "active": {"version": 7, "digest": "v1:3f", "color": "blue", "image": "web:1.0.0"},
-    "candidate": {"version": 8, "digest": "v1:4f", "color": "green"},
+    "active": {"version": 7, "name": "1.0.0 (v7)", "digest": "v1:3f", "color": "blue", "image": "web:1.0.0"},
+    "candidate": {"version": 8, "name": "v8 (4f)", "digest": "v1:4f", "color": "green"},
     "desiredReplicas": 3,
     "availableReplicas": 2,
-    "conditions": [{"type": "Available", "status": "True", "reason": "x", "message": "y"}],
+    "conditions": [
+        {"type": "Available", "status": "True", "reason": "x", "message": "y"},
+        {"type": "Ready", "status": "False", "reason": "x", "message": "y"},
+    ],
     "gates": [{"kind": "pause", "open": False, "reason": "z", "until": "2026-03-01T12:00:00Z"}],
     "waits": [{"gate": "pause", "version": 8, "reason": "z", "until": "2026-03-01T12:00:00Z"}],
     "record": "5eed.eJyrVkotyM9UslIyMFSqBQAkTgQ5",
@@ -115,9 +118,11 @@ def test_a_cluster_takes_it_and_kubectl_shows_the_columns(cluster: TestCluster, 
     listed = cluster.kubectl("get", "bgd", "-n", namespace, "-o", "wide")
     header, row = listed.stdout.splitlines()
     assert header.split() == [
-        *("NAME", "ACTIVE", "COLOR", "CANDIDATE", "PHASE", "DESIRED", "AVAILABLE", "COMMIT", "IMAGE", "AGE")
+        *("NAME", "PHASE", "ACTIVE", "CANDIDATE", "READY", "COLOR", "DESIRED", "AVAILABLE", "COMMIT", "IMAGE", "AGE")
     ], listed.stderr
-    assert row.split()[:-1] == ["web", "7", "blue", "8", "Healthy", "3", "2", "9be1c0d", "web:1.0.0"]
+    assert row.split()[:-1] == [
+        *("web", "Healthy", "1.0.0", "(v7)", "v8", "(4f)", "False", "blue", "3", "2", "9be1c0d", "web:1.0.0")
+    ]
     waited = cluster.kubectl("wait", "bgd/web", "-n", namespace, "--for=condition=Available", "--timeout=5s")
     assert waited.returncode == 0, waited.stderr
 

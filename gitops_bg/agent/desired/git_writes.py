@@ -253,7 +253,7 @@ def _of_app(
         to_version=version.number,
         to_digest=version.digest,
         from_tag=action.from_tag,
-        to_tag=action.to_tag,
+        to_tag=version.tag,
         source_commit=version.source.commit,
         rollout=version.rollout,
         by=action.by,

@@ -70,7 +70,7 @@ def versions(typed: Typed) -> Iterator[tuple[str, str]]:
 
     status = _one(typed, APPS, "app").get("status") or {}
     for version in (unpacked(status) or {}).get("versions") or []:
-        yield f"v{version['number']}", short(version["snapshot"]["digest"])
+        yield f"v{version['number']}", version.get("tag") or short(version["snapshot"]["digest"])
     for role in ("candidate", "active"):
         if version := status.get(role):
             yield f"v{version['version']}", f"{role}, {version.get('image', '')}"

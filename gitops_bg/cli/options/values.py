@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import typer
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.core.foreign_json import parts_of
 from gitops_bg.core.foreign_text import seconds_of
+from gitops_bg.core.model.version import version_name
 from gitops_bg.spec.app.layout import is_dns_label
 
 # --- an app: NAME or NAMESPACE/NAME, both names of Kubernetes ---
@@ -88,11 +90,10 @@ class NamedVersion:
         """The version as a list shows it.
 
         >>> str(NamedVersion(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
-        'v7 (3f9c012345) shop/web:1.2.0'
+        '1.2.0 (v7)'
         """
-        digest = self.digest.removeprefix("v1:")[:10]
-        named = f"v{self.number} ({digest})" if self.number else digest
-        return " ".join((named, *self.images))
+        tag, _ = parts_of(next(iter(self.images), ""))
+        return version_name(self.number, self.digest, tag)
 
 
 def a_version_name(text: str) -> str:

@@ -165,7 +165,6 @@ def change_to(  # noqa: PLR0913 - by keyword
     ``overrides`` are the policies that the request overrides.
     """
     active = world.active
-    from_tag, to_tag = world.tags_between(active, version)
     movement = Movement(
         subject=facts.app,
         event=event,
@@ -173,8 +172,8 @@ def change_to(  # noqa: PLR0913 - by keyword
         from_digest=active.digest if active else "",
         to_version=version.number,
         to_digest=version.digest,
-        from_tag=from_tag,
-        to_tag=to_tag,
+        from_tag=active.tag if active else "",
+        to_tag=version.tag,
         source_commit=version.source.commit,
         rollout=version.rollout,
         by=by,
@@ -241,7 +240,7 @@ def report_proposal(
     elif proposed.branch:
         print_offer(output, proposed, branch)
     else:
-        shown = version_name(movement.to_version, movement.to_digest)
+        shown = version_name(movement.to_version, movement.to_digest, movement.to_tag)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
         output.line(f"{change.subject}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
         for wait in waits:

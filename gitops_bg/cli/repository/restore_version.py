@@ -13,7 +13,7 @@ from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import InvalidInput, Refused
-from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, ConfigurationRef, Snapshot, Source, Stage, Version
@@ -47,7 +47,9 @@ def version_in(content: bytes, app: AppKey, folder: str) -> Version:
     if primary is None:
         raise InvalidInput(*problems)
     began = primary.source.date or datetime.fromtimestamp(0, UTC)
-    return Version(primary.version, primary.snapshot, Color.BLUE, Stage.ARCHIVED, primary.source, 0, began)
+    snapshot, source = primary.snapshot, primary.source
+    tag = tag_of(snapshot.text)
+    return Version(primary.version, snapshot, Color.BLUE, Stage.ARCHIVED, source, 0, began, tag=tag)
 
 
 # --- the content of its ConfigMaps and Secrets ---

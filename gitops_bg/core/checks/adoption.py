@@ -383,7 +383,7 @@ def selecting(world: World, view: ServiceView, does: str) -> str:
 def versions_without_stand_ins(world: World) -> tuple[str, ...]:
     """The versions with pods that a former selector might select: their labels are still being changed."""
     return tuple(
-        f"v{version.number}"
+        version.name
         for version in world.record.versions
         if (view := world.replica_set(version.digest)) is not None
         and (view.replicas or view.pods)

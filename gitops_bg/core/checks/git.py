@@ -161,7 +161,7 @@ def _says_something_else(world: World, source: Source, told: Targeted) -> str:
     said = f"{_commit(source)} says that it reverts {', '.join(told.named)}"
     if told.missing == told.named:
         return f"{said}, which main did not have before it"
-    return f"{said}, which did not bring {_label(leaving)}"
+    return f"{said}, which did not bring {_name(leaving)}"
 
 
 def _was_followed(world: World, source: Source, _: Targeted) -> str:
@@ -206,12 +206,12 @@ def _way_back(world: World, older: Version, active: Version) -> str:
     """
     way, order = can_roll_back_to(world.record, older, by_name=True), world.record.routing.activations
     if not way:
-        return f"{_label(older)} {way.why_not}"
+        return f"{_name(older)} {way.why_not}"
     window = world.spec.rollback_window_revisions
     between = order.index(active.digest) - order.index(older.digest) - 1
     if window is None or between < window:
         return ""
-    return f"{_label(older)} is outside rollbackWindow: {between} versions served between it and {_label(active)}"
+    return f"{_name(older)} is outside rollbackWindow: {between} versions served between it and {_name(active)}"
 
 
 def named_by_target(world: World) -> Version | None:
@@ -223,7 +223,7 @@ def _commit(source: Source) -> str:
     return f"commit {source.commit[:10]}"
 
 
-def _label(version: Version | None) -> str:
+def _name(version: Version | None) -> str:
     return version.name if version else "the version that traffic follows"
 
 

@@ -118,8 +118,8 @@ def selected_by_others(world: World) -> str:
             selector = ",".join(f"{key}={value}" for key, value in service.selector)
             live = f"the selector {selector} of Service {service.name}"
             if world.available(version.digest):
-                return f"{live} sends live traffic to v{version.number}, which nobody promoted"
-            return f"{live} would send live traffic to v{version.number}, which has no pods until then"
+                return f"{live} sends live traffic to {version.name}, which nobody promoted"
+            return f"{live} would send live traffic to {version.name}, which has no pods until then"
     return ""
 
 
@@ -140,7 +140,7 @@ def cannot_be_isolated(world: World) -> Iterator[str]:
         if _selects_any(view, (labels,)):
             selector = ",".join(f"{key}={value}" for key, value in view.selector)
             yield (
-                f"the selector {selector} of Service {view.name} would send its traffic to v{version.number}, which "
+                f"the selector {selector} of Service {view.name} would send its traffic to {version.name}, which "
                 f"has no pods until that selects by a label of target.yaml, or is annotated {names.ALL_VERSIONS}=true"
             )
 

@@ -35,7 +35,7 @@ class AppSubject:
         return short(digest)
 
     def title(self, digest: str) -> str:
-        """Its number, with its digest."""
+        """Its name for people."""
         version = self.world.record.version(digest)
         return version.name if version is not None else ""
 

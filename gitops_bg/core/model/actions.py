@@ -6,6 +6,7 @@ that must learn it.
 
 from dataclasses import dataclass
 
+from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
@@ -78,7 +79,7 @@ class CreateReplicaSet:
     def __str__(self) -> str:
         verb = "repair" if self.repair else "create"
         apart = f", apart from {short(self.anti_affinity.digest)}" if self.anti_affinity else ""
-        version = version_name(self.number, self.snapshot.digest)
+        version = version_name(self.number, self.snapshot.digest, tag_of(self.snapshot.text))
         why = f": {self.reason}" if self.reason else ""
         kind, at = self.snapshot.workload, self.replicas
         size = f"at {at}" if kind is WorkloadKind.REPLICA_SET else "on its nodes" if at else "on no node"
@@ -105,12 +106,14 @@ class ScaleReplicaSet:
     workload: WorkloadKind = WorkloadKind.REPLICA_SET
     """A DaemonSet is put on its nodes, or taken off them."""
     unpromoted: bool = False
+    tag: str = ""
 
     def __str__(self) -> str:
+        version = version_name(self.number, self.digest, self.tag)
         if self.workload is WorkloadKind.DAEMON_SET:
             where = "put {} on its nodes" if self.replicas else "take {} off its nodes"
-            return f"{where.format(version_name(self.number, self.digest))}: {self.reason}"
-        return f"scale {version_name(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
+            return f"{where.format(version)}: {self.reason}"
+        return f"scale {version} from {self.current} to {self.replicas}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,10 @@ class SyncPodMetadata:
     digest: str
     number: int
     metadata: PodMetadata
+    tag: str = ""
 
     def __str__(self) -> str:
-        return f"give the pods of {version_name(self.number, self.digest)} {self.metadata}"
+        return f"give the pods of {version_name(self.number, self.digest, self.tag)} {self.metadata}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +137,10 @@ class EvictPod:
     uid: str
     digest: str
     number: int
+    tag: str = ""
 
     def __str__(self) -> str:
-        return f"restart pod {self.name} of {version_name(self.number, self.digest)}: evict it"
+        return f"restart pod {self.name} of {version_name(self.number, self.digest, self.tag)}: evict it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,15 +272,18 @@ class SwitchTraffic:
     """The JSON of the ports that the version is served with; empty: the Service keeps its ports."""
     adopts: bool = False
     """The Service is somebody else's until this write, which makes it ours and remembers what it selected."""
+    from_tag: str = ""
+    tag: str = ""
 
     def __str__(self) -> str:
+        to = version_name(self.number, self.digest, self.tag)
         if self.adopts:
             pairs = ",".join(f"{key}={value}" for key, value in self.expected_selector)
-            return f"take over Service {self.name} from {pairs} to {version_name(self.number, self.digest)}"
-        origin = f" from {version_name(self.from_number, self.from_digest)}" if self.from_digest else ""
+            return f"take over Service {self.name} from {pairs} to {to}"
+        origin = f" from {version_name(self.from_number, self.from_digest, self.from_tag)}" if self.from_digest else ""
         verb = "roll live traffic back" if self.switch_kind is SwitchKind.ROLLBACK else "switch live traffic"
         which = f", Service {self.name}" if self.several else ""
-        return f"{verb}{origin} to {version_name(self.number, self.digest)}{which}"
+        return f"{verb}{origin} to {to}{which}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,9 +349,10 @@ class ApplyAuxiliaryObject:
     """Of a route: where it leads."""
     stays: bool = False
     """Of a route: it keeps its Gateways and hosts, whatever Git says."""
+    tag: str = ""
 
     def __str__(self) -> str:
-        target = f" -> {version_name(self.number, self.digest)}" if self.digest else ""
+        target = f" -> {version_name(self.number, self.digest, self.tag)}" if self.digest else ""
         return f"apply {self.auxiliary_object}{target}: {self.reason}"
 
 
@@ -373,8 +382,6 @@ class CommitPrimary:
     services: tuple[ServicePorts, ...] = ()
     """The ports that live traffic gets with this version."""
     from_tag: str = ""
-    to_tag: str = ""
-    """As of a `LedgerEntry`."""
 
     def __str__(self) -> str:
         return f"commit primary.yaml = {self.version.name} to main: {self.reason}"
@@ -393,8 +400,6 @@ class OfferPromotion:
     services: tuple[ServicePorts, ...] = ()
     """The ports that live traffic gets with this version."""
     from_tag: str = ""
-    to_tag: str = ""
-    """As of a `LedgerEntry`."""
 
     def __str__(self) -> str:
         return f"offer {self.version.name} on the promotion branch: {self.reason}"

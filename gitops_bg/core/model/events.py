@@ -462,8 +462,8 @@ def entry_text(entry: LedgerEntry) -> str:
     >>> entry_text(LedgerEntry(1, datetime(2026, 1, 1), Event.HELD, to_version=2, reason="a bug"))
     'held v2: a bug'
     """
-    version = f" v{entry.to_version}" if entry.to_version else ""
-    return f"{entry.event}{version}" + (f": {entry.reason}" if entry.reason else "")
+    goal = goal_of(entry)
+    return " ".join(filter(None, (entry.event, goal))) + (f": {entry.reason}" if entry.reason else "")
 
 
 SHORT_COMMIT = 10

@@ -111,7 +111,7 @@ class LedgerEntry:
     """Who approved it, by name; of `Event.MERGED`."""
     from_tag: str = ""
     to_tag: str = ""
-    """The image tags that tell the two versions apart; empty where nothing in the images does, or nobody noted it."""
+    """`Version.tag` of the two; empty for a version of a group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,6 +268,10 @@ class Version:
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
     ports: tuple[ServicePorts, ...] = ()
     """The ports that it was last served with, where they differ from those of its template (``core.checks.ports``)."""
+    tag: str = ""
+    """The tag of its first image, by which its author knows it, also once its template is forgotten; empty where that
+    has none.
+    """
 
     @property
     def digest(self) -> str:
@@ -277,7 +281,7 @@ class Version:
     @property
     def name(self) -> str:
         """Its name for people."""
-        return version_name(self.number, self.digest)
+        return version_name(self.number, self.digest, self.tag)
 
     @property
     def on_every_node(self) -> bool:

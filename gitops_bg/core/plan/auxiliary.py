@@ -53,15 +53,15 @@ def route_actions(
     if view is not None and view.names_version != short(named) and not world.suspended:
         reason = reason or "requests by its digest reach another version now"
     version = world.record.version(named)
-    number = version.number if version else None
+    number, tag = (version.number, version.tag) if version else (None, "")
     moves = view is not None and view.moves and not world.suspended
     if moves and may_follow(world):
         reason = reason or "a Gateway has taken what Git says"
     elif moves and route.beside is not None and (why := _replacement_reason(world, route.beside, ports)):
-        yield ApplyAuxiliaryObject(route.beside, why, named, number, ports)
+        yield ApplyAuxiliaryObject(route.beside, why, named, number, ports, tag=tag)
     if reason:
         stays = view is not None and view.moves and (world.suspended or not may_follow(world))
-        yield ApplyAuxiliaryObject(route.live, reason, named, number, ports, stays=stays)
+        yield ApplyAuxiliaryObject(route.live, reason, named, number, ports, stays=stays, tag=tag)
 
 
 def _replacement_reason(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
@@ -225,7 +225,7 @@ def _scaling_what_serves(world: World, copy: AuxiliaryObject, view: AuxiliaryVie
     if view and not _aims_at(world, view, active):
         reason = "live traffic goes there now"
     if reason:
-        yield ApplyAuxiliaryObject(copy, reason, active.digest, active.number)
+        yield ApplyAuxiliaryObject(copy, reason, active.digest, active.number, tag=active.tag)
 
 
 def _aims_at(world: World, view: AuxiliaryView, version: Version) -> bool:

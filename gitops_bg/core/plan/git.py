@@ -101,8 +101,8 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
         return _own_promotion(world, candidate, reason)
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
-    ports, tags = services_of(world, candidate), world.tags_between(world.active, candidate)
-    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, "", ports, *tags)
+    ports, tag = services_of(world, candidate), world.active.tag if world.active else ""
+    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, "", ports, tag)
 
 
 def _own_promotion(world: World, candidate: Version, reason: str) -> GitAction | None:
@@ -125,10 +125,10 @@ def _promotes_on_expiry(world: World, candidate: Version) -> bool:
 
 def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
     """Write to main, or, where main refuses the agent, offer the commit on the promotion branch."""
-    ports, tags = services_of(world, to), world.tags_between(origin, to)
+    ports, tag = services_of(world, to), origin.tag if origin else ""
     if world.observed.git.main_refused:
-        return OfferPromotion(to, event, *_origin(origin), reason, by, ports, *tags)
-    return CommitPrimary(to, event, *_origin(origin), reason, by, ports, *tags)
+        return OfferPromotion(to, event, *_origin(origin), reason, by, ports, tag)
+    return CommitPrimary(to, event, *_origin(origin), reason, by, ports, tag)
 
 
 def _origin(version: Version | None) -> tuple[str, int | None]:

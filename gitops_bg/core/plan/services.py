@@ -173,6 +173,8 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
         adopts=service is not None and not service.ours,
         several=len(world.active_services) > 1,
         ports=ports_of(world, version, name),
+        from_tag=origin.tag if origin else "",
+        tag=version.tag,
     )
 
 

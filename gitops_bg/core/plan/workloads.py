@@ -52,7 +52,7 @@ def _dress(world: World, version: Version) -> tuple[ClusterAction, ...]:
     wanted = metadata_for(world, version)
     if view.metadata != wanted:
         return _dress_replica_set(world, version, view, wanted)
-    return (SyncPodMetadata(version.digest, version.number, wanted),) if view.pods_outdated else ()
+    return (SyncPodMetadata(version.digest, version.number, wanted, version.tag),) if view.pods_outdated else ()
 
 
 def _dress_replica_set(
@@ -78,7 +78,7 @@ def evictions(world: World) -> tuple[ClusterAction, ...]:
     if restart is None or restart.asked_at != world.now:
         return ()
     return tuple(
-        EvictPod(pod.name, pod.uid, version.digest, version.number)
+        EvictPod(pod.name, pod.uid, version.digest, version.number, version.tag)
         for version in world.record.versions
         for pod in PodGroup.of(world, version).pods
         if pod.uid in restart.asked
@@ -161,7 +161,7 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
 
 def _scaled(version: Version, current: int, size: int, reason: str, serving: bool = False) -> ScaleReplicaSet:
     workload = version.snapshot.workload
-    return ScaleReplicaSet(version.digest, version.number, current, size, reason, serving, workload)
+    return ScaleReplicaSet(version.digest, version.number, current, size, reason, serving, workload, tag=version.tag)
 
 
 def _anti_affinity(world: World) -> AntiAffinityTerm | None:

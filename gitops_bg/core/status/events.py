@@ -19,7 +19,16 @@ from gitops_bg.core.delivery.ledger import new_entries
 from gitops_bg.core.groups.record import GroupRecord, Transition
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MetricRun, why
 from gitops_bg.core.model.decision import Attribute, Occurrence, RolloutEnd, RolloutStage, Span, StageEnd, TrafficMoved
-from gitops_bg.core.model.events import EVENTS, MOVES, Notice, analysis_notice, metric_notice, severity_of
+from gitops_bg.core.model.events import (
+    EVENTS,
+    MOVES,
+    Notice,
+    analysis_notice,
+    goal_of,
+    metric_notice,
+    origin_of,
+    severity_of,
+)
 from gitops_bg.core.model.hooks import HookRun, Severity
 from gitops_bg.core.model.record import Delivery, Event, LedgerEntry, Record, Rollout, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import AppKey, version_name
@@ -107,7 +116,7 @@ def _of_ledger(
 
 def entry_message(entry: LedgerEntry) -> str:
     """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a beginning."""
-    left, there = version_name(entry.from_version, entry.from_digest), version_name(entry.to_version, entry.to_digest)
+    left, there = origin_of(entry), goal_of(entry)
     what = there
     if entry.event in MOVES:
         what = f"live traffic goes{f' from {left}' if left else ''} to {there}"
@@ -187,7 +196,13 @@ class _OfRollout:
 
     @property
     def called(self) -> str:
-        return f"rollout {self.new.number} of {version_name(self.new.version, self.new.digest)}"
+        return f"rollout {self.new.number} of {self._version}"
+
+    @property
+    def _version(self) -> str:
+        """The name of its version, also once the record has forgotten that."""
+        version = self.after.version(self.new.digest)
+        return version.name if version else version_name(self.new.version, self.new.digest)
 
     def events(self) -> Iterator[Occurrence]:
         """All of it, in order; that the whole is over comes last."""
@@ -286,7 +301,7 @@ class _OfRollout:
         """Why it did not succeed."""
         hold, version = self.after.objection(self.new.digest), self.after.version(self.new.digest)
         said = (hold.reason if hold else "") or (version.failure if version else "")
-        return said or f"{version_name(self.new.version, self.new.digest)}: {self.new.outcome}"
+        return said or f"{self._version}: {self.new.outcome}"
 
 
 def waited(rollout: Rollout) -> int:

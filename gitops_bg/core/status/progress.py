@@ -185,15 +185,15 @@ def _progressing(world: World, paused: Condition | None) -> Condition:
         return _arrived(world)
     pods = None if coming.available_since else stuck(world, coming)
     if coming.failure:
-        said = f"{_name(coming)} did not become available"
+        said = f"{coming.name} did not become available"
         return Condition("Progressing", False, coming.failure, f"{said}: {pods.message}" if pods else said)
     if paused is not None:
         return Condition("Progressing", None, "RolloutPaused", paused.message)
     if pods:
-        return Condition("Progressing", None, STUCK_REASONS[pods.cause], f"{_name(coming)} waits: {pods.message}")
+        return Condition("Progressing", None, STUCK_REASONS[pods.cause], f"{coming.name} waits: {pods.message}")
     if coming.available_since is None:
-        return Condition("Progressing", True, "ReplicaSetUpdated", f"{_name(coming)} comes up")
-    return Condition("Progressing", True, "RolloutProgressing", f"{_name(coming)} is on its way")
+        return Condition("Progressing", True, "ReplicaSetUpdated", f"{coming.name} comes up")
+    return Condition("Progressing", True, "RolloutProgressing", f"{coming.name} is on its way")
 
 
 def _arrived(world: World) -> Condition:
@@ -204,7 +204,7 @@ def _arrived(world: World) -> Condition:
         return Condition("Progressing", False, "RolloutAborted", hold.why)
     if world.active is None:
         return Condition("Progressing", None, "NoVersion", "there is no version yet")
-    return Condition("Progressing", True, "NewReplicaSetAvailable", f"{_name(world.active)} is live")
+    return Condition("Progressing", True, "NewReplicaSetAvailable", f"{world.active.name} is live")
 
 
 def _completed(world: World) -> Condition:
@@ -214,10 +214,10 @@ def _completed(world: World) -> Condition:
     if active is None:
         return Condition("Completed", False, "NothingServes", "no version was deployed yet")
     if world.incoming or world.target_digest != active.digest:
-        return Condition("Completed", False, "RolloutNotCompleted", f"{_name(active)} is live, and not the target")
+        return Condition("Completed", False, "RolloutNotCompleted", f"{active.name} is live, and not the target")
     if run and run.digest == active.digest and (run.running or run.paused):
-        return Condition("Completed", False, "AwaitingVerdict", f"{_name(active)} is live, and not yet judged")
-    return Condition("Completed", True, "RolloutCompleted", f"the target is live: {_name(active)}")
+        return Condition("Completed", False, "AwaitingVerdict", f"{active.name} is live, and not yet judged")
+    return Condition("Completed", True, "RolloutCompleted", f"the target is live: {active.name}")
 
 
 def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition | None:
@@ -248,7 +248,3 @@ def _replica_failure(world: World) -> Iterator[Condition]:
     if failed is not None:
         reason, _, message = failed.failure.partition(": ")
         yield Condition("ReplicaFailure", True, reason, f"{failed.name}: {message}")
-
-
-def _name(version: Version) -> str:
-    return version.name

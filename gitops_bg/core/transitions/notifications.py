@@ -227,7 +227,7 @@ def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
     source = version.source if version else None
     every = (
         ("App", str(world.spec.app)),
-        ("Version", f"v{version.number}" if version else ""),
+        ("Version", version.name if version else ""),
         ("Digest", told.checksum),
         ("Commit", source.commit if source else ""),
         ("Author", source.author if source else ""),

@@ -20,6 +20,7 @@ from gitops_bg.core.checks.phase import is_to_go
 from gitops_bg.core.checks.pods import without_traffic
 from gitops_bg.core.checks.versions import next_color, reached
 from gitops_bg.core.delivery.ledger import acknowledge_ledger, begun, recalled
+from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.auxiliary import ROUTES, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.decision import ASKS_PEOPLE
@@ -287,6 +288,7 @@ def _restore_version(world: World, view: ReplicaSetView) -> World:
         waiting_since=world.now,
         activated_at=world.now if served else None,
         left_at=world.now if served else None,
+        tag=tag_of(view.snapshot.text),
     )
     record = replace(record, rollout=version.rollout, last_version=max(record.last_version, view.number))
     return world.with_record(record.with_version(version))

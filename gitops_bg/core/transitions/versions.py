@@ -10,6 +10,7 @@ from gitops_bg.core.checks.sizes import RECHECK, PodGroup, is_old, may_go_on, re
 from gitops_bg.core.checks.versions import is_live, next_color, warm_until
 from gitops_bg.core.delivery.analyses import POST
 from gitops_bg.core.delivery.holds import lift_others, put_hold
+from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.analysis import AnalysisRun, restarted
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.observed import PodView
@@ -167,6 +168,7 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
         waiting_since=world.now,
         activated_at=world.now if served else None,
         left_at=world.now if served else None,
+        tag=tag_of(snapshot.text),
     )
     record = replace(record, rollout=version.rollout, last_version=max(record.last_version, number))
     return world.with_record(record.with_version(version))

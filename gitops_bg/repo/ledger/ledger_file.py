@@ -101,10 +101,8 @@ def each_once(revisions: Iterable[Revision]) -> Iterator[tuple[str, PublishedEnt
 
 
 def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
-    """The entry without its number, which differs in a record of an earlier backup, and without image tags, which no
-    file keeps.
-    """
-    return replace(entry, sequence=0, from_tag="", to_tag="")
+    """The entry without its number, which differs in a record of an earlier backup."""
+    return replace(entry, sequence=0)
 
 
 # --- places ---
@@ -155,6 +153,8 @@ class VersionState:
     source_commit: str = ""
     since: datetime | None = None
     """When live traffic came to it; None for a candidate."""
+    tag: str = ""
+    """As of a `Version`."""
 
     @property
     def name(self) -> str:
@@ -277,8 +277,15 @@ def _of_app(record: Record) -> SubjectState:
 
 
 def _version_state(version: Version) -> VersionState:
-    since = version.activated_at
-    return VersionState(version.number, version.digest, version.color, version.rollout, version.source.commit, since)
+    return VersionState(
+        version.number,
+        version.digest,
+        version.color,
+        version.rollout,
+        version.source.commit,
+        version.activated_at,
+        version.tag,
+    )
 
 
 def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
@@ -395,6 +402,7 @@ def _version_json(version: VersionState | None) -> dict[str, Any] | None:
             "rollout": version.rollout,
             "sourceCommit": version.source_commit,
             "since": version.since,
+            "tag": version.tag,
         }
     )
 
@@ -407,8 +415,10 @@ _ENTRY_FIELDS = {
     "rollout": "rollout",
     "from_version": "fromVersion",
     "from_digest": "fromDigest",
+    "from_tag": "fromTag",
     "to_version": "toVersion",
     "to_digest": "toDigest",
+    "to_tag": "toTag",
     "commit": "commit",
     "source_commit": "sourceCommit",
     "by": "by",

@@ -89,7 +89,7 @@ def _namespaces(apps: Iterable[AppOrGroup]) -> str:
 
 
 def _version(version: VersionState | None) -> str:
-    return version_name(version.version, version.digest) if version else ""
+    return version_name(version.version, version.digest, version.tag) if version else ""
 
 
 def _cell(text: str) -> str:

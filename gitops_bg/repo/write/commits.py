@@ -253,7 +253,7 @@ class Movement(Generic[About_co]):
     to_digest: str = ""
     from_tag: str = ""
     to_tag: str = ""
-    """The image tags that tell the two versions apart, for the subject; empty: the digests do."""
+    """`Version.tag` of the two."""
     source_commit: str = ""
     """The commit that brought the template."""
     commit: str = ""
@@ -392,19 +392,10 @@ def _sentence(movement: Movement[Of], verb: str) -> str:
 
 
 def _span(movement: Movement[Of]) -> str:
-    """From which version to which, by their image tags where these tell them apart; empty without any version."""
-    origin, old = _short(movement.from_version, movement.from_digest), one_line(movement.from_tag)
-    goal, new = _short(movement.to_version, movement.to_digest), one_line(movement.to_tag)
-    if origin and goal:
-        shown = version_name(movement.to_version, movement.to_digest)
-        return f"{old} → {new} ({origin} → {goal})" if old and new else f"{origin} → {shown}"
-    if goal:
-        return version_name(movement.to_version, movement.to_digest, new)
-    return f"{old} ({origin})" if old else origin
-
-
-def _short(version: int | None, digest: str) -> str:
-    return f"v{version}" if version else version_name(None, digest)
+    """From which version to which; empty without any version."""
+    origin = version_name(movement.from_version, movement.from_digest, movement.from_tag)
+    goal = version_name(movement.to_version, movement.to_digest, movement.to_tag)
+    return one_line(" → ".join(filter(None, (origin, goal))))
 
 
 def _version(version: int | None, digest: str) -> str:

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, wit
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
+from gitops_bg.core.foreign_json import ImageChange
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, Measurement
 from gitops_bg.core.model.conditions import Condition, Meaning, Phase
 from gitops_bg.core.model.decision import GateResult
@@ -215,6 +216,7 @@ class ExplanationJson(ExplainedJson):
 
     app: str
     configuration: list[ChangeJson]
+    images: list[Annotated[dict[str, Any], Encoded(ImageChange)]]
     targetWentBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
     targetHeldBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
     """Why the target is not run: ``spec.revision`` names another version."""

@@ -49,16 +49,20 @@ _WEB = Row(
     created=CREATED,
     pull_request="#12 https://git.example.com/shop/config/pulls/12 (open)",
     digest=DIGESTS[0],
+    active_name="1.2.0 (v7)",
+    candidate_name="1.3.0 (v8)",
 )
 _SEARCH = Row(
     "checkout-and-payments", "search-suggestions-api", "Healthy", 41, "green",
     "registry.example.com/search/suggestions@sha256:" + "9b" * 32, 0, "", "", "", CREATED, digest=DIGESTS[1],
+    active_name="v41 (77aa01c5d9)",
 )  # fmt: skip
 _BAD = replace(
     _WEB,
     name="cart",
     phase="Degraded",
     candidate=0,
+    candidate_name="",
     candidate_image="",
     promotion="",
     pull_request="",
@@ -74,6 +78,7 @@ _ENTRY = LedgerEntry(
     9, NOW, Event.PROMOTED, 4, 7, DIGESTS[0], 8, DIGESTS[1], "9be1aa02f4" + "0" * 30,
     by="Ada Lovelace <ada@example.com>", reason=
     "merged by Ada Lovelace: the new search passes all checks, and the support team has been told about it",
+    from_tag="1.2.0", to_tag="1.3.0",
 )  # fmt: skip
 _ROLLED_BACK = replace(_ENTRY, event=Event.ROLLED_BACK, at=NOW + timedelta(hours=2), reason="errors at checkout", by="")
 _POLICY = PolicyChange(at=NOW, commit="c" * 40, by="Grace Hopper <grace@example.com>", changed=("policies/night.yaml",))

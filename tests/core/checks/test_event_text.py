@@ -114,7 +114,7 @@ def test_initialised_new_version_and_success_are_info_with_all_that_is_known():
     version = world.record.numbered(2)
     assert facts == {
         "App": "shop/web",
-        "Version": "v2",
+        "Version": "2 (v2)",
         "Digest": version.digest,
         "Commit": version.source.commit,
         "Author": version.source.author,
@@ -276,7 +276,7 @@ def test_a_rollback_that_somebody_asked_for_is_a_warning_that_says_who(go_back):
     (told,) = [one for one in take(world) if "went back" in one.text]
     assert told.severity is WARN
     assert "(by " in told.text
-    assert dict(told.facts)["Version"] == "v2"  # the one that was left is what people ask about
+    assert dict(told.facts)["Version"] == "2 (v2)"  # the one that was left is what people ask about
 
 
 def test_a_rollback_hook_that_says_yes_is_a_manual_rollback_as_in_flagger():

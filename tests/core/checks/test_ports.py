@@ -23,7 +23,7 @@ from gitops_bg.core.model.desired import Missing, Primary
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Switch, SwitchKind
-from gitops_bg.core.model.version import ServicePorts, Snapshot, version_name
+from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.services import keep_preview, switch_traffic
 from gitops_bg.core.status.conditions import OTHERS
@@ -332,7 +332,7 @@ def replacing(state, ports: tuple[ServicePorts, ...]):
     return replace(state, desired=replace(state.desired, ports=ports))
 
 
-V1_NAME = version_name(1, V1.digest)
+V1_NAME = "1 (v1)"
 
 
 def remembered(state, number=1):

@@ -39,12 +39,12 @@ SENTENCES = {
     act.DeleteConfiguration("Secret", "passwords-3f9c012345"): (
         "delete Secret passwords-3f9c012345: no version uses this copy any more"
     ),
-    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): f"create the green ReplicaSet of v2 ({S2}) at 0",
+    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): "create the green ReplicaSet of 2 (v2) at 0",
     act.CreateReplicaSet(2, template("2"), Color.BLUE, 3, 10, repair=True): (
-        f"repair the blue ReplicaSet of v2 ({S2}) at 3"
+        "repair the blue ReplicaSet of 2 (v2) at 3"
     ),
     act.CreateReplicaSet(2, template("2"), Color.BLUE, 3, 0, True, reason="its pods get role=active"): (
-        f"repair the blue ReplicaSet of v2 ({S2}) at 3: its pods get role=active"
+        "repair the blue ReplicaSet of 2 (v2) at 3: its pods get role=active"
     ),
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): f"scale v2 ({S2}) from 0 to 3: a new candidate",
     act.SyncPodMetadata(digest(2), 2, PodMetadata((("role", "active"),), (("note", "x"),))): (
@@ -81,12 +81,8 @@ SENTENCES = {
     act.DeleteAuxiliaryObject(
         AuxiliaryObject("ConfigMap", "flags"), "it left Git"
     ): "delete ConfigMap flags: it left Git",
-    act.CommitPrimary(
-        candidate(2), Event.PROMOTED, *FROM_1, "web 2"
-    ): f"commit primary.yaml = v2 ({S2}) to main: web 2",
-    act.OfferPromotion(
-        candidate(2), Event.PROMOTED, *FROM_1, "web 2"
-    ): f"offer v2 ({S2}) on the promotion branch: web 2",
+    act.CommitPrimary(candidate(2), Event.PROMOTED, *FROM_1, "web 2"): "commit primary.yaml = 2 (v2) to main: web 2",
+    act.OfferPromotion(candidate(2), Event.PROMOTED, *FROM_1, "web 2"): "offer 2 (v2) on the promotion branch: web 2",
     act.WithdrawPromotion("main has it"): "delete the promotion branch: main has it",
     act.PublishLedger("5eed", (LedgerEntry(1, NOW, Event.HELD), LedgerEntry(2, NOW, Event.ROLLED_BACK))): (
         "write 2 ledger entries: held, rolled-back"

@@ -26,7 +26,9 @@ SETTLED = replace(PROMOTED, settled_at=EARLIER + MINUTE)
 BACK = replace(SETTLED, outcome=RolloutOutcome.ROLLED_BACK)
 
 SWITCH = Switch(digest(1), digest(2), SwitchKind.PROMOTION, EARLIER)
-WENT_BACK = LedgerEntry(4, EARLIER, Event.ROLLED_BACK, 6, 2, digest(2), 1, digest(1), reason="errors")
+WENT_BACK = LedgerEntry(
+    4, EARLIER, Event.ROLLED_BACK, 6, 2, digest(2), 1, digest(1), reason="errors", from_tag="2", to_tag="1"
+)
 OF_ANOTHER = replace(WENT_BACK, from_version=3, from_digest=digest(3))
 
 ERRORS = MetricRun(Metric("errors", "web"))
@@ -156,18 +158,18 @@ def test_news_where(case: str) -> None:
     assert list(kubernetes_events(record_of(**after), record_of(**after))) == []
 
 
-FIRST = LedgerEntry(1, EARLIER, Event.DEPLOYED, to_version=1, to_digest=digest(1), reason="web: deploy v1")
+FIRST = LedgerEntry(1, EARLIER, Event.DEPLOYED, to_version=1, to_digest=digest(1), reason="web: deploy v1", to_tag="1")
 SENTENCES = {
-    WENT_BACK: f"rolled-back: live traffic goes from v2 ({digest(2)[3:13]}) to v1 ({digest(1)[3:13]}): errors",
-    FIRST: f"deployed: live traffic goes to v1 ({digest(1)[3:13]}): web: deploy v1",
+    WENT_BACK: "rolled-back: live traffic goes from 2 (v2) to 1 (v1): errors",
+    FIRST: "deployed: live traffic goes to 1 (v1): web: deploy v1",
     LedgerEntry(
-        2, EARLIER, Event.CANDIDATE, to_version=2, to_digest=digest(2), reason="web v2"
-    ): f"candidate: v2 ({digest(2)[3:13]}): web v2",
+        2, EARLIER, Event.CANDIDATE, to_version=2, to_digest=digest(2), reason="web v2", to_tag="2"
+    ): "candidate: 2 (v2): web v2",
     LedgerEntry(2, EARLIER, Event.PROMOTED, from_version=1, to_version=2): "promoted: live traffic goes from v1 to v2",
     LedgerEntry(2, EARLIER, Event.HOOK_REFUSED, to_version=2, reason="not yet"): "hook-refused: v2: not yet",
     LedgerEntry(
-        2, EARLIER, Event.CANDIDATE, rollout=2, to_version=2, to_digest=digest(2), reason="web v2"
-    ): f"candidate: rollout 2 of v2 ({digest(2)[3:13]}) begins: web v2",
+        2, EARLIER, Event.CANDIDATE, rollout=2, to_version=2, to_digest=digest(2), reason="web v2", to_tag="2"
+    ): "candidate: rollout 2 of 2 (v2) begins: web v2",
     LedgerEntry(3, EARLIER, Event.VALID): "valid",
 }
 

@@ -42,8 +42,8 @@ def test_an_unsigned_commit_is_said_and_the_recipes_work(sandbox_cluster: Sandbo
         cli.env["COLUMNS"] = "400"
         signing(world.remote, ada)
         world.start()
-        web = world.app().deploy("v1")
-        for tag, goes_on in (("v2", vouch), ("v3", sign_again)):
+        web = world.app().deploy("1.0.0")
+        for tag, goes_on in (("1.1.0", vouch), ("1.2.0", sign_again)):
             world.wait_idle()
             world.pull()
             last = str(world.remote.head())
@@ -52,7 +52,7 @@ def test_an_unsigned_commit_is_said_and_the_recipes_work(sandbox_cluster: Sandbo
             web.wait_condition("SourceVerified", "False")
             printed = cli("explain", str(web.key))
             assert f"commit {commit[:10]} by Ada Pusher is not signed: main is read up to {last[:10]}" in printed
-            if tag == "v2":
+            if tag == "1.1.0":
                 demand_as_shown(PAGE, "gitops-bg explain shop/web", printed, shop_web=web.key)
             conditions = cli.json("explain", str(web.key))["conditions"]
             (condition,) = (each for each in conditions if "SourceV" in each["type"])
@@ -64,7 +64,7 @@ def test_an_unsigned_commit_is_said_and_the_recipes_work(sandbox_cluster: Sandbo
             cli("promote", str(web.key), "--signing-key", str(ada.private))
             world.wake()
             web.wait_live(tag)
-            web.wait_told("promoted", 1 + (tag == "v3"))
+            web.wait_told("promoted", 1 + (tag == "1.2.0"))
             assert "SourceVerified" not in cli("explain", str(web.key))
 
 

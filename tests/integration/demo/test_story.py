@@ -87,7 +87,7 @@ def the_timeline_shows_what_the_user_typed_and_ends_with_the_ledger_and_a_summar
         "$ git merge --no-ff --no-edit origin/gitops-bg/promote/shop/web",
         "$ git revert --no-edit -m 1 ",
         "$ git log --reverse --oneline origin/gitops-bg/state/demo",
-        "web: promoted 1.0.0 → 1.1.0 (v1 → v2)",
+        "web: promoted 1.0.0 (v1) → 1.1.0 (v2)",
         "Bg-Event: rolled-back",
         "8 steps in ",
         "everything was as expected",

@@ -19,7 +19,7 @@ from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model import version as model
@@ -101,7 +101,8 @@ def _of_app(session: Session, facts: Facts, to: str) -> _Compared:
     number = number_named(to, world, session)
     other = with_template(session, world, number) if number else _target(facts)
     version = world.record.version(other.snapshot.digest)
-    named = version_name(number or (version.number if version else None), other.snapshot.digest)
+    number, snapshot = number or (version.number if version else None), other.snapshot
+    named = version_name(number, snapshot.digest, tag_of(snapshot.text))
     active = world.active
     found = _differences(session, facts, facts, other)
     live = active.name if active else ""

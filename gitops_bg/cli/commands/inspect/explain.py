@@ -28,6 +28,7 @@ from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
 from gitops_bg.cli.views.subject import drawn_explained, drawn_explanation, indented
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.foreign_json import ImageChange, image_changes
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
@@ -66,6 +67,7 @@ class _Findings:
     troubles: tuple[Trouble, ...]
     changes: tuple[ConfigurationChange, ...]
     """What ``coming`` changes besides the pod template."""
+    images: tuple[ImageChange, ...]
     alone: NotLive | None
     """Set if the target went back and traffic did not."""
     pinned: NotLive | None
@@ -148,6 +150,7 @@ def _findings(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
         coming,
         troubles,
         _changes(session, facts, decision, coming) if reads_git else (),
+        image_changes(*(world.snapshot(each).text if each else "" for each in (world.active, coming))),
         went_back(world),
         held_back(facts.config, decision.record),
         _statements(world),
@@ -220,6 +223,7 @@ def _json(found: _Findings) -> "ExplanationJson":
         **json_explained(_explained(found)),
         "app": str(found.facts.app),
         "configuration": [to_json(change) for change in found.changes],
+        "images": [to_json(change) for change in found.images],
         "targetWentBack": to_json(found.alone) if found.alone else None,
         "targetHeldBack": to_json(found.pinned) if found.pinned else None,
         "troubles": [to_json(trouble) for trouble in found.troubles],
@@ -238,7 +242,7 @@ def _title(decision: Decision, digest: str) -> str:
 
 def _of_the_pods(found: _Findings) -> Iterator[RenderableType]:
     """What the version changes, and what is wrong with its pods."""
-    for change in found.changes:
+    for change in (*found.images, *found.changes):
         yield indented(f"it changes: {change}")
     for told in (found.pinned, found.alone):
         if told:

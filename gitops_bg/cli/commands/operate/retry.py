@@ -59,7 +59,7 @@ def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
             f"{app}: there is nothing to try again: the target " + ("is live" if digest else "is broken")
         )
     version = world.record.version(digest)
-    return next_retry(facts, digest, by), version_name(version.number if version else None, digest)
+    return next_retry(facts, digest, by), version.name if version else version_name(None, digest)
 
 
 def _retrying(file: str, request: Retry) -> Edit:

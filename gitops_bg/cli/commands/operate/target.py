@@ -18,9 +18,8 @@ from gitops_bg.cli.repository.restore_version import Folder, edits_back, side_of
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.core.foreign_json import tags_between
 from gitops_bg.core.model.desired import Target
-from gitops_bg.core.model.version import Version, version_name
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, trouble_with
 from gitops_bg.spec.yaml import edit
@@ -156,6 +155,5 @@ def _commit(session: Session, output: Output, facts: Facts, version: Version, wh
     path = repository.places.folder(facts.app)
     folder = Folder(facts.app, path, facts.config.target_file, repository.files(facts.app), past)
     contents = side_of(session, facts, version.snapshot, commit).contents
-    _, tag = tags_between("", version.snapshot.text)
-    subject = f"{facts.app.name}: undo to {version_name(version.number, version.digest, tag)}"
+    subject = f"{facts.app.name}: undo to {version.name}"
     return commit_change(session, output, CommitPlan(edits_back(folder, version, tuple(contents)), subject, why))

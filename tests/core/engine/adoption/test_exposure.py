@@ -141,8 +141,8 @@ def test_a_service_that_no_stand_in_helps_against_keeps_the_pods_away_and_is_nam
     said = conditions(state)
     assert (said["Adopting"].reason, said["Adopting"].message) == ("Conflict", said["Conflict"].message)
     assert said["Conflict"].message == (
-        "the selector gitops-bg.dev/app=web of Service leak would send its traffic to v1, which has no pods until that "
-        "selects by a label of target.yaml, or is annotated gitops-bg.dev/all-versions=true"
+        "the selector gitops-bg.dev/app=web of Service leak would send its traffic to 1 (v1), which has no pods until "
+        "that selects by a label of target.yaml, or is annotated gitops-bg.dev/all-versions=true"
     )
 
 
@@ -150,7 +150,7 @@ def test_the_version_that_is_wanted_is_the_one_that_must_escape():
     """Not the target, where primary.yaml names another."""
     versions = labelled(1, [("app", "web"), (names.VERSION, "x")]), labelled(2, OWN)
     state = before(*versions, names_=1, observed={"other_services": (other((names.APP, "web"), (names.VERSION, "1")),)})
-    assert "would send its traffic to v1" in conditions(state)["Conflict"].message
+    assert "would send its traffic to 1 (v1)" in conditions(state)["Conflict"].message
 
 
 UNREAD = {"target": Missing.ABSENT, "primary": Missing.UNREADABLE}
@@ -243,7 +243,7 @@ def test_it_is_said_that_another_service(name):
     said = conditions(state)["Exposed"]
     assert (said.status, said.reason) == (True, reason)
     assert said.message.startswith("Service leak ("), "and nothing else"
-    assert [int(number) for number in re.findall(r"v(\d+) \(", said.message)] == numbers
+    assert [int(number) for number in re.findall(r"\(v(\d+)\)", said.message)] == numbers
     assert decided(state).wake_at <= NOW + timedelta(minutes=1), "nothing watches it"
 
 
@@ -279,7 +279,7 @@ def test_nothing_is_said_of(name):
     assert conditions(HIDDEN[name])["Exposed"] == ABSENT
 
 
-V2, V3 = f"v2 ({digest(2)[3:13]})", f"v3 ({digest(3)[3:13]})"
+V2, V3 = "2 (v2)", "3 (v3)"
 WHAT_TO_DO = (
     "name it in activeServices, or have it select a label of activeMetadata as well; if it may have the pods of every "
     "version, annotate it gitops-bg.dev/all-versions=true"

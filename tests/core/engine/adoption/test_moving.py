@@ -209,7 +209,7 @@ OF_FORMER = {
     "go along with live traffic": (
         beside(active(1), observed={"preview_service": PREVIEW}),
         [
-            "apply HorizontalPodAutoscaler web-primary -> v1 (ea1e0b8cad): live traffic goes there now",
+            "apply HorizontalPodAutoscaler web-primary -> 1 (v1): live traffic goes there now",
             "apply PodDisruptionBudget web: it goes along with live traffic, which was taken over",
         ],
     ),

@@ -143,30 +143,31 @@ def test_the_condition_says_whose_it_is_what_it_selects_and_how_to_hand_it_over(
     state = onboarding(rising(1))
     assert decided(state).phase is Phase.DEGRADED
     assert conditions(state)["Conflict"].message == (
-        f"{HAND_OVER}; the selector app=web of Service web would send live traffic to v1, which has no pods until then"
+        f"{HAND_OVER}; the selector app=web of Service web would send live traffic to 1 (v1), "
+        "which has no pods until then"
     )
 
 
 BESIDE = {
     "beside what serves, which has pods behind the same Service": (
         world(active(1), candidate(2), observed=theirs()),
-        (True, "sends live traffic to v2, which nobody promoted"),
+        (True, "sends live traffic to 2 (v2), which nobody promoted"),
     ),
     "alone: what serves has no available pod": (
         world(active(1), candidate(2), sets=(pods(1, 3, 0), pods(2)), observed=theirs()),
-        (False, "sends live traffic to v2, which nobody promoted"),
+        (False, "sends live traffic to 2 (v2), which nobody promoted"),
     ),
     "alone: the Service selects a label that what serves has not": (
         world(active(1), candidate(2), observed=theirs(selector=(("gitops-bg.dev/version", "2"),))),
-        (False, "sends live traffic to v2, which nobody promoted"),
+        (False, "sends live traffic to 2 (v2), which nobody promoted"),
     ),
     "alone: nothing served before": (
         onboarding(candidate(1), names_=1, sets=(up(1, ()),)),
-        (False, "sends live traffic to v1, which nobody promoted"),
+        (False, "sends live traffic to 1 (v1), which nobody promoted"),
     ),
     "not available yet": (
         world(active(1), candidate(2), sets=(pods(1), pods(2, 3, 0)), observed=theirs()),
-        (True, "would send live traffic to v2, which has no pods until then"),
+        (True, "would send live traffic to 2 (v2), which has no pods until then"),
     ),
 }
 """What a Service of somebody else selects that appears while pods of a version are up, which nobody promoted."""

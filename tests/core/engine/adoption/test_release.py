@@ -99,7 +99,9 @@ def test_the_deployment_is_no_longer_scaled_down_once_traffic_is_to_go_back():
 def test_every_version_with_pods_gets_the_stand_in_before_a_service_goes_back():
     state = releasing(labels=())
     assert [given(state, number) for number in (1, 2, 3)] == [(3, HELD)] * 3
-    assert conditions(state)["Released"].message == "pods of v1, v2, v3 do not carry their stand-in labels yet"
+    assert (
+        conditions(state)["Released"].message == "pods of 1 (v1), 2 (v2), 3 (v3) do not carry their stand-in labels yet"
+    )
     assert did(state, HandBack) == []
 
 
@@ -179,11 +181,11 @@ WAITS = {
     ),
     "pods whose labels are being changed": (
         releasing(sets=(up(2, metadata_pending=True),)),
-        "pods of v2 do not carry their stand-in labels yet",
+        "pods of 2 (v2) do not carry their stand-in labels yet",
     ),
     "pods that are going, though their ReplicaSet is at 0 already": (
         releasing(sets=(up(2), up(1, (), 0, pods=1))),
-        "pods of v1 do not carry their stand-in labels yet",
+        "pods of 1 (v1) do not carry their stand-in labels yet",
     ),
     "a look at the Deployment": (releasing(deployment=None), "the Deployment is looked at next"),
     "files without a mistake": (

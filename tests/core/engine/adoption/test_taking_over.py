@@ -98,7 +98,7 @@ def test_the_service_is_handed_over_in_one_write_from_what_it_selected():
     assert first.record.routing.switch.switch_kind is SwitchKind.FIRST
     [switch] = [each for each in first.actions if isinstance(each, SwitchTraffic)]
     assert (switch.adopts, switch.create, switch.expected_selector) == (True, False, APP_WEB)
-    assert str(switch).startswith("take over Service web from app=web to v1 (")
+    assert str(switch).startswith("take over Service web from app=web to 1 (v1)")
 
 
 @pytest.mark.parametrize("view", [foreign(unclaimed=False), foreign(selector=CART)], ids=["claimed", "of other pods"])
@@ -324,11 +324,11 @@ SAID = {
     "pods come up": (
         before(rising(1), names_=1, sets=(up(1, available=1),)),
         (True, "WaitingForPods"),
-        "1 of 3 pods of v1 (",
+        "1 of 3 pods of 1 (v1)",
         "are available to take over web; until then they carry app=not-live-yet, "
         "which no Service of Deployment web-old selects",
     ),
-    "all is ready": (in_hand(), (True, "HandingOver"), "web: live traffic moves to v1 (", ")"),
+    "all is ready": (in_hand(), (True, "HandingOver"), "web: live traffic moves to 1 (v1)", ""),
     "several things are in the way": (
         before(
             rising(1),
@@ -340,7 +340,7 @@ SAID = {
         ),
         (True, "Conflict"),
         HAND_OVER,
-        "Service web-preview is Helm's; the selector app=web of Service web would send live traffic to v1, "
+        "Service web-preview is Helm's; the selector app=web of Service web would send live traffic to 1 (v1), "
         "which has no pods until then; ConfigMap x is Argo's",
     ),
     "never": (
@@ -370,7 +370,7 @@ SAID = {
     "the labels of our pods": (
         after(carrying=HELD),
         (True, "OldPodsStay"),
-        "Deployment web-old keeps 3 pods: pods of v1 (",
+        "Deployment web-old keeps 3 pods: pods of 1 (v1)",
         "do not carry their own labels yet",
     ),
     "pods of ours are missing": (

@@ -12,14 +12,13 @@ from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.engine.conditions.test_phases import COMES_UP, FAILED
 from tests.core.shown import ABSENT
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, active, candidate, conditions, decided, digest, legacy, pods, rising, world
 
-V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
+V1, V2 = "1 (v1)", "2 (v2)"
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
 COUNTDOWN = automatic(auto_promotion_seconds=60)
 GATE = Hook("go", HookType.CONFIRM_ROLLOUT, manual=True)

@@ -13,7 +13,6 @@ from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension
 from gitops_bg.core.model.statements import Hold, Override
-from gitops_bg.core.model.version import version_name
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,
@@ -493,5 +492,5 @@ def test_analysis_after_promotion_that_has_not_begun(name):
         assert of_kind(found.gates, GateKind.ANALYSIS) == (False, f"post-promotion analysis{begins}", until)
     condition = next(each for each in found.conditions if each.type == "AnalysisPassed")
     latest = f", and at {until:%Y-%m-%d %H:%M} UTC all the same" if until else ""
-    said = f"post-promotion analysis of {version_name(2, digest(2))}{begins}{latest}"
+    said = f"post-promotion analysis of 2 (v2){begins}{latest}"
     assert (condition.status, condition.reason, condition.message) == (False, "NotBegun", said)

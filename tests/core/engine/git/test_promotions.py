@@ -13,7 +13,7 @@ from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
 from gitops_bg.core.model.statements import Cause, Hold, Override, Says
-from gitops_bg.core.model.version import Snapshot, short
+from gitops_bg.core.model.version import Snapshot
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
@@ -63,11 +63,11 @@ def theirs(offered: int, asks_for: str = "promoted", **more) -> dict[str, GitVie
 
 
 def commit(number: int, reason: str) -> str:
-    return f"commit primary.yaml = v{number} ({short(digest(number))}) to main: {reason}"
+    return f"commit primary.yaml = {number} (v{number}) to main: {reason}"
 
 
 def offer(number: int, reason: str) -> str:
-    return f"offer v{number} ({short(digest(number))}) on the promotion branch: {reason}"
+    return f"offer {number} (v{number}) on the promotion branch: {reason}"
 
 
 UNWANTED = "delete the promotion branch: its version is not wanted any more"
@@ -346,7 +346,7 @@ def test_a_commit_and_an_offer_say_by_which_image_tags_people_tell_the_versions_
         "the first": world(candidate(1)),
     }
     found = {name: written(state)[0] for name, state in said.items()}
-    assert {name: (each.from_tag, each.to_tag) for name, each in found.items()} == {
+    assert {name: (each.from_tag, each.version.tag) for name, each in found.items()} == {
         "a promotion": ("1", "2"),
         "an offer": ("1", "2"),
         "a way back": ("2", "1"),

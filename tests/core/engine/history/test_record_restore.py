@@ -51,9 +51,9 @@ def test_a_record_begins_once():
 
 def test_the_primary_of_a_rebuilt_cluster_comes_up_at_once_and_the_target_beside_it():
     said = sentences(reborn())
-    assert said[0].startswith("create the blue ReplicaSet of v2")
+    assert said[0].startswith("create the blue ReplicaSet of 2 (v2)")
     assert said[0].endswith("at 3")
-    assert any(line.startswith("create the green ReplicaSet of v6") for line in said)
+    assert any(line.startswith("create the green ReplicaSet of 4 (v6)") for line in said)
 
 
 def test_a_replica_set_is_taken_back_with_the_configuration_it_uses_unless_that_is_forged():

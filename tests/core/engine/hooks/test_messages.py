@@ -126,7 +126,7 @@ def test_every_ledger_event_and_every_change_of_phase_is_told_in_order():
         sim.settle()
         lines.extend(dict(call.metadata)["eventMessage"] for call in sim.answer({"event": 200}))
     ledger = [line.split(":")[0] for line in lines if not line.startswith("phase")]
-    assert ledger == ["candidate v1", "deployed v1", "candidate v2", "promoted v2"]
+    assert ledger == ["candidate 1 (v1)", "deployed 1 (v1)", "candidate 2 (v2)", "promoted 2 (v2)"]
     phases = [line for line in lines if line.startswith("phase")]
     assert (phases[0], phases[-1]) == ("phase Deploying", "phase Promoting → Healthy")
 
@@ -165,7 +165,7 @@ def test_a_phase_is_an_error_where_it_is_degraded(bad, severity):
 
 
 LISTENED = manual(hooks=(hook(EVENT),))
-ENTRY = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1))
+ENTRY = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1), to_tag="1")
 
 
 def queued(state: World, *entries: LedgerEntry) -> Outbox:
@@ -198,8 +198,8 @@ def test_a_phase_without_any_version_is_told_of_none():
 
 
 LINES = {
-    "what happened, to which version, and why": (replace(ENTRY, reason="web 1"), ("promoted v1: web 1", digest(1))),
-    "without a reason": (ENTRY, ("promoted v1", digest(1))),
+    "what happened, to which version, and why": (replace(ENTRY, reason="web 1"), ("promoted 1 (v1): web 1", digest(1))),
+    "without a reason": (ENTRY, ("promoted 1 (v1)", digest(1))),
     "of what was left, where nothing took its place": (
         LedgerEntry(1, NOW, Event.DELETED, from_version=2, from_digest=digest(2)),
         ("deleted", digest(2)),

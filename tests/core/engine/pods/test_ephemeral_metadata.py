@@ -55,17 +55,17 @@ WRITTEN = {
     "both ReplicaSets after a switch": (
         AFTER,
         [
-            "repair the blue ReplicaSet of v1 ({1}) at 3: its pods get no metadata of a role",
-            "repair the green ReplicaSet of v2 ({2}) at 3: its pods get role=active",
+            "repair the blue ReplicaSet of 1 (v1) at 3: its pods get no metadata of a role",
+            "repair the green ReplicaSet of 2 (v2) at 3: its pods get role=active",
         ],
     ),
     "then the pods that are there": (
         world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, pods_outdated=True),)),
-        ["give the pods of v1 ({1}) role=active"],
+        ["give the pods of 1 (v1) role=active"],
     ),
     "also those that are to lose what they carry": (
         world(active(1), sets=(dressed(1, NO_METADATA, pods_outdated=True),)),
-        ["give the pods of v1 ({1}) no metadata of a role"],
+        ["give the pods of 1 (v1) no metadata of a role"],
     ),
     "nothing once all is as it should be": (world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE),)), []),
     "nothing where nothing is asked for": (world(legacy(1), active(2)), []),
@@ -81,11 +81,11 @@ WRITTEN = {
     "one that is being scaled has to wait": (world(active(1), spec=SPEC, sets=(pods(1, 2),)), []),
     "one that is being repaired gets it with the repair": (
         world(active(1), spec=SPEC, sets=(pods(1, drifted=True),)),
-        ["repair the blue ReplicaSet of v1 ({1}) at 3"],
+        ["repair the blue ReplicaSet of 1 (v1) at 3"],
     ),
     "so has one whose minReadySeconds change": (
         world(active(1), spec=SPEC, sets=(pods(1, min_ready_seconds=9),)),
-        ["repair the blue ReplicaSet of v1 ({1}) at 3"],
+        ["repair the blue ReplicaSet of 1 (v1) at 3"],
     ),
 }
 

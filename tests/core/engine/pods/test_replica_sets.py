@@ -8,7 +8,7 @@ from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, Sca
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import AntiAffinity, Suspension
-from gitops_bg.core.model.version import AntiAffinityTerm, Snapshot, Version, short
+from gitops_bg.core.model.version import AntiAffinityTerm, Snapshot, Version
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
 from tests.core.worlds import (
@@ -39,7 +39,7 @@ def bare(version: Version) -> Version:
 
 
 def named(number: int) -> str:
-    return f"v{number} ({short(digest(number))})"
+    return f"{number} (v{number})"
 
 
 REPLICA_SETS: dict[str, tuple[World, list[str]]] = {

@@ -50,7 +50,7 @@ ACTIVE = {
     ),
     "a switch": (
         world(active(1), candidate(2), names_=2, record={"switch": DECIDED}),
-        [f"switch live traffic from v1 ({S1}) to v2 ({S2})"],
+        ["switch live traffic from 1 (v1) to 2 (v2)"],
     ),
     "no active Service before anything serves": (world(rising(1)), []),
 }

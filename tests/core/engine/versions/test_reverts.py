@@ -32,7 +32,7 @@ ANSWERED = source(3, landed=2)
 BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
 """Main sends traffic back to version 2, the target to version 1."""
 NAMES_3 = {"primary": primary(3)}
-NOT_OF_2 = f"which did not bring v2 ({short(digest(2))})"
+NOT_OF_2 = "which did not bring 2 (v2)"
 CHANGED = "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
 BAD = {"past_holds": (Hold(digest(1), "5xx", NOW, Cause.ANALYSIS_FAILED, Says.PASSED_OVER),)}
 CLEARED = {"past_holds": (replace(BAD["past_holds"][0], lifted=Says.CLEARED),)}
@@ -64,7 +64,7 @@ REVERTS = {
     "content that is on hold: never": (reverted(*TWO, record=held(1)), "is on hold (unknown): 5xx"),
     "content that was bad: never": (
         reverted(*TWO, record=BAD),
-        f"v1 ({short(digest(1))}) was bad on 2026-01-01 (analysis-failed), and did not serve since: 5xx",
+        "1 (v1) was bad on 2026-01-01 (analysis-failed), and did not serve since: 5xx",
     ),
     "unless somebody cleared it": (reverted(*TWO, record=CLEARED), 1),
     "content on hold that never served: never": (
@@ -77,7 +77,7 @@ REVERTS = {
     ),
     "a newer version that served is not older": (
         reverted(active(2), legacy(3), to=3),
-        f"v3 ({short(digest(3))}) came forward after {short(digest(2))}, which serves now",
+        f"3 (v3) came forward after {short(digest(2))}, which serves now",
     ),
     "what main asks for already: it needs no emergency": (
         reverted(*TWO, desired={"primary": primary(1)}, record={"primary": digest(1)}),
@@ -91,7 +91,7 @@ REVERTS = {
     "within the window": (reverted(*TWO, window=1), 1),
     "outside the window": (
         reverted(archived(0), *TWO, to=0, window=1),
-        f"is outside rollbackWindow: 1 versions served between it and v2 ({short(digest(2))})",
+        "is outside rollbackWindow: 1 versions served between it and 2 (v2)",
     ),
     "within a window of two": (reverted(archived(0), *TWO, to=0, window=2), 0),
     "the window counts from the version that it leads to": (

@@ -266,7 +266,7 @@ def test_it_has_a_pull_request_whose_status_lets_it_in_also_where_whoever_asked_
     remote.run("push", "origin", ":gitops-bg/state/test")
     rolled_back(cli, protected)
     assert "[default]" not in remote.run("log", "-1", "--format=%s", protected.promotion_branch, cwd=remote.bare)
-    titled(protected, forge, "back to v1")
+    titled(protected, forge, "back to v1 (v1)")
     eventually(lambda: status_of(protected, forge) == CheckState.SUCCESS, what="its status")
     assert "errors" in forge.opened[0].body
     protected.merge_offer()
@@ -276,7 +276,7 @@ def test_it_has_a_pull_request_whose_status_lets_it_in_also_where_whoever_asked_
 def test_it_takes_the_text_over_and_closing_it_holds_no_version(cli: Cli, protected: App, forge: ForgeOfRemote) -> None:
     pull = offered(protected, forge, "v3")
     rolled_back(cli, protected)
-    titled(protected, forge, "back to v1")
+    titled(protected, forge, "back to v1 (v1)")
     assert [each.number for each in forge.opened] == [pull.number]
     eventually(lambda: status_of(protected, forge) == CheckState.SUCCESS, what="its status")
     forge.closes(pull.number)
@@ -303,4 +303,4 @@ def test_what_somebody_pushes_onto_the_branch_is_what_the_text_says(protected: A
     remote.commit("better this one")
     remote.run("push", "origin", f"edit:{protected.promotion_branch}")
     remote.run("checkout", remote.branch)
-    titled(protected, forge, "back to v1")
+    titled(protected, forge, "back to v1 (v1)")

@@ -37,7 +37,7 @@ def waiting(world: Scenario) -> App:
 def test_get_shows_phase_version_candidate_and_what_promotion_waits_for(cli: Cli, waiting: App) -> None:
     shown = cli("get", "-n", waiting.key.namespace)
     assert "AwaitingPromotion" in shown
-    assert "v2 registry.example/web:v2" in " ".join(shown.split())
+    assert "v2 (v2)" in " ".join(shown.split())
     assert "waits for approval" in shown
     [row] = cli.json("get", str(waiting.key))["items"]
     assert (row["version"], row["color"], row["image"]) == (1, "blue", "registry.example/web:v1")
@@ -73,7 +73,7 @@ def test_get_watch_of_a_list_shows_every_change_as_a_line(cli: Cli, healthy: App
     lines = cli("get", *where, "-o", "json").splitlines()
     assert json.loads(lines[0])["phase"] == "Healthy"
     assert json.loads(lines[0])["candidateImage"] == ""
-    assert cli("get", *where).startswith(f"{healthy.key}  Healthy  v1 blue")
+    assert cli("get", *where).startswith(f"{healthy.key}  Healthy  v1 (v1) blue")
 
 
 @pytest.mark.parametrize("verb", ["get", "tree"])
@@ -86,8 +86,8 @@ def test_one_app_is_a_tree_of_versions_pods_services_and_gates(cli: Cli, waiting
     assert "green Version candidate" in shown
     assert "2/2 available" in shown
     assert shown.count("Pod Running") == 4
-    assert "⇄ web Service active → v1 (blue), 2 ready endpoints" in shown
-    assert "⇄ web-preview Service preview → v2 (green)" in shown
+    assert "⇄ web Service active → v1 (v1) blue, 2 ready endpoints" in shown
+    assert "⇄ web-preview Service preview → v2 (v2) green" in shown
     assert "⊞ approval Gate shut waiting for the promotion branch to be merged" in shown
     [answer] = cli.json(verb, str(waiting.key))["items"]
     assert [(each["version"], each["live"], len(each["pods"])) for each in answer["versions"]] == [

@@ -141,7 +141,7 @@ def test_explain_says_what_a_pin_holds_back(cli: Cli, web: App) -> None:
     told = cli.json("explain", str(web.key))["targetHeldBack"]
     waiting = web.digest("v2").removeprefix("v1:")[:10]
     assert told == {
-        "reason": f"target.yaml says {waiting}, and spec.revision runs v1 instead",
+        "reason": f"target.yaml says v2 ({waiting}), and spec.revision runs v1 instead",
         "advice": f"to run what it says: remove revision from {web.folder}/app.yaml",
     }
     shown = " ".join(cli("explain", str(web.key)).split())

@@ -97,7 +97,7 @@ class TestOneEvent:
         told = entry(6, source_commit="a" * 40, commit="b" * 40, reason="all gates are open")
         published = repository.ledger.publish({WEB: batch(told)})
         assert published.commit == remote.head(STATE)
-        assert remote.log(STATE)[0].subject == f"web: promoted v6 → v7 ({TWO[3:13]}) [prod]"
+        assert remote.log(STATE)[0].subject == f"web: promoted v6 ({ONE[3:13]}) → v7 ({TWO[3:13]}) [prod]"
         trailers = remote.run("log", "-1", "--format=%(trailers:unfold)", STATE, cwd=remote.bare)
         assert trailers.splitlines() == [
             "Bg-App: shop/web",
@@ -171,7 +171,7 @@ class TestManyEvents:
         repository.ledger.publish({WEB: batch(entry(1), entry(2, Event.HELD)), API: batch(entry(1, by=""))})
         assert [commit.subject for commit in remote.log(STATE)] == ["3 events of api, web [prod]"]
         message = remote.message(STATE)
-        assert f"shop/api: promoted v1 → v2 ({TWO[3:13]})" in message
+        assert f"shop/api: promoted v1 ({ONE[3:13]}) → v2 ({TWO[3:13]})" in message
         apps = remote.run("log", "-1", "--format=%(trailers:key=Bg-App,valueonly)", STATE, cwd=remote.bare)
         assert apps.split() == ["shop/api", "shop/web", "shop/web"]
 

@@ -31,8 +31,8 @@ def test_the_commit_on_main_asks_and_says_why(repository: Repository, remote: Gi
     facts = {"rollout": 4, "source_commit": "a" * 40, "by": "ada"}
     wanted = change(repository, **facts)
     repository.promotions.commit([wanted])
-    digest = wanted.movement.to_digest
-    assert remote.log()[0].subject == f"web: promote v1 → v2 ({digest[3:13]}) [prod]"
+    origin, goal = wanted.movement.from_digest, wanted.movement.to_digest
+    assert remote.log()[0].subject == f"web: promote v1 ({origin[3:13]}) → v2 ({goal[3:13]}) [prod]"
     assert "\nReason: all gates are open\n" in remote.message()
     output = remote.run("log", "-1", "--format=%(trailers:key=Bg-By,valueonly)", "main", cwd=remote.bare)
     assert output.split() == ["ada"]
@@ -78,24 +78,24 @@ def test_a_commit_of_somebody_who_knows_no_cluster_names_none() -> None:
 ONE, TWO = "v1:1111111111222222", "v1:abcdef0123456789"
 BOTH = {"from_version": 1, "from_digest": ONE, "to_version": 2, "to_digest": TWO}
 SUBJECTS = {
-    "from tag to tag": (BOTH | {"from_tag": "1.0.0", "to_tag": "1.1.0"}, "web: promoted 1.0.0 → 1.1.0 (v1 → v2)"),
-    "versions with one tag": (BOTH, "web: promoted v1 → v2 (abcdef0123)"),
-    "where one tag is unknown": (BOTH | {"to_tag": "1.1.0"}, "web: promoted v1 → v2 (abcdef0123)"),
+    "from tag to tag": (BOTH | {"from_tag": "1.0.0", "to_tag": "1.1.0"}, "web: promoted 1.0.0 (v1) → 1.1.0 (v2)"),
+    "versions without tags": (BOTH, "web: promoted v1 (1111111111) → v2 (abcdef0123)"),
+    "where one tag is unknown": (BOTH | {"to_tag": "1.1.0"}, "web: promoted v1 (1111111111) → 1.1.0 (v2)"),
     "the first version": (
         {"to_version": 1, "to_digest": ONE, "to_tag": "1.0.0"},
         "web: promoted 1.0.0 (v1)",
     ),
     "a version alone, without a tag": ({"to_version": 1, "to_digest": ONE}, "web: promoted v1 (1111111111)"),
     "one that is left": ({"from_version": 1, "from_digest": ONE, "from_tag": "1.0.0"}, "web: promoted 1.0.0 (v1)"),
-    "one that is left, without a tag": ({"from_version": 1, "from_digest": ONE}, "web: promoted v1"),
+    "one that is left, without a tag": ({"from_version": 1, "from_digest": ONE}, "web: promoted v1 (1111111111)"),
     "versions without numbers": (
         {"from_digest": ONE, "to_digest": TWO, "from_tag": "1.0.0", "to_tag": "1.1.0"},
-        "web: promoted 1.0.0 → 1.1.0 (1111111111 → abcdef0123)",
+        "web: promoted 1.0.0 (1111111111) → 1.1.0 (abcdef0123)",
     ),
     "no version": ({}, "web: promoted"),
     "a tag that would be a line": (
         BOTH | {"from_tag": "1\nBg-Event: x", "to_tag": "2"},
-        "web: promoted 1 Bg-Event: x → 2 (v1 → v2)",
+        "web: promoted 1 Bg-Event: x (v1) → 2 (v2)",
     ),
 }
 
@@ -117,7 +117,7 @@ def named(*apps: str) -> list[Movement]:
 BATCHES = {
     "few events of one app": (
         named("shop/web", "shop/web"),
-        "web: promoted v1 → v2 (abcdef0123), promoted v1 → v2 (abcdef0123)",
+        "web: promoted v1 (1111111111) → v2 (abcdef0123), promoted v1 (1111111111) → v2 (abcdef0123)",
     ),
     "many events of one app": (named(*["shop/web"] * 4), "4 events of web"),
     "several apps, each once": (named("shop/web", "shop/api", "shop/web"), "3 events of web, api"),
