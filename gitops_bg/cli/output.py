@@ -161,6 +161,11 @@ class Output:
         else:
             held.append(partial(self._notice, text))
 
+    def detail(self, text: object) -> None:
+        """Print one line beside the result that only who asked for details is told, by -v."""
+        if self.options.verbose:
+            self.notice(text)
+
     def _notice(self, text: object) -> None:
         if self.json:
             sys.stderr.write(json.dumps({"note": clean(str(text))}, ensure_ascii=False) + "\n")

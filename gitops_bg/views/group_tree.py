@@ -71,13 +71,13 @@ def _json_service(view: GroupView, place: Endpoint) -> "GroupServiceTreeJson":
 
 
 def group_root(view: GroupView, now: datetime) -> Branch:
-    """Return the whole tree: versions newest first, then the Services, the HTTPRoutes and the gates."""
+    """Return the whole tree: the gates, then the versions, newest first, then the Services and the HTTPRoutes."""
     created = view.body["metadata"].get("creationTimestamp") or ""
     children = (
+        *(gate_branch(gate, now) for gate in (view.body.get("status") or {}).get("gates") or ()),
         *(_version(view, each, now) for each in reversed(view.record.state.versions)),
         *_services(view),
         *(_route(name, each) for name, each in sorted(view.observed.routes.items())),
-        *(gate_branch(gate, now) for gate in (view.body.get("status") or {}).get("gates") or ()),
     )
     phase = view.status.phase or "Unknown"
     return Branch(f"⟳ {view.group.name}", "Group", phase, age(created, now), "", "bold", children)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_bg.core.model.events import MOVES, goal_of, origin_of
+from gitops_bg.core.model.events import MOVES, goal_of, name_in, origin_of
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, short
 from gitops_bg.repo.ledger.ledger import Committed
@@ -73,12 +73,12 @@ class HistoryRow:
         if isinstance(self.change, PolicyChange):
             change = self.change
             origin, to = (short(each) or "-" for each in (change.before, change.after))
-            return origin, to, change.by or "-", change.commit[:10], ", ".join(change.changed) or "-"
+            return origin, to, name_in(change.by) or "-", change.commit[:10], ", ".join(change.changed) or "-"
         entry = self.change.entry
         return (
             origin_of(entry) or "-",
             goal_of(entry) or "-",
-            entry.by or "-",
+            name_in(entry.by) or "-",
             entry.commit[:10] or "-",
             "\n".join([entry.reason or "-", *map(str, _configuration_changes(entry, self.held))]),
         )

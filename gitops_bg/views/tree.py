@@ -40,13 +40,15 @@ class Branch:
     children: tuple["Branch", ...] = field(default=())
 
 
-def root_of(app_view: AppView, now: datetime) -> Branch:
-    """Return the whole tree: versions newest first, then the Services, then the gates."""
+def root_of(app_view: AppView, now: datetime, *, wide: bool = False) -> Branch:
+    """Return the whole tree: the gates, then the versions, newest first, then the Services. A version behind that
+    serves nobody is one line, unless it is to be ``wide``.
+    """
     row = app_view.row
     children = (
-        *(_version(app_view, version, now) for version in app_view.versions),
-        *(_service(app_view, role, view) for role, view in app_view.services),
         *(gate_branch(gate, now, _header_lines(app_view)) for gate in app_view.gates),
+        *(_version(app_view, version, now, folded=not wide) for version in app_view.versions),
+        *(_service(app_view, role, view) for role, view in app_view.services),
     )
     return Branch(f"⟳ {row.name}", "App", row.phase, age(row.created, now), "", "bold", children)
 
@@ -59,17 +61,22 @@ def _header_lines(app_view: AppView) -> tuple[str, ...]:
 # --- versions ---
 
 
-def _version(app_view: AppView, version: Version, now: datetime) -> Branch:
-    traffic = version.digest == app_view.record.routing.traffic
+def _version(app_view: AppView, version: Version, now: datetime, *, folded: bool) -> Branch:
+    routing = app_view.record.routing
+    traffic, replica_sets = version.digest == routing.traffic, app_view.replica_sets_of(version)
+    is_behind = version is not app_view.newest and version.digest not in (routing.traffic, routing.preview)
+    pods = (_pods(app_view, version, each, now) for each in replica_sets if each.desired or each.current)
     return Branch(
         f"# {version.name} {version.color}",
         "Version",
         stage_in_a_word(version),
         spoken((now - version.rollout_started_at).total_seconds()),
-        ", ".join(_about(app_view, version)),
+        ", ".join([*_about(app_view, version), *(pods if folded and is_behind else ())]),
         "bold green" if traffic else _STAGES[version.stage],
-        (
-            *(_replica_set(app_view, version, each, now) for each in app_view.replica_sets_of(version)),
+        ()
+        if folded and is_behind
+        else (
+            *(_replica_set(app_view, version, each, now) for each in replica_sets),
             *(_run(run, now) for run in app_view.runs_of(version)),
         ),
     )
@@ -103,16 +110,19 @@ def _about(app_view: AppView, version: Version) -> Iterator[str]:
 
 def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: datetime) -> Branch:
     failed = version.failure and each.status == "Progressing"
-    about = [f"{each.available}/{each.desired} available", *_delay(app_view, version, now)]
     return Branch(
         f"⧉ {each.name}",
         each.kind,
         "Degraded" if failed else each.status,
         age(each.created, now),
-        ", ".join(about),
+        _pods(app_view, version, each, now),
         "red" if failed else {"ScaledDown": "dim", "Progressing": "cyan"}.get(each.status, ""),
         tuple(_pod(pod, now) for pod in app_view.pods_of(each)),
     )
+
+
+def _pods(app_view: AppView, version: Version, each: ReplicaSet, now: datetime) -> str:
+    return ", ".join([f"{each.available}/{each.desired} available", *_delay(app_view, version, now)])
 
 
 def _delay(app_view: AppView, version: Version, now: datetime) -> list[str]:

@@ -120,6 +120,9 @@ def test_the_whole_picture() -> None:
         "",
         "NAME KIND STATUS AGE INFO",
         "⟳ web App AwaitingPromotion 1h",
+        "├─ ⊞ availability Gate open its pods are available",
+        "├─ ⊞ pause Gate shut autoPromotionSeconds: 60, 42s left",
+        "├─ ⊞ approval Gate shut nobody merged",
         "├─ # 8 (v8) green Version candidate 1m40s preview, of c8",
         f"│ ├─ ⧉ web-v8-{short(NEXT.digest)} ReplicaSet Progressing 1m30s 1/2 available",
         "│ │ ├─ □ web-8-a Pod Running 1m ready:1/1, restarts:3",
@@ -129,13 +132,16 @@ def test_the_whole_picture() -> None:
         "│ └─ latency Metric Inconclusive ✔0 ✖0 ?1 ⚠0 of 1, dry run",
         "├─ # 7 (v7) blue Version active 3m20s live, of c7",
         f"│ └─ ⧉ web-v7-{short(LIVE.digest)} ReplicaSet Healthy 1m30s 2/2 available",
-        "├─ # 6 (v6) green Version legacy 5m of c6",
-        f"│ └─ ⧉ web-v6-{short(OLD.digest)} ReplicaSet Healthy 1m30s 2/2 available, delay:21s",
-        "├─ ⇄ web Service active → 7 (v7) blue, 2 ready endpoints",
-        "├─ ⊞ availability Gate open its pods are available",
-        "├─ ⊞ pause Gate shut autoPromotionSeconds: 60, 42s left",
-        "└─ ⊞ approval Gate shut nobody merged",
+        "├─ # 6 (v6) green Version legacy 5m of c6, 2/2 available, delay:21s",
+        "└─ ⇄ web Service active → 7 (v7) blue, 2 ready endpoints",
     ]
+
+
+def test_what_runs_of_a_version_behind_is_shown_where_all_is_asked_for() -> None:
+    names = [each.name for each in branches(root_of(SIGHT, NOW, wide=True))]
+    behind = names.index("# 6 (v6) green")
+    assert names[behind + 1] == f"⧉ web-v6-{short(OLD.digest)}"
+    assert not any(each.name == names[behind + 1] for each in branches(root_of(SIGHT, NOW)))
 
 
 def test_deadlines_count_down() -> None:
@@ -203,11 +209,11 @@ def test_the_status_of_a_replica_set_is_in_argo_s_words(desired: int, available:
 
 def test_a_version_that_is_warm_for_ever_has_no_deadline() -> None:
     branch = of_version(OLD, Strategy("web", scale_down_delay_seconds=None))
-    assert branch.children[0].info.endswith("delay:none")
+    assert branch.info.endswith("delay:none")
 
 
 def test_nobody_can_tell_how_long_a_version_is_warm_whose_app_cannot_be_read() -> None:
-    assert of_version(OLD, None).children[0].info == "2/2 available"
+    assert of_version(OLD, None).info == "of c6, 2/2 available"
 
 
 def test_a_run_that_waits_for_its_metrics_says_so() -> None:

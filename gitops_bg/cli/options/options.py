@@ -174,6 +174,15 @@ class OutputOptions:
         ),
     ] = Format.TEXT
     no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Say which agent works, and when it looks again.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
 
 
 class PlanFormat(StrEnum):

@@ -29,10 +29,10 @@ _VERSION_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Colum
 _STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 
 
-def picture_of(app_view: AppView, now: datetime) -> Group:
-    """Return the app as it was read; ages and countdowns count from ``now``."""
+def picture_of(app_view: AppView, now: datetime, *, wide: bool = False) -> Group:
+    """Return the app as it was read; ages and countdowns count from ``now``. ``wide``: with what runs behind."""
     demands = (drawn(each, app_view.row.key, told=app_view.row.message) for each in app_view.row.demands)
-    return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now)))
+    return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now, wide=wide)))
 
 
 def drawn_group(view: GroupView, now: datetime) -> Group:
@@ -126,9 +126,6 @@ def _parts(
         yield indented(f"about to be done: {action}")
     if outlook is not None:
         yield outlook
-    if found.wake_at:
-        left = spoken((found.wake_at - found.now).total_seconds())
-        yield indented(f"looked at again in {left} at the latest", "dim")
 
 
 def _shown(each: ShownGate, told: Sequence[str], with_advice: bool) -> ShownGate:

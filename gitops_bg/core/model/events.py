@@ -450,9 +450,18 @@ def sentence_of(entry: LedgerEntry, kind: SubjectKind) -> str:
     """A ledger entry in a sentence that lacks only its subject: versions, commit, person, reason."""
     goal = f"{goal_of(entry)}{of_commit(entry.source_commit)}" if goal_of(entry) else f"the {kind}"
     what = EVENTS[entry.event].sentence.format(to=goal, origin=origin_of(entry) or "the version before")
-    by = f" (by {entry.by.partition(' <')[0]})" if entry.by else ""
+    by = f" (by {name_in(entry.by)})" if entry.by else ""
     because = f": {entry.reason}" if entry.reason else ""
     return f"{what}{by}{because}"
+
+
+def name_in(author: str) -> str:
+    """The name of a person, without the address.
+
+    >>> name_in("Ada Lovelace <ada@example.com>"), name_in("ada")
+    ('Ada Lovelace', 'ada')
+    """
+    return author.partition(" <")[0]
 
 
 def entry_text(entry: LedgerEntry) -> str:

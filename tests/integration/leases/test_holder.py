@@ -40,7 +40,7 @@ def test_get_and_the_metrics_show_who_works(world: Scenario, tmp_path: Path) -> 
             leader, other = (first, second) if _leads(first) else (second, first)
             holder = _holder(world)
             eventually(lambda: _says(leader, holder) and _says(other, holder), what="both say who works")
-            assert f"lease {world.namespace}/{lease.name}: held by {holder}" in cli("get")
+            assert f"lease {world.namespace}/{lease.name}: held by {holder}" in cli("get", "-v")
         eventually(lambda: _leads(second), what="the one that is left works")
         eventually(lambda: _says(second, _holder(world)), what="and says so")
     assert f"lease {world.namespace}/{lease.name}: held by nobody, no agent works" in cli("get")

@@ -47,6 +47,7 @@ from gitops_bg.views.explanation import (
     statements_about,
 )
 from gitops_bg.views.obstacles import NotLive, Trouble, held_back, went_back
+from gitops_bg.views.words import spoken
 
 if TYPE_CHECKING:
     from gitops_bg.views.shapes.apps import ExplanationJson
@@ -96,6 +97,7 @@ def explain(
             output.data(_json(found))
         else:
             output.show(drawn_explained(_explained(found), of_gates=_of_the_pods(found)))
+            _say_when(output, found.decision.wake_at, found.now)
     if unread:
         return code_of(unread)
     return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
@@ -119,7 +121,13 @@ def of_group(
         output.data(json_explanation(found))
     else:
         output.show(drawn_explanation(found))
+        _say_when(output, found.decision.wake_at, found.now)
     return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
+
+
+def _say_when(output: Output, wake_at: datetime | None, now: datetime) -> None:
+    if wake_at:
+        output.detail(f"looked at again in {spoken((wake_at - now).total_seconds())} at the latest")
 
 
 def _facts(session: Session, app: AppKey) -> tuple[Facts, GitopsBgError | None]:

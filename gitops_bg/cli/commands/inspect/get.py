@@ -6,6 +6,7 @@ The list is what people ask for all day: what only a tree or a watch needs is im
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -152,7 +153,7 @@ def _show_list(listed: _Listed, at: LiveOptions, timeout: float, *, watch: bool)
 
 
 def _show_holders(output: Output, session: LiveSession) -> None:
-    """Show which agent works; nothing where the user may not read leases."""
+    """Show that no agent works, and with -v which one does; nothing where the user may not read leases."""
     from gitops_bg.agent.runtime.leadership import holders
 
     try:
@@ -160,9 +161,10 @@ def _show_holders(output: Output, session: LiveSession) -> None:
     except GitopsBgError:
         return
     for lease, holder in found:
-        output.notice(
-            f"lease {lease}: held by {holder}" if holder else f"lease {lease}: held by nobody, no agent works"
-        )
+        if not holder:
+            output.notice(f"lease {lease}: held by nobody, no agent works")
+        else:
+            output.detail(f"lease {lease}: held by {holder}")
 
 
 def _watch_list(
@@ -186,7 +188,7 @@ def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
     app_view = read_app_view(session, app)
     if output.json:
         output.data({"items": [json_tree_of_app(app_view)]})
-    output.show(picture_of(app_view, session.now))
+    output.show(picture_of(app_view, session.now, wide=output.wide))
 
 
 def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKey, timeout: float) -> None:
@@ -197,7 +199,7 @@ def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKe
 
     with (
         _changes(at, app.namespace, pod_labels(app)) as wait,
-        picture_screen(output, picture_of, json_tree_of_app) as screen,
+        picture_screen(output, partial(picture_of, wide=output.wide), json_tree_of_app) as screen,
     ):
         follow(lambda: read_app_view(session, app), screen, wait, timeout)
 

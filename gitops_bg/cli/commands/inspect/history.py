@@ -130,13 +130,13 @@ def _show_overridden(output: Output, repository: Repository, about: Iterable[App
 
 
 _COLUMNS = (
-    Column("WHEN", 1),
+    Column("WHEN"),
     Column("NAME"),
     Column("EVENT"),
-    Column("FROM", 2),
+    Column("FROM", 1),
     Column("TO"),
-    Column("BY", 4),
-    Column("COMMIT", 3),
+    Column("BY"),
+    Column("COMMIT", 2),
     Column("REASON"),
 )
 
