@@ -20,6 +20,7 @@ from gitops_bg.agent.logs import masked
 from gitops_bg.cli.errors import BUG, code_of
 from gitops_bg.cli.options.options import Format, OutputOptions
 from gitops_bg.cli.views.listing import ENDLESS, paragraph
+from gitops_bg.cli.views.templates import rendered
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.desired import Problem
@@ -95,8 +96,10 @@ def notes_held_back(unless: type[Exception]) -> Iterator[None]:
 class Output:
     """Where one verb prints."""
 
-    def __init__(self, options: OutputOptions, *, dry_run: bool = False) -> None:
+    def __init__(self, options: OutputOptions, *, dry_run: bool = False, template: str = "") -> None:
         self.options = options
+        self._template = template
+        """What is taken out of the JSON; empty: all of it (`cli.views.templates`)."""
         self.dry_run = dry_run
         """Whether the verb writes nothing, and only says what it would do."""
         self.json = options.output in (Format.JSON, Format.YAML)
@@ -105,10 +108,18 @@ class Output:
         self.console = console_for(options)
 
     def data(self, value: Any) -> None:
-        """Print ``value`` as JSON, or as YAML."""
+        """Print ``value`` as JSON, or as YAML, or what the template takes out of it."""
+        if self._template:
+            sys.stdout.write(rendered(self._template, value))
+            sys.stdout.flush()
+            return
         text = json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n"
         sys.stdout.write(_as_yaml(text) if self.options.output is Format.YAML else text)
         sys.stdout.flush()
+
+    def one(self, value: Any) -> None:
+        """Print one thing as a list of one, as kubectl's `get` does not; a template is about the thing itself."""
+        self.data(value if self._template else {"items": [value]})
 
     def text(self, text: str) -> None:
         """Print a text that another program reads, as it is; nothing with --output json."""
@@ -118,6 +129,9 @@ class Output:
 
     def data_line(self, value: Any) -> None:
         """Print ``value`` as JSON on one line, or as a YAML document: one of many."""
+        if self._template:
+            self.data(value)
+            return
         text = json.dumps(value, ensure_ascii=False, default=str) + "\n"
         sys.stdout.write(f"---\n{_as_yaml(text)}" if self.options.output is Format.YAML else text)
         sys.stdout.flush()

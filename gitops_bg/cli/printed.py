@@ -27,6 +27,8 @@ _VERBS: dict[str, Any] = {
     "plan": groups.PlanJson,
     "diff": apps.DiffJson,
     "history": apps.HistoryJson | apps.OverridesJson,
+    "logs": apps.LogsJson,
+    "version": apps.ReleasesJson,
     "set-image": decisions.ImagesJson,
     "promote": decisions.ProposalJson | decisions.StaysLiveJson,
     "rollback": decisions.ProposalJson | decisions.OfflineJson,

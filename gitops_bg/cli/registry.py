@@ -97,6 +97,16 @@ VERBS = {
             "Show the history of an app: what, when, from which version to which, by whom, why.",
             "inspect.history:of_group",
         ),
+        Verb(
+            "logs",
+            "inspect.running",
+            "Print the last lines of the pods of a version: of the candidate, or of what serves where there is none.",
+        ),
+        Verb(
+            "version",
+            "inspect.running",
+            "Show the release of this command, and the images of the agents that the cluster has.",
+        ),
     ),
     DECIDE: (
         Verb(

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.values import a_version_name, an_app, namespace_name, positive_seconds, seconds
+from gitops_bg.cli.views.templates import FORMS, is_template
 
 GIT, CLUSTER, OUTPUT = "Git", "Cluster", "Output"
 
@@ -20,6 +22,13 @@ class Format(StrEnum):
     WIDE = "wide"
     JSON = "json"
     YAML = "yaml"
+
+
+def get_format(text: str) -> str:
+    """Return an output format of `get`. Raises `UsageError`."""
+    if text in set(Format) or is_template(text):
+        return text
+    raise UsageError(f"{text!r} is no output format: {', '.join(Format)}, {FORMS}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +194,39 @@ class OutputOptions:
     ] = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOutputOptions:
+    """How to print what is there."""
+
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            parser=get_format,
+            metavar="FORMAT",
+            help="The output format: text or wide for people; json, yaml, name, jsonpath=TEMPLATE or "
+            "custom-columns=TITLE:PATH,… for programs, about what json prints.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "text"
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say which agent works.", rich_help_panel=OUTPUT)] = (
+        False
+    )
+
+    @property
+    def ordinary(self) -> OutputOptions:
+        """The options that every verb has; a template is about JSON."""
+        output = Format(self.output) if self.output in set(Format) else Format.JSON
+        return OutputOptions(output=output, no_color=self.no_color, verbose=self.verbose)
+
+    @property
+    def template(self) -> str:
+        """What is taken out of the JSON; empty: all of it."""
+        return "" if self.output in set(Format) else self.output
+
+
 class PlanFormat(StrEnum):
     """How a plan is printed."""
 
@@ -289,6 +331,15 @@ class LiveOptions:
     kube: ClusterOptions
     place: PlaceOptions
     out: OutputOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOptions:
+    """Options of verbs that show what the cluster has."""
+
+    kube: ClusterOptions
+    place: PlaceOptions
+    out: GetOutputOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,9 +162,12 @@ class Client:
             return False
         return any(each.get("name") == kind.plural for each in answer.get("resources") or [])
 
-    def log(self, namespace: str, pod: str, lines: int, *, previous: bool) -> str:
-        """The last lines of a pod's log, of the container that runs or of the ``previous`` one."""
-        query = {"tailLines": str(lines)} | ({"previous": "true"} if previous else {})
+    def log(self, namespace: str, pod: str, lines: int, *, previous: bool, container: str = "") -> str:
+        """The last lines of a pod's log, of the container that runs or of the ``previous`` one; a pod with
+        several needs the name of one.
+        """
+        more = {"previous": "true" if previous else "", "container": container}
+        query = {"tailLines": str(lines)} | {name: value for name, value in more.items() if value}
         call = Call(f"read the log of {namespace}/{pod}", "GET", f"{PODS.path(namespace, pod)}/log", query)
         answer = self._connection.send(call)
         if answer.status != 200:

@@ -224,6 +224,40 @@ class ExplanationJson(ExplainedJson):
 
 
 @with_config(CLOSED)
+class LogJson(TypedDict):
+    """The last lines of one pod."""
+
+    pod: str
+    log: str
+
+
+@with_config(CLOSED)
+class LogsJson(TypedDict):
+    """What `logs` prints."""
+
+    app: str
+    version: int
+    pods: list[LogJson]
+
+
+@with_config(CLOSED)
+class AgentJson(TypedDict):
+    """An agent that the cluster has."""
+
+    name: str
+    """Its Deployment, with the namespace."""
+    image: str
+
+
+@with_config(CLOSED)
+class ReleasesJson(TypedDict):
+    """What `version` prints."""
+
+    client: str
+    agents: list[AgentJson]
+
+
+@with_config(CLOSED)
 class ActionJson(TypedDict):
     """One action of a plan."""
 

@@ -29,7 +29,20 @@ from tests.support.waiting import eventually
 ROOT = Path(__file__).parents[3]
 
 FILES = {"init", "import", "check", "schema", "policies test"}
-APPS = {"get", "tree", "status", "explain", "plan", "diff", "history", "reconcile", "gate status", "policies replay"}
+APPS = {
+    "version",
+    "logs",
+    "get",
+    "tree",
+    "status",
+    "explain",
+    "plan",
+    "diff",
+    "history",
+    "reconcile",
+    "gate status",
+    "policies replay",
+}
 CHANGES = {"set-image", "promote", "rollback", "undo", "abort", "retry", "restart", "resume", "suspend"}
 MORE_CHANGES = {"pause", "freeze", "unfreeze", "accept-history", "gate open", "gate close"}
 GROUPS = {
@@ -114,8 +127,9 @@ def test_apps_that_are_looked_at(cli: Cli, web: App) -> None:
     web.wait_told()
     cli.run("get", "-w", "--timeout", "1s", "-o", "json")
     cli.run("get", key, "-w", "--timeout", "1s", "-o", "json")
-    for verb in ("get", "tree", "explain", "plan", "history", "reconcile"):
+    for verb in ("get", "tree", "explain", "plan", "history", "logs", "reconcile"):
         cli.json(verb, key)
+    cli.json("version")
     cli.json("gate", "status", key)
     cli.json("history", "--overrides")
     cli.json("diff", key, code=1)

@@ -13,7 +13,7 @@ import typer
 
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, OptionalGroup, live_groups
-from gitops_bg.cli.options.options import AppOrGroup, LiveOptions, Watch, WatchTimeout
+from gitops_bg.cli.options.options import AppOrGroup, GetOptions, Watch, WatchTimeout
 from gitops_bg.cli.options.values import an_app_or_none
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession, access
@@ -35,7 +35,7 @@ Everywhere = Annotated[
 
 
 def get(
-    at: LiveOptions,
+    at: GetOptions,
     app: Annotated[
         str,
         typer.Argument(
@@ -53,7 +53,7 @@ def get(
 
     Example: gitops-bg get shop/web -w
     """
-    output = Output(at.out)
+    output = _output(at)
     with LiveSession(kube=at.kube, place=at.place) as session:
         if not app:
             _show_list(_Listed(session, output, "" if everywhere else at.place.namespace), at, timeout, watch=watch)
@@ -65,17 +65,17 @@ def get(
             _show_app(output, session, key)
 
 
-def tree(app: AppOrGroup, at: LiveOptions) -> None:
+def tree(app: AppOrGroup, at: GetOptions) -> None:
     """Show one app as a tree: the same as `get APP`.
 
     Example: gitops-bg tree shop/web
     """
     with LiveSession(kube=at.kube, place=at.place) as session:
-        _show_app(Output(at.out), session, session.app(app))
+        _show_app(_output(at), session, session.app(app))
 
 
 def of_group(
-    at: LiveOptions,
+    at: GetOptions,
     group: OptionalGroup = "",
     watch: Watch = False,
     everywhere: Everywhere = False,
@@ -85,7 +85,7 @@ def of_group(
 
     Example: gitops-bg group get shop/store -w
     """
-    output = Output(at.out)
+    output = _output(at)
     with LiveSession(kube=at.kube, place=at.place) as session:
         if not group:
             namespace = "" if everywhere else at.place.namespace
@@ -96,13 +96,18 @@ def of_group(
             _show_group(output, session, at.place.namespace, group)
 
 
-def tree_of_group(group: Group, at: LiveOptions) -> None:
+def tree_of_group(group: Group, at: GetOptions) -> None:
     """Show a group as a tree: its versions, their services with ReplicaSets and pods, its Services, routes and gates.
 
     Example: gitops-bg group tree shop/store
     """
     with LiveSession(kube=at.kube, place=at.place) as session:
-        _show_group(Output(at.out), session, at.place.namespace, group)
+        _show_group(_output(at), session, at.place.namespace, group)
+
+
+def _output(at: GetOptions) -> Output:
+    """Return where it is printed."""
+    return Output(at.out.ordinary, template=at.out.template)
 
 
 class _Listed:
@@ -135,7 +140,7 @@ class _Listed:
             return []
 
 
-def _show_list(listed: _Listed, at: LiveOptions, timeout: float, *, watch: bool) -> None:
+def _show_list(listed: _Listed, at: GetOptions, timeout: float, *, watch: bool) -> None:
     """Show the list, once or on every change. Raises `NamespaceMissing`."""
     if watch:
         _watch_list(listed.rows, at, listed.output, listed.namespace, timeout)
@@ -168,7 +173,7 @@ def _show_holders(output: Output, session: LiveSession) -> None:
 
 
 def _watch_list(
-    rows: Callable[[], tuple[AnyRow, ...]], at: LiveOptions, output: Output, namespace: str, timeout: float
+    rows: Callable[[], tuple[AnyRow, ...]], at: GetOptions, output: Output, namespace: str, timeout: float
 ) -> None:
     """Keep showing the apps and groups of a namespace (empty: all), for ``timeout`` seconds."""
     from gitops_bg.cli.views.watch_view import follow, list_screen
@@ -187,11 +192,11 @@ def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
 
     app_view = read_app_view(session, app)
     if output.json:
-        output.data({"items": [json_tree_of_app(app_view)]})
+        output.one(json_tree_of_app(app_view))
     output.show(picture_of(app_view, session.now, wide=output.wide))
 
 
-def _watch_app(session: LiveSession, at: LiveOptions, output: Output, app: AppKey, timeout: float) -> None:
+def _watch_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey, timeout: float) -> None:
     from gitops_bg.cli.session.live_views import pod_labels, read_app_view
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.cli.views.watch_view import follow, picture_screen
@@ -210,11 +215,11 @@ def _show_group(output: Output, session: LiveSession, namespace: str, group: str
 
     view = _group_view(session, namespace, group)
     if output.json:
-        output.data({"items": [json_tree_of_group(view)]})
+        output.one(json_tree_of_group(view))
     output.show(drawn_group(view, session.now))
 
 
-def _watch_group(session: LiveSession, at: LiveOptions, output: Output, group: str, timeout: float) -> None:
+def _watch_group(session: LiveSession, at: GetOptions, output: Output, group: str, timeout: float) -> None:
     from gitops_bg.cli.views.subject import drawn_group
     from gitops_bg.cli.views.watch_view import follow, picture_screen
     from gitops_bg.views.group_tree import json_tree_of_group
@@ -237,7 +242,7 @@ def _group_view(session: LiveSession, namespace: str, group: str) -> "GroupView"
 
 
 @contextmanager
-def _changes(at: LiveOptions, namespace: str, pods: str = "") -> Iterator["Wait"]:
+def _changes(at: GetOptions, namespace: str, pods: str = "") -> Iterator["Wait"]:
     """Report every change of a namespace until Ctrl-C."""
     from gitops_bg.cli.session.watch import changes
 

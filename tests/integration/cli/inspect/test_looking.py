@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg import __version__
 from tests.integration.cli.conftest import Cli, with_candidate
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.imports import HEAVY, imported_by
+from tests.support.manifests import deployment
 from tests.support.scenario import STATE_BRANCH, App, Scenario, scenario
 
 
@@ -42,6 +44,45 @@ def test_get_shows_phase_version_candidate_and_what_promotion_waits_for(cli: Cli
     [row] = cli.json("get", str(waiting.key))["items"]
     assert (row["version"], row["color"], row["image"]) == (1, "blue", "registry.example/web:v1")
     assert row["candidate"] == 2
+
+
+def test_get_gives_scripts_what_they_ask_for(cli: Cli, healthy: App, waiting: App) -> None:
+    namespace = healthy.key.namespace
+    assert cli("get", "-n", namespace, "-o", "name").split() == [str(healthy.key), str(waiting.key)]
+    assert cli("get", str(waiting.key), "-o", "jsonpath={.phase} {.candidateName}") == "AwaitingPromotion v2 (v2)"
+    every = '{range .items[*]}{.name}={.version}{"\\n"}{end}'
+    assert cli("get", "-n", namespace, "-o", f"jsonpath={every}") == "api=1\nweb=1\n"
+    table = cli("get", "-n", namespace, "-o", "custom-columns=APP:.name,CANDIDATE:.candidateName")
+    assert [line.split() for line in table.splitlines()] == [
+        ["APP", "CANDIDATE"],
+        ["api", "<none>"],
+        ["web", "v2", "(v2)"],
+    ]
+    assert "no output format" in cli("get", "-o", "xml", code=2)
+    assert "is no JSONPath" in cli("get", str(waiting.key), "-o", "jsonpath={.items[}", code=2)
+
+
+def test_logs_are_of_the_candidate_or_of_the_version_that_is_named(cli: Cli, waiting: App) -> None:
+    names = {line.split()[0] for line in cli("logs", str(waiting.key)).splitlines()[1:]}
+    assert names
+    assert all(each.startswith("web-v2-") for each in names)
+    shown = cli("logs", str(waiting.key), "--version", "v1").splitlines()
+    assert shown[0] == f"{waiting.key}: v1 (v1)"
+    assert all(line.startswith("web-v1-") and line.endswith("the sandbox keeps no logs") for line in shown[1:])
+    assert "has no version v9" in cli("logs", str(waiting.key), "--version", "v9", code=5)
+
+
+def test_version_says_what_runs_here_and_in_the_cluster(cli: Cli, healthy: App) -> None:
+    assert cli("version").startswith(f"client: {__version__}\n")
+    agent = deployment(healthy.key.namespace, "agent", tag="0.1.0")
+    healthy.scenario.cluster.create(
+        f"/apis/apps/v1/namespaces/{healthy.key.namespace}/deployments",
+        agent | {"metadata": agent["metadata"] | {"labels": {"app.kubernetes.io/name": "gitops-bg"}}},
+    )
+    assert cli.json("version", "-n", healthy.key.namespace) == {
+        "client": __version__,
+        "agents": [{"name": f"{healthy.key.namespace}/agent", "image": "registry.example/agent:0.1.0"}],
+    }
 
 
 def test_a_list_of_apps_imports_no_heavy_library(cli: Cli, healthy: App) -> None:
