@@ -28,7 +28,7 @@ from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
 from gitops_bg.forge.worker import PullRequests, Surroundings
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.spec.app.models import ForgeSettings
+from gitops_bg.spec.app.settings import ForgeSettings
 
 LOGGER = logging.getLogger(__name__)
 

@@ -43,8 +43,8 @@ from gitops_bg.core.model.auxiliary import (
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
-from gitops_bg.spec.groups import status as shown
 from gitops_bg.spec.manifests.traffic import rewritten_path
 from gitops_bg.spec.status import moment_of
 

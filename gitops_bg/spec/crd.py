@@ -17,22 +17,22 @@ from pydantic.json_schema import models_json_schema
 
 from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, OWN_LABELS, PLURAL
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
-from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, PrimaryDocument, Settings
+from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, PrimaryDocument
+from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.client_settings import ClientSettings
 from gitops_bg.spec.groups.models import GroupFields, ReleaseGroup, RoutesDocument, VersionDocument
-from gitops_bg.spec.groups.status import GroupStatus
 from gitops_bg.spec.notifications import AlertProvider
 from gitops_bg.spec.policies.cases import PromotionPolicyTest
 from gitops_bg.spec.policies.models import People, PromotionPolicy
-from gitops_bg.spec.status import Status
+from gitops_bg.spec.status import GroupStatus, Status
 from gitops_bg.spec.yaml.scalars import to_yaml
 
 HEADER = """\
-# Generated from gitops_bg/spec/{app/models,status}.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
+# Generated from gitops_bg/core and gitops_bg/spec by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
 """
 GROUP_HEADER = """\
-# Generated from gitops_bg/spec/groups/{models,status}.py by `python -m gitops_bg.spec.crd releasegroups`; a test
-# compares. Do not edit.
+# Generated from gitops_bg/core and gitops_bg/spec by `python -m gitops_bg.spec.crd releasegroups`; a test compares.
+# Do not edit.
 """
 
 Schema = dict[str, Any]

@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
+from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
@@ -66,15 +66,20 @@ _NOTHING: tuple[Any, ...] = (None, "", (), frozenset(), timedelta(), UTC)
 class DeclaredModel(Model):
     """What is written for a dataclass of the core."""
 
+    model_config = ConfigDict(defer_build=True)
     declares: ClassVar[Any]
+    nullable: ClassVar[Mapping[str, bool]]
+    """Of each declared field, whether None says nothing."""
 
     def value(self, **more: Any) -> Any:
         """Return the value of the core, with what the agent adds; raise `Conflict` where its fields contradict each
         other.
         """
-        fields = ((name, type(self).model_fields[name].default) for name in written_of(self.declares))
-        given = {name: value for name, default in fields if (value := getattr(self, name)) is not None or default}
-        made = self.declares(**given, **more)
+        for name, nullable in self.nullable.items():
+            value = getattr(self, name)
+            if value is not None or not nullable:
+                more[name] = value
+        made = self.declares(**more)
         if check := getattr(made, "check", None):
             check()
         return made
@@ -106,42 +111,40 @@ Declared = Annotated[_T, _OfTheCore()]
 @cache
 def model_of(declared: Any) -> type[DeclaredModel]:
     """The model of what is written for a dataclass of the core."""
-    return _extended(declared, create_model(declared.__name__, __base__=DeclaredModel, __doc__=declared.__doc__))
+    return _extended(declared, DeclaredModel, declared)
 
 
 def extends(declared: Any) -> Callable[[type[_M]], type[_M]]:
     """Add the fields that a dataclass of the core declares to a model that has those which are only of the file, or
     are written otherwise there.
     """
-    return lambda model: _extended(declared, model)
+    return lambda model: _extended(declared, model, model)
 
 
-def _extended(declared: Any, model: type[_M]) -> type[_M]:
+def _extended(declared: Any, model: type[_M], named: Any) -> type[_M]:
     hints = written_of(declared)
     fields = {
         each.name: _field(each, hints[each.name])
         for each in dataclasses.fields(declared)
         if each.name in hints and each.name not in model.model_fields
     }
-    extended: Any = create_model(
-        model.__name__, __base__=model, __module__=declared.__module__, __doc__=model.__doc__, **fields
-    )
+    name, module, text = named.__name__, named.__module__, named.__doc__
+    extended: Any = create_model(name, __base__=model, __module__=module, __doc__=text, **fields)
     extended.declares = declared
-    _arrange(extended, [each.name for each in dataclasses.fields(declared)], list(model.model_fields))
+    extended.nullable = {name: extended.model_fields[name].default is None for name in hints}
+    _arrange(extended.model_fields, [each.name for each in dataclasses.fields(declared)], list(model.model_fields))
     return extended  # type: ignore[no-any-return]
 
 
-def _arrange(model: Any, order: list[str], more: list[str]) -> None:
-    """Order the fields as the core has them. One that is only of the file stands after that which it follows there."""
+def _arrange(fields: dict[str, Any], order: list[str], more: list[str]) -> None:
+    """Order fields as the core has them. One that is only of the file stands after that which it follows there."""
     for place, name in enumerate(more):
         if name not in order:
             following = next((order.index(each) for each in more if each in order), 0)
             order.insert(order.index(more[place - 1]) + 1 if place else following, name)
-    if more:
-        fields = {name: model.model_fields[name] for name in order if name in model.model_fields}
-        model.model_fields.clear()
-        model.model_fields.update(fields)
-        model.model_rebuild(force=True)
+    for name in order:
+        if name in fields:
+            fields[name] = fields.pop(name)
 
 
 @cache

@@ -14,7 +14,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import KUSTOMIZATIONS, member_of
-from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.app.models import Render
 from gitops_bg.spec.importing.manifest import cleaned
 from gitops_bg.spec.manifests.objects import ALLOWED, remedy_for
 from gitops_bg.spec.manifests.target import APPS_KINDS, POD_SPEC_WORKLOAD

@@ -13,7 +13,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.status.group_advice import serving_in
-from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.spec.status import GroupStatus
 from gitops_bg.views.app import AppView
 from gitops_bg.views.rows import group_row_of
 from gitops_bg.views.tree import Branch, gate_branch, json_tree_of_app, root_of

@@ -168,7 +168,7 @@ class GroupRow:
 
     def json(self) -> dict[str, Any]:
         """Return the row for programs."""
-        from gitops_bg.spec.groups.status import GroupStatus
+        from gitops_bg.spec.status import GroupStatus
 
         place = {"kind": "group", "namespace": self.namespace, "name": self.name, "branch": self.branch}
         return {**place, **GroupStatus.read(self.status).stored()}

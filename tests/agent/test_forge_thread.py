@@ -16,7 +16,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.offer import DesiredPull
-from gitops_bg.spec.app.models import ForgeSettings
+from gitops_bg.spec.app.settings import ForgeSettings
 from tests.forge.fake import FakeForge
 from tests.forge.offers import offer
 from tests.support.waiting import eventually

@@ -25,7 +25,7 @@ from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.spec.analysis.expressions import BadExpression, check, compile_pattern
 from gitops_bg.spec.analysis.providers import json_path, seconds_ago
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.app.models import Render
 from gitops_bg.spec.importing.convert import convert
 from gitops_bg.spec.lint.containers import amount
 from gitops_bg.spec.policies.expressions import read_cron

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.spec.glance import GroupGlance, StatusSummary
-from gitops_bg.spec.groups.status import GroupStatus
-from gitops_bg.spec.status import Status, VersionStatus
+from gitops_bg.spec.status import GroupStatus, Status, VersionStatus
 
 SAID = {"phase": "Healthy", "active": {"version": 3, "color": "blue"}, "gates": [{"kind": "manual", "open": False}]}
 

@@ -17,8 +17,7 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.app_index import Hidden
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.app.models import Settings
-from gitops_bg.spec.app.settings import default_settings
+from gitops_bg.spec.app.settings import Settings, default_settings
 from gitops_bg.spec.groups.load import GroupConfig
 from gitops_bg.spec.manifests.auxiliary import UNKNOWN
 from gitops_bg.spec.notifications import Alerting

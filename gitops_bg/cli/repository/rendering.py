@@ -12,7 +12,7 @@ from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_of
-from gitops_bg.spec.app.render import HelmChart, Render
+from gitops_bg.spec.app.models import HelmChart, Render
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.rendered import BESIDE_FILE, digest_of, inputs_of, missing, was_rendered, what_is_stale
 from gitops_bg.spec.yaml.reader import Document, read_one

@@ -36,8 +36,7 @@ from gitops_bg.spec.app.layout import (
     member_of,
 )
 from gitops_bg.spec.app.load import AppConfig, load_app
-from gitops_bg.spec.app.models import Settings
-from gitops_bg.spec.app.settings import alerting_of, read_settings
+from gitops_bg.spec.app.settings import Settings, alerting_of, read_settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
 from gitops_bg.spec.groups.load import load_group

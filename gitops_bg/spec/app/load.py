@@ -28,6 +28,7 @@ from gitops_bg.spec.app.layout import (
     member_of,
 )
 from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.app.to_core import (
     NO_ALERTING,
     check_app_of_daemon_set,
@@ -267,7 +268,7 @@ class _Folder:
         if remedy := instead_of_app(kind := document.value.get("kind")):
             self.problems.append(document.problem(("kind",), f"a {kind} is no app of gitops-bg", remedy))
             return document, None
-        model, problems = validate(models.BlueGreenDeployment, document, {SETTINGS_FILE: models.Settings})
+        model, problems = validate(models.BlueGreenDeployment, document, {SETTINGS_FILE: Settings})
         if model is not None:
             place = check_place(document, self.app, model.metadata, named=True)
             problems = (*place, *check_services(document))

@@ -1,24 +1,71 @@
-"""The schemas of app.yaml, primary.yaml and gitops-bg.yaml, with Argo Rollouts' names and defaults.
+"""The schemas of app.yaml and primary.yaml, with Argo Rollouts' names and defaults.
 
 Decides nothing and knows no places: `validation` turns its errors into Problems, `to_core` its data into core types.
 The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
 """
 
+import re
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from gitops_bg.core.model.spec import Adoption, AntiAffinity, Release, Retry, Revision, Strategy, Suspension
-from gitops_bg.core.written import Conflict, Count, Digest, DnsLabel, Matching, Positive, ServiceName, Text
+from gitops_bg.core.written import Conflict, Count, Digest, DnsLabel, Positive, ServiceName, Text
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis
 from gitops_bg.spec.app.fields import Model, Moment, TargetFile
 from gitops_bg.spec.app.gateway import Routes
-from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
-from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.app.layout import APPS_FOLDER, DEFAULT_TARGET_FILE, GROUPS_FOLDER
 from gitops_bg.spec.declared import WRITTEN, Declared, DeclaredModel, Form, extends
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
-from gitops_bg.spec.notifications import AlertEntry, Webhook, check_alert_names, check_names
+from gitops_bg.spec.notifications import AlertEntry, Webhook, check_names
+
+_PART = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+-]*")
+
+
+def _in_repository(path: str) -> str:
+    """Check a path: it names a file or folder of the repository, and is no option of a command."""
+    parts = path.split("/")
+    if not all(_PART.fullmatch(part) and part not in (".", "..") for part in parts):
+        raise Conflict("", f"{path!r} is no path of the repository", "write it from the repository's root: web/overlay")
+    if parts[0] in (APPS_FOLDER, GROUPS_FOLDER):
+        message = f"lies in {parts[0]}/, where every file is a manifest that the agent reads"
+        raise Conflict("", message, "move it elsewhere in the repository")
+    return path
+
+
+RepositoryPath = Annotated[str, AfterValidator(_in_repository)]
+"""A path from the root of the repository, with slashes."""
+
+
+class HelmChart(Model):
+    """A chart of the repository."""
+
+    chart: RepositoryPath = Field(description="The chart's folder or archive, from the repository's root.")
+    values: list[RepositoryPath] = Field(
+        default_factory=list, description="Files of values, from the repository's root; later ones count more."
+    )
+    release: DnsLabel | None = Field(None, description="The name of the release; the app's where absent.")
+
+
+class Render(Model):
+    """What the target is rendered from: exactly one of these."""
+
+    kustomize: RepositoryPath | None = Field(
+        None, description="The folder of a kustomization.yaml, from the repository's root."
+    )
+    helm: HelmChart | None = Field(None, description="A Helm chart, and its values.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.kustomize is None) == (self.helm is None):
+            raise Conflict("", "must have exactly one of kustomize and helm", "write kustomize: web/overlay")
+        return self
+
+    @property
+    def source(self) -> str:
+        """What it is rendered from, in words."""
+        return f"the chart {self.helm.chart}" if self.helm else f"the kustomization {self.kustomize}"
 
 
 class Metadata(Model):
@@ -324,70 +371,3 @@ class PrimaryDocument(Model):
     template: Annotated[dict[str, Any], Field(min_length=1)]
     services: dict[str, PrimaryService] | None = None
     configuration: list[PrimaryConfiguration] | None = None
-
-
-class Author(Model):
-    """The author of the agent's commits."""
-
-    name: Text = "gitops-bg"
-    email: Text = "gitops-bg@localhost"
-
-
-class ForgeSettings(Model):
-    """``forge:`` of gitops-bg.yaml: promotion branches get pull requests. Every field is optional."""
-
-    type: Literal["github", "gitlab", "gitea", "forgejo"] | None = Field(
-        None, description="Which forge. Default: what the repository's URL says, else what the server answers."
-    )
-    url: Text | None = Field(
-        None,
-        description="The forge's address (`https://git.example.com`, with the folder it lives in), or the repository's "
-        "on it. Default: what the repository's URL says.",
-    )
-    labels: list[Text] = Field(default_factory=list, description="Labels that each pull request gets.")
-    reviewers: list[Text] = Field(
-        default_factory=list, description="Who is asked to review it: logins, or team:NAME for a team."
-    )
-    assignees: list[Text] = Field(default_factory=list, description="To whom it is assigned.")
-    comment: bool = Field(
-        False, description="Keep one comment up to date with the status, for those who want a notification."
-    )
-    max_open_pull_requests: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        50, description="How many may be open at a time, the oldest first; the rest stays a branch that can be merged."
-    )
-
-
-class Settings(Model):
-    """``gitops-bg.yaml``: settings for the whole repository. Every field is optional."""
-
-    api_version: Literal["gitops-bg.dev/v1alpha1"]
-    kind: Literal["Settings"]
-    history_generation: Annotated[int, Field(ge=0)] = Field(
-        0,
-        description="The generation of main's history. A greater one accepts a history that was rewritten: "
-        "`gitops-bg accept-history`.",
-    )
-    accepted_history: (
-        Annotated[str, Matching(r"[0-9a-f]{40}([0-9a-f]{24})?", "use a full commit id: 40 or 64 hexadecimal digits")]
-        | None
-    ) = Field(None, description="Means nothing any more: `historyGeneration` took its place.")
-    max_deleted_apps_percent: Annotated[int, Field(ge=0, le=100)] = Field(
-        20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."
-    )
-    commit_author: Author = Field(default_factory=Author)
-    require: list[DnsLabel] | None = Field(
-        None,
-        description="Policies without which nothing is promoted that they would be for: where one is missing or "
-        "broken, it is shut.",
-    )
-    forge: ForgeSettings | None = Field(
-        None, description="Open a pull request for each promotion branch. Without it a promotion is a branch only."
-    )
-    alerts: list[AlertEntry] | None = Field(
-        None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."
-    )
-
-    @model_validator(mode="after")
-    def _has_names(self) -> Self:
-        check_alert_names(self.alerts or ())
-        return self

@@ -16,7 +16,7 @@ from gitops_bg.core.model.policy_rules import After, BreakGlass, Cel, DateSpan, 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, SIGNERS_FILE, is_manifest
 from gitops_bg.spec.app.load import AppConfig
-from gitops_bg.spec.app.models import Settings
+from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.policies.models import OverrideEntry, People, PersonEntry, PolicySpec, PromotionPolicy
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one

@@ -9,7 +9,7 @@ from gitops_bg.core.groups.forecast import Ahead, Changed, SampleRequest
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import Transition
 from gitops_bg.core.model.conditions import Condition
-from gitops_bg.spec.groups.status import GroupStatus
+from gitops_bg.spec.status import GroupStatus
 from gitops_bg.views.shapes.apps import CLOSED, Encoded, ExplainedJson, PlannedAppJson, PlannedJson, RowJson, TreeJson
 
 

@@ -19,8 +19,8 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.check import Checked, check_repository
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.models import Render
 from gitops_bg.spec.app.moved import moved
-from gitops_bg.spec.app.render import Render
 from gitops_bg.spec.importing.convert import convert
 from gitops_bg.spec.policies.cases import run_cases
 from gitops_bg.spec.policies.load import load_policies

@@ -14,8 +14,7 @@ from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import app_of
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.models import Author
-from gitops_bg.spec.app.settings import default_settings, load_settings
+from gitops_bg.spec.app.settings import Author, default_settings, load_settings
 from gitops_bg.spec.yaml.reader import Document
 from tests.spec.texts import APP, SERVICE, SOUND_SERVICE, SOUND_TARGET, source_of
 from tests.spec.texts import TARGET as WITHOUT_PORTS

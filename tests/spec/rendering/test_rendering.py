@@ -7,7 +7,7 @@ import yaml
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.app.models import Render
 from gitops_bg.spec.rendered import digest_of, inputs_of, missing, rendered, what_is_stale
 from tests.spec.texts import APP, TARGET, WEB, source_of
 

@@ -14,7 +14,7 @@ from gitops_bg.cli.repository.worktree import files_of
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.render import Render
+from gitops_bg.spec.app.models import Render
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.rendered import BESIDE_FILE, Rendered, digest_of, inputs_of, missing, rendered, was_rendered
 from gitops_bg.spec.yaml.reader import Document
