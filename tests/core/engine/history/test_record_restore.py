@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.delivery.ledger import new_entries
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.observed import GitView
@@ -220,7 +219,8 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     git = GitView(ledger_epoch="5eed", ledger_sequence=9)
     remembered = {"ledger": ENTRIES, "sequence": 3}
     state = world(active(1), observed={"git": git}, record=remembered)
-    after = decided(state).record
+    decision = decided(state)
+    after = decision.record
     assert [entry.sequence for entry in after.ledger] == [10, 11, 12]
     assert [replace(entry, sequence=0) for entry in after.ledger] == [replace(entry, sequence=0) for entry in ENTRIES]
     assert after.sequence == 12
@@ -228,7 +228,8 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message
     assert "gave out 3" in told.message
-    assert not new_entries(state.record, after), "what waits is only numbered anew"
+    told_anew = [each for each in decision.events if isinstance(each.fact, LedgerEntry)]
+    assert not told_anew, "what waits is only numbered anew"
     assert after.ledger_claimed == 9
     assert decided(state.with_record(after)).record == after
     told = replace(state.observed, git=replace(git, ledger_sequence=10))
