@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model.decision import Decision, Occurrence
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.hooks import HookResponse, OutboxMessage, Severity
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Event, LedgerEntry, Outbox
-from gitops_bg.core.transitions.notifications import enqueue
+from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.world import World
 from tests.core.engine.analysis.notation import BAD, GOOD, OPEN, measure, replan
 from tests.core.engine.hooks.notation import (
@@ -25,7 +24,7 @@ from tests.core.engine.hooks.notation import (
 )
 from tests.core.engine.hooks.test_questions import ONCE
 from tests.core.simulation import START, Simulation, automatic, deployed, manual
-from tests.core.stories import ask, push, wait
+from tests.core.stories import ask, push, queued, wait
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 
 
@@ -166,11 +165,6 @@ def test_a_phase_is_an_error_where_it_is_degraded(bad, severity):
 
 LISTENED = manual(hooks=(hook(EVENT),))
 ENTRY = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1), to_tag="1")
-
-
-def queued(state: World, *entries: LedgerEntry) -> Outbox:
-    """The outbox after these entries of the ledger."""
-    return enqueue(state, [Occurrence(fact=entry) for entry in entries]).record.outbox
 
 
 def messages(state: World) -> tuple[OutboxMessage, ...]:
