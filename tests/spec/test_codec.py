@@ -61,6 +61,8 @@ def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> Non
     value = data.draw(st.from_type(kind))
     if isinstance(value, Desired):
         value = replace(value, policing=None)
+    if isinstance(value, Decision):
+        value = replace(value, events=())  # told as they happen, and in no file
     encoded = json.loads(json.dumps(to_json(value)))
     assert from_json(kind, encoded) == value
     assert list(_validator(kind).iter_errors(encoded)) == []

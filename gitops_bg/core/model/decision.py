@@ -304,7 +304,7 @@ class Decision:
     counts: Counts = field(default_factory=Counts)
     target: NamedInMain | None = None
     primary: NamedInMain | None = None
-    events: tuple[Occurrence, ...] = ()
+    events: tuple[Occurrence, ...] = field(default=(), metadata=NOT_STORED)
     """What happened, in order, as the record says once it is saved (``core.status.events``)."""
     calls: tuple[HookCall, ...] = ()
     """Hooks to call now, in the background; hooks that are being called already are listed again."""
