@@ -55,7 +55,7 @@ def test_nothing_from_outside_is_matched_by_what_unicode_calls_a_line_a_blank_or
     """Else: `core.foreign_text.lines_of`, `re.ASCII`, and `\\Z` or `fullmatch` for the end."""
     root = Path(gitops_bg.__file__).parent
     modules = [file for package in PACKAGES for file in sorted((root / package).rglob("*.py"))]
-    assert len(modules) > 300
+    assert len(modules) > 250
     found = [each for file in modules for each in findings(file.relative_to(root), file.read_text())]
     assert set(found) == set(EXCEPTIONS)
 
