@@ -1,4 +1,5 @@
-"""Structured logs on the standard library's logging: one line per decision, JSON or for people, never a secret.
+"""Structured logs on the standard library's logging, JSON or for people, never with a secret. The command line masks
+what it prints here, too, so this module knows nothing of decisions.
 
 Other libraries log from WARNING up only: at DEBUG the Kubernetes client logs bodies, including Secrets. The secrets
 that this process knows are hidden in all that it prints. This module does not decide what is worth a line.
@@ -14,11 +15,6 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from gitops_bg.core.foreign_text import forms, printable, without
-from gitops_bg.core.groups.record import ApplyRoute, GroupDecision
-from gitops_bg.core.model.actions import SwitchTraffic
-from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.drift import NOTHING, ActionResult, ChangeSet
-from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.version import Subject, short
 
 
@@ -99,66 +95,6 @@ def fields(
     subject = {str(app.kind): str(app)} if app else {}
     named = {**subject, "rollout": rollout, "digest": digest, "commit": commit, **more}
     return {_FIELDS: {key: value for key, value in named.items() if value is not None and value != ""}}
-
-
-def log_decision(
-    subject: Subject,
-    decision: Decision | GroupDecision,
-    commit: str,
-    changes: ChangeSet = NOTHING,
-    *,
-    quietly: bool = False,
-) -> None:
-    """Log the one line of a decision: its sentences and its phase; at DEBUG where there is nothing to do, or
-    ``quietly``. What takes live traffic back has a line of its own before it, a warning.
-
-    The logger is ``gitops_bg.app`` or ``gitops_bg.group``, by what the decision is about. ``commit`` is the commit of
-    main that was decided on, ``changes`` the results of the actions on the cluster.
-    """
-    back = _actions_back(decision)
-    others = tuple(each for each in decision.actions if each not in back)
-    if back:
-        results = [each for each in changes if each.action in back]
-        _log_actions(logging.WARNING, subject, decision, back, commit, results)
-    if others or not back:
-        results = [each for each in changes if each.action not in back]
-        level = logging.INFO if others and not quietly else logging.DEBUG
-        _log_actions(level, subject, decision, others, commit, results)
-
-
-def _actions_back(decision: Decision | GroupDecision) -> tuple[object, ...]:
-    """The actions that take live traffic back to the version before."""
-    if isinstance(decision, GroupDecision):
-        moving = decision.record.transition
-        goes_back = moving is not None and moving.goes_back
-        return tuple(each for each in decision.actions if goes_back and isinstance(each, ApplyRoute) and each.moves)
-    switches = (each for each in decision.actions if isinstance(each, SwitchTraffic))
-    return tuple(each for each in switches if each.switch_kind is SwitchKind.ROLLBACK)
-
-
-def _log_actions(
-    level: int,
-    subject: Subject,
-    decision: Decision | GroupDecision,
-    actions: Sequence[object],
-    commit: str,
-    results: Sequence[ActionResult],
-) -> None:
-    record = decision.record
-    routing = record.routing if isinstance(record, Record) else None
-    extra = fields(
-        app=subject,
-        rollout=record.rollout,
-        digest=(routing.switch.to_digest if routing.switch else routing.traffic) if routing else None,
-        commit=commit,
-        phase=decision.phase.value,
-        actions=[type(action).__name__ for action in actions] or None,
-        changes=[str(entry) for each in results for entry in each.entries] or None,
-        refused=[type(each.action).__name__ for each in results if each.refused] or None,
-        wake_at=decision.wake_at and rfc3339(decision.wake_at),
-    )
-    sentence = "; ".join(map(str, actions)) or "nothing to do"
-    logging.getLogger(f"{ROOT}.{subject.kind}").log(level, "%s", sentence, extra=extra)
 
 
 def log_uncaught() -> None:

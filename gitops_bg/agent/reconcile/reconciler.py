@@ -16,10 +16,9 @@ from typing import Any
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
-from gitops_bg.agent.logs import log_decision
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.contests import Contests, ContradictionBackoff
-from gitops_bg.agent.reconcile.event_recorder import EventRecorder
+from gitops_bg.agent.reconcile.event_recorder import EventRecorder, log_decision
 from gitops_bg.agent.reconcile.kind import GIT_ACTIONS, REFUSALS, Acted, AnyKind, D, F, ReconciledKind, Results
 from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.agent.runtime.schedule import Timers

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,13 +14,10 @@ from gitops_bg.cli.output import Output, problem_line
 from gitops_bg.cli.repository.rendering import stale_targets
 from gitops_bg.cli.repository.user_git import promotions_with_company
 from gitops_bg.cli.repository.worktree import files_of
-from gitops_bg.cli.session.live_check import live_problems
-from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.lint import lint
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.outbound.addresses import refused_addresses
-from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import (
@@ -35,6 +32,9 @@ from gitops_bg.spec.app.layout import (
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.lint.app_folder import PROBLEM, STALE, Finding, LintSeverity
 from gitops_bg.spec.lint.rules import RULES
+
+if TYPE_CHECKING:
+    from gitops_bg.repo.repository import Repository
 
 Content = bytes | Problem
 
@@ -87,6 +87,9 @@ def _report(
 
 
 def _lacking(kube: ClusterOptions, contents: dict[str, Content]) -> list[Finding]:
+    from gitops_bg.cli.session.live_check import live_problems
+    from gitops_bg.cli.session.session import Session
+
     with Session(kube=kube) as session:
         return [Finding(PROBLEM, problem) for problem in live_problems(session.cluster, contents)]
 
@@ -141,11 +144,13 @@ def _contents(git: GitOptions, path: Path | None) -> tuple[dict[str, Content], l
         if not tree.is_dir():
             raise ObjectNotFound(f"{tree} is no folder; name a work tree, or a remote with --repo")
         return dict(files_of(tree)), list(promotions_with_company(tree, git.branch or MAIN))
+    from gitops_bg.cli.session.session import Session  # an agent's eyes: half of the time that all of this takes
+
     with Session(git) as session:
         return dict(_committed(session.repository)), list(session.repository.misplaced())
 
 
-def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
+def _committed(repository: "Repository") -> Iterator[tuple[str, Content]]:
     settings = repository.settings_file()
     if settings is not None:
         yield SETTINGS_FILE, settings

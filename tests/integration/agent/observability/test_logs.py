@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_bg.agent import logs
-from gitops_bg.agent.logs import configure, fields, forget_secrets, log_decision, log_uncaught, mask, masked
+from gitops_bg.agent.logs import configure, fields, forget_secrets, log_uncaught, mask, masked
+from gitops_bg.agent.reconcile.event_recorder import log_decision
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import (
     ApplyRoute,
