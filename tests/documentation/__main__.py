@@ -11,6 +11,7 @@ from tests.documentation import (
     status_page,
     verbs_page,
 )
+from tests.documentation.release import chart_page, compatibility_page
 
 
 def main() -> None:
@@ -25,6 +26,8 @@ def main() -> None:
         checks_page,
         metrics_page,
         verbs_page,
+        chart_page,
+        compatibility_page,
     ):
         if write:
             each.PAGE.write_text(each.page())
