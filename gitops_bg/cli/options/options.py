@@ -211,9 +211,10 @@ class GetOutputOptions:
         ),
     ] = "text"
     no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say which agent works.", rich_help_panel=OUTPUT)] = (
-        False
-    )
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Say which agent works, and when it looks again.", rich_help_panel=OUTPUT),
+    ] = False
 
     @property
     def ordinary(self) -> OutputOptions:

@@ -27,9 +27,11 @@ $ helm install gitops-bg oci://REGISTRY/charts/gitops-bg --version VERSION \\
     --set repository=https://git.example.com/shop/config.git --set cluster=prod-eu --set 'watchNamespaces={{shop}}'
 ```
 
-For a private repository make the Secret `gitops-bg-git` first, and name its files in `settings`:
+For a private repository first make the namespace and the Secret, and add
+`--set settings.GITOPS_BG_GIT_TOKEN_FILE=/etc/gitops-bg/git/token` to the command above:
 
 ```console
+$ kubectl create namespace gitops-bg
 $ kubectl -n gitops-bg create secret generic gitops-bg-git --from-file=token=./token
 ```
 

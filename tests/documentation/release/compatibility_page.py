@@ -13,8 +13,9 @@ COMMAND = "python -m tests.documentation --write-docs"
 _HEAD = f"""\
 # Compatibility
 
-Written by `{COMMAND}` (`make docs`) from the modules and the scripts that the tests take
-each part from. Every run of CI runs all of it; where a part cannot be had, its tests are skipped and say so.
+Written by `{COMMAND}` (`make docs`). The versions in "Tested with" come from where the tests take
+each part, as far as a module or a script names it. CI runs these tests wherever the part can be had; elsewhere they are
+skipped, and say so.
 
 | What | Works with | Tested with | By |
 |---|---|---|---|
@@ -78,7 +79,7 @@ def _rows() -> list[tuple[str, str, str, str]]:
             f"that of kubectl {newest}",
             "`tests/integration/cluster/test_chart.py`",
         ),
-        ("Prometheus", "2.40 and newer", "real Prometheus and promtool of Debian", "`tests/monitoring`"),
+        ("Prometheus", "2.40 and newer", "real promtool of Debian", "`tests/monitoring`"),
         (
             "Registries",
             "those of OCI",
@@ -87,7 +88,7 @@ def _rows() -> list[tuple[str, str, str, str]]:
         ),
         (
             "cosign",
-            "2 and 3",
+            "3; 2 without `--new-bundle-format=false`, untested",
             f"real cosign {_module('release', 'github.com/sigstore/cosign/v3')}",
             "`tests/integration/release/test_installed.py`",
         ),
