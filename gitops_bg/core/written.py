@@ -71,7 +71,7 @@ Positive = Annotated[int, Interval(ge=1, le=LARGEST)]
 DnsLabel = Annotated[str, Matching(DNS_LABEL, _DNS_NAME)]
 ServiceName = Annotated[str, Matching(SERVICE_NAME, _DNS_NAME)]
 Digest = Annotated[str, Matching(DIGEST, "use a full digest")]
-Glob = Annotated[str, Matching(r"([^ \[\]]|\[!?[^ \]]+\])+", "use names with *, ? and [abc], such as pay-*")]
+Glob = Annotated[str, Matching(r"([^ \[\]]|\[[^ \]]+\])+", "use names with *, ? and [abc], such as pay-*")]
 Labels = tuple[tuple[str, str], ...]
 """A mapping of texts, as pairs in the order of their keys."""
 Delay = Annotated[int | None, "or never"]

@@ -14,6 +14,7 @@ import pytest
 import gitops_bg
 from gitops_bg.core import foreign_json
 from gitops_bg.core.checks.policy_rules import MOST_HISTORY
+from gitops_bg.core.written import Conflict, Glob, Matching
 from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.analysis.providers import json_path
 from gitops_bg.spec.policies.expressions import compile_expression
@@ -29,12 +30,15 @@ CUBIC = 3
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Every compiled pattern of a module, by its name."""
+    """Every compiled pattern of a module, and every one that a text of a file has to fit, by its name."""
     for module in pkgutil.walk_packages(gitops_bg.__path__, "gitops_bg."):
         if not module.name.endswith("__main__"):
             for name, value in vars(importlib.import_module(module.name)).items():
                 if isinstance(value, re.Pattern):
                     yield f"{module.name}.{name}", value
+                for mark in getattr(value, "__metadata__", ()):
+                    if isinstance(mark, Matching):
+                        yield f"{module.name}.{name}", re.compile(mark.pattern)
 
 
 def tries_again(pattern: re.Pattern[str] | re.Pattern[bytes]) -> int:
@@ -53,6 +57,16 @@ def test_no_pattern_of_ours_takes_more_than_the_square_of_a_text() -> None:
     assert len(every) > 100
     found = {name: pattern.pattern for name, pattern in every.items() if pattern not in POSSESSIVE}
     assert {name: text for name, text in found.items() if tries_again(every[name]) >= CUBIC} == {}
+
+
+def test_a_glob_of_a_policy_takes_no_time_to_refuse() -> None:
+    """The finder does not see two ways to read `[!a]`; 2^40 tries held up the agent."""
+    (mark,) = (each for each in Glob.__metadata__ if isinstance(each, Matching))  # type: ignore[attr-defined]
+    begun = time.process_time()
+    with pytest.raises(Conflict):
+        mark.checked("[!a]" * 40 + " ")
+    assert mark.checked("pay-[!ab]*") == "pay-[!ab]*"
+    assert time.process_time() - begun < 1
 
 
 def test_a_pattern_of_a_user_takes_time_linear_in_the_text() -> None:

@@ -13,7 +13,7 @@ NAME, JSONPATH, COLUMNS = "name", "jsonpath=", "custom-columns="
 FORMS = "name, jsonpath=TEMPLATE or custom-columns=TITLE:PATH,…"
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_RANGE = re.compile(r"\{\s*range\s+([^{}]+?)\s*\}(.*?)\{\s*end\s*\}", re.DOTALL)
+_RANGE = re.compile(r"\{\s*range\s([^{}]+)\}(.*?)\{ *end *\}", re.DOTALL)
 _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\\": "\\"}
 
 
@@ -51,7 +51,7 @@ def _filled(template: str, value: Any) -> str:
     parts, end = [], 0
     for each in _RANGE.finditer(template):
         parts.append(_plain(template[end : each.start()], value))
-        parts += [_plain(each[2], item) for item in _found(each[1], value)]
+        parts += [_plain(each[2], item) for item in _found(each[1].strip(), value)]
         end = each.end()
     return "".join((*parts, _plain(template[end:], value)))
 
