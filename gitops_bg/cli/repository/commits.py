@@ -53,7 +53,8 @@ class CommitPlan:
         reason = one_line(self.reason)
         body = f"\nReason: {reason}\n" if reason else ""
         if self.overrides:
-            body += f"\n{REASON}: {reason}\n{OVERRIDE}: {one_line(', '.join(self.overrides))}\n"
+            trailers = ((REASON, reason), *((OVERRIDE, one_line(each)) for each in self.overrides))
+            body += "\n" + "".join(f"{name}: {value}\n" for name, value in trailers)
         return f"{one_line(self.subject)}\n{body}"
 
 

@@ -20,6 +20,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.errors import InvalidInput, WorldChanged
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.policy_rules import Policy, Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.spec import Retry
@@ -109,7 +110,7 @@ def demand_overridable(
     checks (policies.md §6). ``policies`` are those for the ``subject``. Raises `UsageError` with the reason otherwise.
     """
     known = {policy.name: policy for policy in policies}
-    if names and not reason:
+    if names and not one_line(reason):
         raise UsageError("--override needs a --reason: it is in the ledger for all to see")
     for name in names:
         policy = known.get(name)

@@ -368,7 +368,7 @@ def trailers(movement: Movement[Of]) -> list[str]:
         ("Bg-By", movement.by),
         *(("Bg-Approved-By", each) for each in movement.approved_by),
         ("Bg-Reason", movement.reason),
-        ("Bg-Override", ", ".join(movement.overrides)),
+        *(("Bg-Override", each) for each in movement.overrides),
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
 
