@@ -66,7 +66,7 @@ from gitops_bg.core.transitions.decisions import (
     track_extra_files,
 )
 from gitops_bg.core.transitions.journal import answer_main, follow_main, record_main, resume_rollback
-from gitops_bg.core.transitions.notifications import alert_of, enqueue, settle_messages
+from gitops_bg.core.transitions.notifications import alert_of, enqueue
 from gitops_bg.core.transitions.record import record_departure, remember_last_read, restore_record, update_rollouts
 from gitops_bg.core.transitions.switching import (
     choose_preview,
@@ -130,9 +130,9 @@ TELL: Steps = (
     record_state_changes,  # suspended, invalid, adopted, rewritten
     record_departure,  # its folder left main
     update_rollouts,  # when each rollout began, how long it waited, how it ended
-    settle_messages,  # what those who listen have answered, or did not take in time
+    enqueue,  # notify the hooks that listen of what these steps did
 )
-"""What happened, for the ledger and for people; messages about it follow (`enqueue`)."""
+"""What happened, for the ledger and for people."""
 
 STEPS: Steps = (*SETTLE, *READ, *JUDGE, *AGE, *MOVE, *TELL)
 """A decision, from top to bottom."""
@@ -148,10 +148,10 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
     world = accepted(world)
     for step in STEPS:
         world = step(world)
-    events = app_events(spec.app, record, world.record, now)
-    world = record_main(enqueue(world, events), record)
+    world = record_main(world, record)
     actions = _actions(world)
     check(world, actions)
+    events = app_events(spec.app, record, world.record, now)
     is_silent = desired.main.is_silent(changed=world.record != record)
     return replace(_answer(world, actions), events=events, silent=is_silent)
 

@@ -64,7 +64,7 @@ from gitops_bg.core.status.groups import (
     conditions_of_rewritten,
     standing_of,
 )
-from gitops_bg.core.transitions.notifications import delivered_to, notified
+from gitops_bg.core.transitions.notifications import notified
 from gitops_bg.core.transitions.record import by_now
 
 Steps = tuple[Callable[[GroupWorld], GroupWorld], ...]
@@ -123,9 +123,9 @@ def decide_group(
         return GroupDecision((), record, Phase.WAITING, silent=True, look_again=True)
     saved, record = record, by_now(record, now)  # First: what is new in it is told, and a corrected time is no news.
     if desired.spec is None and not desired.main.counts:
-        return learnt(desired, saved, _with_events(saved, _at_rest(desired, observed, record)))
-    decision = delivered_to(desired, observed, _decided(key, desired, observed, record, now), now)
-    decision = notified(key, desired, observed, _with_events(saved, decision), now)
+        return learnt(desired, saved, _with_events(record, _at_rest(desired, observed, record)))
+    decision = _decided(key, desired, observed, record, now)
+    decision = _with_events(record, notified(key, desired, observed, record, decision, now))
     return decision if observed.foreign else learnt(desired, saved, decision)
 
 
@@ -139,7 +139,7 @@ def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) 
 
 
 def _with_events(before: GroupRecord, decision: GroupDecision) -> GroupDecision:
-    """The decision with what happened in it."""
+    """The decision with what happened in it, beside a record whose times are corrected."""
     return replace(decision, events=group_events(before, decision.record))
 
 

@@ -4,11 +4,9 @@ their stories with.
 
 from gitops_bg.core.model.decision import Occurrence
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import LedgerEntry, Outbox, Record
+from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.status.events import app_events
-from gitops_bg.core.transitions.notifications import enqueue
-from gitops_bg.core.world import World
 from tests.core.simulation import APP, Simulation, deployed, manual
 from tests.core.worlds import NOW
 
@@ -109,8 +107,3 @@ def promoted(spec: AppSpec | None = None, *tags: str) -> Simulation:
     promote(sim, *(tags or ("2",)))
     assert sim.live == (tags or ("2",))[-1]
     return sim
-
-
-def queued(state: World, *entries: LedgerEntry) -> Outbox:
-    """The outbox after these entries of the ledger."""
-    return enqueue(state, [Occurrence(fact=entry) for entry in entries]).record.outbox

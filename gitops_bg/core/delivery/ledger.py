@@ -4,7 +4,7 @@ Each entry stays in the record until Git has it (I4). Main alone is enough to se
 history and holds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -148,6 +148,11 @@ def new_entries(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
     return tuple(entry for entry in after.ledger if entry.sequence > before.sequence)
 
 
+def undelivered_entries(record: Kept) -> Iterator[LedgerEntry]:
+    """The entries that those who listen have not been told of."""
+    return (entry for entry in record.ledger if entry.sequence > record.outbox.notified_sequence)
+
+
 def publication(record: Delivery) -> tuple[PublishLedger, ...]:
     """What to have Git write of a saved record; nothing while it began without what the ledger knows: its state would
     take the place of that.
@@ -182,4 +187,6 @@ def _counting_from(record: Kept, last: int) -> Kept:
     (``repo.ledger.ledger_file``).
     """
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
-    return replace(record, sequence=last + len(waiting), ledger=waiting, ledger_claimed=last)
+    told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
+    outbox = replace(record.outbox, notified_sequence=told)
+    return replace(record, sequence=last + len(waiting), ledger=waiting, ledger_claimed=last, outbox=outbox)

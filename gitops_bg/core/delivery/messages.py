@@ -202,7 +202,9 @@ class NotificationFacts:
     version: str
     """The version that it is about now; empty where there is none."""
     entries: tuple[LedgerEntry, ...]
-    """The entries that the ledger gets of what happened, oldest first."""
+    """The entries that nobody was told of, oldest first."""
+    last: int
+    """The number of the last entry."""
     serving: str
     judging: AnalysisRun | None
     """The analysis after the promotion of the serving version; None where it has none."""
@@ -249,7 +251,7 @@ def notify(outbox: Outbox, facts: NotificationFacts) -> Outbox:
         outbox = _queued(outbox, facts, message)
     hears_phases = any(hook.type is HookType.EVENT for hook in facts.listeners)
     phase = str(facts.phase) if hears_phases else outbox.notified_phase
-    return replace(outbox, unsettled=unsettled, notified_phase=phase)
+    return replace(outbox, unsettled=unsettled, notified_phase=phase, notified_sequence=facts.last)
 
 
 def _of_entry(facts: NotificationFacts, entry: LedgerEntry) -> Iterator[_Message]:

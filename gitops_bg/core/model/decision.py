@@ -207,11 +207,6 @@ class Occurrence:
         return self.severity is not Severity.INFO
 
 
-def entries_among(events: Iterable[Occurrence]) -> tuple[LedgerEntry, ...]:
-    """What the ledger gets of these, oldest first: what people who listen are told of, too."""
-    return tuple(each.fact for each in events if isinstance(each.fact, LedgerEntry))
-
-
 def result_event(result: ActionResult, events: Iterable[Occurrence] = ()) -> Occurrence:
     """The result of an action. Kubernetes is not told where it is not worth it, or an entry of the ledger among the
     ``events`` of the decision has told it: that a rollout begins is told once, and not for its first pods once more.
@@ -226,7 +221,7 @@ def result_event(result: ActionResult, events: Iterable[Occurrence] = ()) -> Occ
 def _is_told(action: object, events: Iterable[Occurrence]) -> bool:
     if not isinstance(action, ScaleReplicaSet) or action.current:
         return False
-    entries = entries_among(events)
+    entries = (each.fact for each in events if isinstance(each.fact, LedgerEntry))
     return any(entry.event is Event.CANDIDATE and entry.to_digest == action.digest for entry in entries)
 
 

@@ -319,6 +319,8 @@ class Outbox:
     """Oldest first."""
     last_number: int = 0
     """The number of the newest message."""
+    notified_sequence: int = 0
+    """The last ledger entry that hooks were notified of, or need not be."""
     notified_phase: str = ""
     alerted: int | None = None
     """The last rollout that alerts reported as waiting for a person; None: none yet."""

@@ -5,7 +5,7 @@ Messages are part of the record that the decision saves, so a crash loses none. 
 is derived from the gates, and told once for each rollout. Post-rollout hooks, event hooks and alerts block nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -13,7 +13,7 @@ from functools import partial
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import FLAGGER_PHASES, flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners
-from gitops_bg.core.delivery.ledger import with_entry
+from gitops_bg.core.delivery.ledger import undelivered_entries, with_entry
 from gitops_bg.core.delivery.messages import NotificationFacts, OngoingAlert, calls_due, delivered, moments, notify
 from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
 from gitops_bg.core.groups.model import VersionStage, version_in
@@ -21,7 +21,7 @@ from gitops_bg.core.groups.record import GroupDecision, GroupRecord
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.conditions import DIVERGED, FOLDER_MISSING, INVALID_SPEC, PROMOTION_REJECTED, Condition, Phase
-from gitops_bg.core.model.decision import GateKind, GateResult, Occurrence, entries_among
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.events import of_commit
 from gitops_bg.core.model.hooks import Alert, Hook, HookType, OutboxMessage, Severity
 from gitops_bg.core.model.journal import PullState
@@ -30,21 +30,20 @@ from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.world import World
 
 
-def enqueue(world: World, events: Iterable[Occurrence]) -> World:
-    """Queue the messages about what happened, and about what lasts until somebody acts."""
-    if not world.spec.strategy.hooks:
+def enqueue(world: World) -> World:
+    """Queue new messages, remove delivered ones, give up those that are too late."""
+    if not (world.spec.strategy.hooks or world.record.outbox.messages or world.record.outbox.undelivered):
         return world
+    world = _settle(world)
     awaited = _awaited(world)
-    outbox = notify(world.record.outbox, _of_app(world, entries_among(events), awaited))
+    outbox = notify(world.record.outbox, _of_app(world, awaited))
     if awaited and world.candidate is not None:
         outbox = replace(outbox, alerted=world.candidate.rollout)
     return world if outbox == world.record.outbox else world.with_part(outbox)
 
 
-def settle_messages(world: World) -> World:
+def _settle(world: World) -> World:
     """Take in what came back, give up what is too late, and drop what is for hooks that left the file."""
-    if not (world.spec.strategy.hooks or world.record.outbox.messages or world.record.outbox.undelivered):
-        return world
     record, hears = world.record, tuple(listeners(world))
     outbox, wrong = delivered(record.outbox, hears, world.observed.calls, record.epoch, world.now)
     world = world if outbox == record.outbox else world.with_part(outbox)
@@ -53,7 +52,7 @@ def settle_messages(world: World) -> World:
     return world
 
 
-def _of_app(world: World, entries: tuple[LedgerEntry, ...], awaited: tuple[OngoingAlert, ...]) -> NotificationFacts:
+def _of_app(world: World, awaited: tuple[OngoingAlert, ...]) -> NotificationFacts:
     version, run = world.incoming or world.candidate or world.active, world.record.run(AnalysisStage.POST)
     return NotificationFacts(
         of=world.spec.app,
@@ -62,7 +61,8 @@ def _of_app(world: World, entries: tuple[LedgerEntry, ...], awaited: tuple[Ongoi
         phase=phase_of(world),
         sent_phase=flagger_phase(world),
         version=version.digest if version else "",
-        entries=entries,
+        entries=tuple(undelivered_entries(world.record)),
+        last=world.record.sequence,
         serving=world.record.routing.traffic,
         judging=run if run is not None and run.digest == world.record.routing.traffic else None,
         goes_back=world.switch_kind is SwitchKind.ROLLBACK,
@@ -100,14 +100,20 @@ class _Standing:
 
 
 def notified(
-    key: GroupKey, desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision, now: datetime
+    key: GroupKey,
+    desired: DesiredGroup,
+    observed: ObservedGroup,
+    before: GroupRecord,
+    decision: GroupDecision,
+    now: datetime,
 ) -> GroupDecision:
-    """Return a decision with the messages about its events in the record, and the calls that are due. Nothing changes
-    where nobody listens.
+    """Return a decision with its messages in the record, and the calls that are due. Nothing changes where nobody
+    listens. ``before`` is the record that was saved last.
     """
-    hears, before = _listeners(desired), decision.record
-    if not _has_messages(desired, observed, before):
+    hears = _listeners(desired)
+    if not observed.uid or not (hears or before.outbox.messages or before.outbox.undelivered):
         return decision
+    decision = _delivered(desired, observed, decision, now)
     standing = tuple(_standing(desired, decision))
     ongoing = tuple(
         OngoingAlert(each.severity, f"{each.text}; `gitops-bg explain {key}` says more")
@@ -137,7 +143,8 @@ def _facts_of_group(
         phase=decision.phase,
         sent_phase=FLAGGER_PHASES[decision.phase],
         version=moving.target if moving is not None else active,
-        entries=entries_among(decision.events),
+        entries=tuple(undelivered_entries(record)),
+        last=record.sequence,
         serving=serving,
         judging=run if run is not None and version_of(run) == serving else None,
         goes_back=record.override is not None or (moving is not None and moving.goes_back),
@@ -171,17 +178,8 @@ def _awaits_person(gate: GateResult) -> bool:
     return bool(gate.remedy) and gate.until is None
 
 
-def _has_messages(desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord) -> bool:
-    """Whether somebody listens, or did until now."""
-    return bool(observed.uid and (_listeners(desired) or record.outbox.messages or record.outbox.undelivered))
-
-
-def delivered_to(
-    desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision, now: datetime
-) -> GroupDecision:
+def _delivered(desired: DesiredGroup, observed: ObservedGroup, decision: GroupDecision, now: datetime) -> GroupDecision:
     """Take in what came back, and give up what is too late; with a ledger entry for each listener that newly fails."""
-    if not _has_messages(desired, observed, decision.record):
-        return decision
     before, epoch = decision.record.outbox, decision.record.life(observed.uid)
     # While the files are broken, or main does not count, nobody knows whether a hook has left them.
     is_known = desired.spec is not None and desired.main.counts

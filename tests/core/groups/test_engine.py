@@ -1221,6 +1221,20 @@ def test_no_path_is_lost_while_more_httproutes_are_needed_or_fewer() -> None:
     assert len(world.routes) == 1
 
 
+def test_a_move_whose_time_is_corrected_is_not_announced_again() -> None:
+    """Another agent takes over, whose clock is behind."""
+    world = store(accepts=None)
+    world.settle()
+    world.after(6).settle()
+    world.active = "v2"
+    world.step()
+    world.step()
+    announced = [reason for reason, _ in world.notices if reason.endswith("Started")]
+    assert announced == ["PromotionStarted"]
+    world.after(-3)
+    assert [one.reason for one in world.decide().events if one.reason.endswith("Started")] == []
+
+
 @pytest.mark.parametrize("accepts", [None, False])
 def test_a_clock_that_is_set_back_lengthens_no_wait(accepts: bool | None) -> None:
     """A Gateway that says nothing counts as having taken the routes after 5 s, one that says no ends the step."""

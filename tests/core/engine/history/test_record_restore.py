@@ -217,13 +217,13 @@ def test_a_later_position_of_another_epoch_changes_no_number():
 def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     """Somebody wrote it there, with our epoch: what waits is told, under numbers that Git does not take for known."""
     git = GitView(ledger_epoch="5eed", ledger_sequence=9)
-    remembered = {"ledger": ENTRIES, "sequence": 3}
+    remembered = {"ledger": ENTRIES, "sequence": 3, "notified_sequence": 2}
     state = world(active(1), observed={"git": git}, record=remembered)
     decision = decided(state)
     after = decision.record
     assert [entry.sequence for entry in after.ledger] == [10, 11, 12]
     assert [replace(entry, sequence=0) for entry in after.ledger] == [replace(entry, sequence=0) for entry in ENTRIES]
-    assert after.sequence == 12
+    assert (after.sequence, after.outbox.notified_sequence) == (12, 11)
     [told] = (one for one in kubernetes_events(state.record, after) if one.reason == "LedgerAhead")
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message

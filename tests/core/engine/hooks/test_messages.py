@@ -24,7 +24,7 @@ from tests.core.engine.hooks.notation import (
 )
 from tests.core.engine.hooks.test_questions import ONCE
 from tests.core.simulation import START, Simulation, automatic, deployed, manual
-from tests.core.stories import ask, push, queued, wait
+from tests.core.stories import ask, push, wait
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 
 
@@ -204,27 +204,37 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_an_event_hook_is_told(name):
     entry, line = LINES[name]
-    (message,) = queued(world(active(1), spec=LISTENED, record={"notified_phase": "Healthy"}), entry).messages
+    before = {"ledger": (entry,), "sequence": 1, "notified_phase": "Healthy"}
+    (message,) = messages(world(active(1), spec=LISTENED, record=before))
     assert (message.message, message.checksum) == line
 
 
 def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
-    known, *new = (replace(ENTRY, sequence=number) for number in (3, 4, 5))
-    record = {"ledger": (known,), "sequence": 3, "notified_phase": "Healthy", "last_number": 7}
-    state = world(active(1), spec=LISTENED, record=record)
-    assert not queued(state).messages
-    assert [message.number for message in queued(state, *new).messages] == [8, 9]
+    entries = tuple(replace(ENTRY, sequence=number) for number in (3, 4, 5))
+    record = {"ledger": entries, "sequence": 5, "notified_sequence": 3, "notified_phase": "Healthy", "last_number": 7}
+    found = decided(world(active(1), spec=LISTENED, record=record)).record.outbox
+    assert [message.number for message in found.messages] == [8, 9]
+    assert (found.last_number, found.notified_sequence) == (9, 5)
 
 
 def test_where_nobody_listens_nothing_is_noted_as_told():
-    found = queued(world(active(1), spec=manual(hooks=(hook(PRE_ROLLOUT),))), ENTRY)
-    assert (found.alerted, found.messages) == (None, ())
+    record = {"ledger": (ENTRY,), "sequence": 1}
+    found = decided(world(active(1), spec=manual(hooks=(hook(PRE_ROLLOUT),)), record=record)).record.outbox
+    assert (found.notified_sequence, found.alerted, found.messages) == (0, None, ())
+
+
+def test_what_happened_while_nobody_knew_who_listens_is_told_to_them_later():
+    """A rollback without Git is decided by the live object, which has no alerts of the repository."""
+    alone = decided(world(active(1), record={"ledger": (ENTRY,), "sequence": 1})).record
+    assert alone.outbox.messages == ()
+    (message,) = messages(world(active(1), spec=manual(hooks=(hook(ALERT),))).with_record(alone))
+    assert message.message == "shop/web: 1 (v1) is live"
 
 
 def test_an_alert_is_told_once():
-    state = world(active(1), spec=manual(hooks=(hook(ALERT),)))
-    once = decided(state.with_part(queued(state, ENTRY))).record
-    assert len(once.outbox.messages) == 1
+    state = world(active(1), spec=manual(hooks=(hook(ALERT),)), record={"ledger": (ENTRY,), "sequence": 1})
+    once = decided(state).record
+    assert (once.outbox.notified_sequence, len(once.outbox.messages)) == (1, 1)
     assert decided(state.with_record(once)).record == once
 
 
