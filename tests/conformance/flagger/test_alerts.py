@@ -78,7 +78,7 @@ def test_flagger_alerts_tell_of_init_new_revision_and_success_with_their_fields(
         assert len([text for text in texts(chat) if part in text]) >= 2
     lines = next(text for text in texts(chat) if "new version v2" in text).split("\n")
     commit = world.remote.run("log", "-1", "--format=%H", "--", f"{api.folder}/target.yaml")
-    facts = {"Version": "v2", "Digest": api.digest("v2"), "Commit": commit, "App": str(api.key)}
+    facts = {"Version": "v2 (v2)", "Digest": api.digest("v2"), "Commit": commit, "App": str(api.key)}
     facts["Target"] = f"{api.folder}/target.yaml"
     assert {f"{title}: {value}" for title, value in facts.items()} <= set(lines)
     assert [line for line in lines if line.startswith("Author: ") and line != "Author: "]

@@ -159,7 +159,7 @@ def test_flagger_hook_post_rollout_flagger_hook_event_every_one_is_called_after_
 
     web.wait(lambda: any(message.endswith("→ Healthy") for message in messages()), "the end is told")
     heads = [message.partition(":")[0] for message in messages()]
-    assert heads.index("candidate v2") < heads.index("promoted v2")
+    assert heads.index("candidate v2 (v2)") < heads.index("promoted v2 (v2)")
     metadata = backend.asked_at("/event")[0].payload["metadata"]
     assert metadata.keys() == {"eventMessage", "eventType", "timestamp"}
     assert metadata["eventType"] == "Normal"
