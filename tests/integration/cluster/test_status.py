@@ -35,7 +35,7 @@ from gitops_bg.core.model.decision import Counts, Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Color, Source, Stage, Version
+from gitops_bg.core.model.version import Color, Source, Stage, Version, short
 from tests.core.records import statements_of
 from tests.integration.cluster.scene import Scene, snapshot, watching
 from tests.support.cluster.clusters import DEPLOY, SandboxCluster
@@ -219,6 +219,7 @@ def test_people_see_where_the_app_is(scene: Scene) -> None:
         "digest": snapshot("v6").digest,
         "commit": "c6",
         "image": "registry.example/web:v6",
+        "name": f"v6 ({short(snapshot('v6').digest)})",
     }
     assert (seen["target"], seen["primary"]) == ({"digest": "d7", "commit": "c7"}, {"digest": "d6", "commit": "p6"})
     counts = ("desiredReplicas", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")

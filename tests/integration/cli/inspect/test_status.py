@@ -93,7 +93,7 @@ def test_each_state_of_an_app_is_said_with_its_exit_code(cli: Cli, web: App) -> 
     web.spec["progressDeadlineSeconds"] = 1
     web.configure()
     web.wait_phase("Degraded")
-    assert cli("status", key, "--no-watch", code=1).startswith("Degraded: ProgressDeadlineExceeded: v2 ")
+    assert cli("status", key, "--no-watch", code=1).startswith("Degraded: ProgressDeadlineExceeded: bad (v2) ")
 
     web.push_image("v3")
     web.wait_phase("AwaitingPromotion")
