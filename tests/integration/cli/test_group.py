@@ -112,10 +112,10 @@ def test_a_list_has_apps_and_groups_and_members_below_their_group(cli: Cli, stor
     rows = [re.split(r" {2,}", line)[1:6] for line in lines[1:]]
     assert rows == [
         ["store", "group", "Healthy", "v1", "-"],
-        ["auth-v1", "app of store", "Healthy", "v1", "blue"],
-        ["cart-v1", "app of store", "Healthy", "v1", "blue"],
-        ["cart-v2", "app of store", "Healthy", "v1", "blue"],
-        ["web", "app", "Healthy", "v1", "blue"],
+        ["auth-v1", "app of store", "Healthy", "v1 (v1)", "blue"],
+        ["cart-v1", "app of store", "Healthy", "v1 (v1)", "blue"],
+        ["cart-v2", "app of store", "Healthy", "v2 (v1)", "blue"],
+        ["web", "app", "Healthy", "one (v1)", "blue"],
     ]
     items = cli.json("get", *here)["items"]
     assert [(each["kind"], each["name"], each.get("group")) for each in items] == [

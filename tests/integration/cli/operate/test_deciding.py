@@ -322,7 +322,7 @@ def test_the_main_job_by_the_command_line(either_world: Scenario, cluster: TestC
     web.wait_offered("v2")
     cli("promote", str(web.key), "--wait")
     assert web.live_tag() == "v2"
-    assert "(green)" in cli("tree", str(web.key))
+    assert "v2 (v2) green" in cli("tree", str(web.key))
     cli("rollback", str(web.key), "--wait")
     assert web.live_tag() == "v1"
     web.wait_told()
