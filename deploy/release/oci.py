@@ -105,7 +105,8 @@ class Registry:
     def push(self, layout: Layout, place: str) -> Iterator[str]:
         """Bring every artifact of a layout in; yields each name and tag with its digest once it is there.
 
-        A tag that is there with another digest is refused, before anything is pushed: a release is never changed.
+        A tag that is there with another digest is refused, before anything is pushed: a release is never changed. So is
+        what the registry does not say of a tag.
         """
         host, _, folder = place.partition("/")
         wanted = {name: each for each in layout.artifacts() for name in [each["annotations"][_NAME]]}
@@ -115,7 +116,9 @@ class Registry:
         for name, each in wanted.items():
             tag = f"{bases[name]}/manifests/{name.rpartition(':')[2]}"
             there = self._http.head(tag, headers={"Accept": each["mediaType"]})
-            if there.is_success and (has := there.headers["Docker-Content-Digest"]) != each["digest"]:
+            if there.status_code == httpx.codes.NOT_FOUND:
+                continue
+            if (has := there.raise_for_status().headers["Docker-Content-Digest"]) != each["digest"]:
                 raise FileExistsError(f"{place}/{name} is {has}, and here {each['digest']}: take a new version")
         for name, each in wanted.items():
             self._push_manifest(layout, bases[name], each, name.rpartition(":")[2])

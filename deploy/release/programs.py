@@ -8,6 +8,7 @@ import filecmp
 import json
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,12 +22,6 @@ PLATFORMS = {
     "darwin-arm64": "aarch64-apple-darwin",
 }
 """What Python calls the platforms."""
-NAMES = {
-    "gitops-bg": "gitops_bg.cli.main:main",
-    "kubectl-bg": "gitops_bg.cli.main:kubectl_plugin",
-    "kubectl_complete-bg": "gitops_bg.cli.kubectl_completion:complete",
-}
-"""The programs, as `pyproject.toml` names them."""
 
 _SAYS = "Blue-green deployments out of a Git repository"
 _START = """\
@@ -68,6 +63,12 @@ def build(source: Source, wheel: Path, folder: Path, platform: str, scope: Scope
         members = (*members_below(Path(work), "lib/"), *_own(source, scope.pythons))
         write_tarball(path, members, source.date, scope.effort)
     return path
+
+
+def scripts_of(source: Source) -> Mapping[str, str]:
+    """The programs, each with the function that it starts, as `pyproject.toml` names them."""
+    found: Mapping[str, str] = tomllib.loads((source.folder / "pyproject.toml").read_text())["project"]["scripts"]
+    return found
 
 
 def krew_manifest(source: Source, archives: Mapping[str, Path]) -> str:
@@ -123,7 +124,7 @@ def brew_formula(source: Source, archives: Mapping[str, Path]) -> str:
                 lines += [f'      url "{source.downloads}/{path.name}"', f'      sha256 "{sha256(path)}"', "    end"]
         lines += ["  end"]
     lines += ["", "  def install", '    libexec.install Dir["*"]']
-    lines += [f'    bin.install_symlink libexec/"{name}"' for name in NAMES]
+    lines += [f'    bin.install_symlink libexec/"{name}"' for name in scripts_of(source)]
     lines += ["  end", "", "  test do", '    assert_match version.to_s, shell_output("#{bin}/gitops-bg --version")']
     return "\n".join([*lines, "  end", "end"]) + "\n"
 
@@ -157,7 +158,8 @@ def _remove(path: Path) -> None:
 
 def _own(source: Source, pythons: tuple[str, ...]) -> Iterator[Member]:
     """The scripts that start it, and the licence."""
-    for name in NAMES:
+    scripts = scripts_of(source)
+    for name in scripts:
         yield Member(name, _START.format(pythons=" ".join(pythons), name=name).encode(), PROGRAM)
-    yield Member("lib/start.py", _FIND.format(names=NAMES).encode())
+    yield Member("lib/start.py", _FIND.format(names=dict(scripts)).encode())
     yield Member("LICENSE", source.folder / "LICENSE")

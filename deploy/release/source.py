@@ -36,6 +36,10 @@ class Refused(Exception):
     """Why there can be no release, in one sentence."""
 
 
+class NotAtHand(Refused):
+    """What a release is made of cannot be had on this machine."""
+
+
 PYTHONS = ("3.14", "3.13", "3.12", "3.11")
 """The releases of Python that the command line has packages for, the newest first."""
 

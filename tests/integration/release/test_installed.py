@@ -157,7 +157,10 @@ class Users:
     def _use(self) -> None:
         with urllib3.PoolManager(retries=False) as pool:
             while not self._over.wait(0.02):
-                for address in self._world.cluster.ready_addresses(self._world.namespace, self._service):
+                addresses = self._world.cluster.ready_addresses(self._world.namespace, self._service)
+                if not addresses:
+                    self.failures.append("no pod is ready")
+                for address in addresses:
                     self._ask(pool, address)
 
     def _ask(self, pool: urllib3.PoolManager, address: str) -> None:

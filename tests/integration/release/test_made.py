@@ -141,6 +141,7 @@ def test_the_command_line_runs_from_its_archive_without_pip(release: Release, tm
     for program in (tmp_path / "store" / "gitops-bg", linked):
         assert run(tmp_path, str(program), "--version") == "gitops-bg 0.1.0\n"
     assert "CustomResourceDefinition" in run(tmp_path, str(linked), "install", "--export")
+    assert "rollback\t" in run(tmp_path, str(tmp_path / "store" / "kubectl_complete-bg"), "roll")
 
 
 def test_krew_installs_the_command_line_as_a_plugin_of_kubectl(release: Release, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from deploy.release import build, source
 from deploy.release.oci import Layout
-from deploy.release.source import Refused, Scope
+from deploy.release.source import NotAtHand, Scope
 from deploy.release.statements import Key
 
 URL = "https://forge.example/tools/gitops-bg"
@@ -67,7 +67,7 @@ class Release:
 
 
 class Releases:
-    """The releases in a folder; skips the test where one cannot be built here."""
+    """The releases in a folder; skips the test where what they are made of cannot be had here."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -80,7 +80,7 @@ class Releases:
             if not made.is_dir():
                 try:
                     self._make(version, made)
-                except Refused as error:
+                except NotAtHand as error:
                     pytest.skip(str(error))
         return Release(made)
 

@@ -135,7 +135,7 @@ def _handler(backend: Backend) -> type[BaseHTTPRequestHandler]:
             while not backend.closing.wait(0.01):
                 self.wfile.write(b" ")
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
         def log_message(self, *_: Any) -> None:
             pass
