@@ -169,6 +169,13 @@ class PlaceOptions:
     ] = ""
 
 
+NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Say which agent works, and when it looks again.", rich_help_panel=OUTPUT),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
     """How to print."""
@@ -182,16 +189,8 @@ class OutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = Format.TEXT
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Say which agent works, and when it looks again.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
+    no_color: NoColor = False
+    verbose: Verbose = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,11 +209,8 @@ class GetOutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = "text"
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
-    verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", help="Say which agent works, and when it looks again.", rich_help_panel=OUTPUT),
-    ] = False
+    no_color: NoColor = False
+    verbose: Verbose = False
 
     @property
     def ordinary(self) -> OutputOptions:
@@ -250,7 +246,7 @@ class PlanOutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = PlanFormat.TEXT
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
+    no_color: NoColor = False
 
     @property
     def ordinary(self) -> OutputOptions:
@@ -283,7 +279,7 @@ class CheckOutputOptions:
             rich_help_panel=OUTPUT,
         ),
     ] = CheckFormat.TEXT
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colors.", rich_help_panel=OUTPUT)] = False
+    no_color: NoColor = False
 
     @property
     def ordinary(self) -> OutputOptions:
