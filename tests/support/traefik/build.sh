@@ -14,36 +14,13 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../building.sh"
 dir=${1:-$HOME/.cache/gitops-bg/traefik}
-mkdir -p "$dir"
-exec 9>"$dir/.lock"
-flock 9
 
-wanted=$(cksum <"$here/go.sum")
-if [[ -x $dir/bin/traefik && -f $dir/version && $(cat "$dir/version") == "$wanted" ]]; then
-  echo "$dir"
-  exit 0
-fi
-
-log=$dir/build.log
-echo "building Traefik; log: $log" >&2
-if ! (
-  set -e
-  command -v go >/dev/null || { echo "go is not installed"; exit 1; }
-  rm -rf "$dir"/work.*
-  work=$(mktemp -d "$dir/work.XXXXXX")
-  trap 'rm -rf "$work"' EXIT
+build() {
   cd "$here"
-  # The lock is this script's: what it starts must not keep it where the script is killed.
-  GOWORK=off GOFLAGS=-mod=readonly CGO_ENABLED=0 GOTMPDIR=$work go build -trimpath -ldflags '-s -w' \
-    -o "$work/traefik" github.com/traefik/traefik/v3/cmd/traefik 9>&-
-  mkdir -p "$dir/bin"
-  install -m 755 "$work/traefik" "$dir/bin/traefik.new"
-  mv "$dir/bin/traefik.new" "$dir/bin/traefik"
-  echo "$wanted" >"$dir/version"
-) >"$log" 2>&1; then
-  echo "the build failed; the end of $log:" >&2
-  tail -n 20 "$log" >&2
-  exit 1
-fi
+  go build -trimpath -ldflags '-s -w' -o "$1/traefik" github.com/traefik/traefik/v3/cmd/traefik
+}
+
+provide_built Traefik "$(cksum <"$here/go.sum")" traefik
 echo "$dir"
