@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 
 from deploy.release.archives import Member, sha256
-from deploy.release.source import NotAtHand, Refused
+from deploy.release.source import Refused, Unavailable
 
 CACHE = Path(os.environ.get("GITOPS_BG_RELEASE_CACHE") or Path.home() / ".cache/gitops-bg/release")
 _SOURCES = Path(os.environ.get("GITOPS_BG_DEBIAN_SOURCES", "/etc/apt/sources.list.d/debian.sources"))
@@ -46,7 +46,7 @@ def install_python(packages: Path, wheel: Path, target: Path, platform: str, pyt
         if done.returncode == 0:
             break
     else:
-        raise NotAtHand(f"the packages for {platform} cannot be had: {done.stderr.strip()}")
+        raise Unavailable(f"the packages for {platform} cannot be had: {done.stderr.strip()}")
     with zipfile.ZipFile(wheel) as ours:  # uv would write down where it found it
         ours.extractall(target)  # noqa: S202 - built a moment ago
 
@@ -138,9 +138,11 @@ def _run(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise NotAtHand("the image is made of Debian's packages, and apt-get is not here: build it on Debian") from None
+        raise Unavailable(
+            "the image is made of Debian's packages, and apt-get is not here: build it on Debian"
+        ) from None
     if done.returncode:
-        raise NotAtHand(f"{command[0]} failed: {done.stderr.strip()}")
+        raise Unavailable(f"{command[0]} failed: {done.stderr.strip()}")
     return done.stdout
 
 

@@ -36,7 +36,7 @@ class Refused(Exception):
     """Why there can be no release, in one sentence."""
 
 
-class NotAtHand(Refused):
+class Unavailable(Refused):
     """What a release is made of cannot be had on this machine."""
 
 

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from deploy.release import build, source
 from deploy.release.oci import Layout
-from deploy.release.source import NotAtHand, Scope
+from deploy.release.source import Scope, Unavailable
 from deploy.release.statements import Key
 
 URL = "https://forge.example/tools/gitops-bg"
@@ -80,7 +80,7 @@ class Releases:
             if not made.is_dir():
                 try:
                     self._make(version, made)
-                except NotAtHand as error:
+                except Unavailable as error:
                     pytest.skip(str(error))
         return Release(made)
 
