@@ -16,7 +16,7 @@ from gitops_bg.core.foreign_text import hidden
 from gitops_bg.core.groups.inputs import LiveRoute, StableService
 from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind
 from gitops_bg.core.model.version import ConfigurationRef, short
-from gitops_bg.spec.app.primary import TYPE, entries_of
+from gitops_bg.spec.app.primary import TYPE, ConfigurationChange, configuration_changes, entries_of
 from gitops_bg.spec.manifests.configuration import SECRET, Configuration, find
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret
 
@@ -45,6 +45,18 @@ def configuration_differences(before: ComparedSide, after: ComparedSide) -> list
     for kind, name in sorted({(ref.kind, ref.name) for side in (before, after) for ref in side.refs}):
         found += _of_one(kind, name, before.of(kind, name), after.of(kind, name), marks)
     return found
+
+
+def changes_to(before: ComparedSide, after: ComparedSide) -> tuple[ConfigurationChange, ...]:
+    """Return the differences by object and key; by object alone if the content of one is lost."""
+    lost = {(ref.kind, ref.name) for side in (before, after) for ref in side.refs if not find(side.contents, ref)}
+    known = ([each for each in side.contents if (each.ref.kind, each.ref.name) not in lost] for side in (before, after))
+    blurred = (
+        ConfigurationChange(*named, whole="changed" if old and new else "added" if new else "removed")
+        for named in lost
+        if (old := before.of(*named)[0]) != (new := after.of(*named)[0])
+    )
+    return tuple(sorted((*configuration_changes(*known), *blurred), key=lambda each: (each.kind, each.name)))
 
 
 def without_secrets_of(found: Iterable[Difference], contents: Iterable[Configuration]) -> list[Difference]:

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from functools import partial, reduce
 from typing import Any
 
+from gitops_bg.agent.live_views import live_copy
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.session.session import Session
-from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import InvalidInput, Refused
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
@@ -21,7 +21,7 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest
 from gitops_bg.spec.app.load import load_app
-from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, configuration_in, read_primary
+from gitops_bg.spec.app.primary import configuration_in, read_primary
 from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, Named, configuration_of, find, is_tracked
 from gitops_bg.spec.manifests.target import template_of
 from gitops_bg.spec.yaml.edit import Piece, piece_of, set_template, with_document
@@ -65,36 +65,6 @@ def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = ""
         lost = [ref for ref in snapshot.configuration if not find(found, ref)]
         found += [each for ref in lost if (each := place(ref))]
     return ComparedSide(snapshot.configuration, tuple(found))
-
-
-def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> ComparedSide:
-    """Return the side of a version from its pods' copies alone, for callers without a repository."""
-    copies = (live_copy(cluster, app, ref) for ref in snapshot.configuration)
-    return ComparedSide(snapshot.configuration, tuple(each for each in copies if each))
-
-
-def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
-    """Return the content of the copy; None where there is no copy, or where we may not read it."""
-    try:
-        return cluster.executor.copies.held(app, ref)
-    except Refused:
-        return None
-
-
-def changes_to(before: ComparedSide, after: ComparedSide) -> tuple[ConfigurationChange, ...]:
-    """Return the differences by object and key; by object alone if the content of one is lost."""
-    lost = {(ref.kind, ref.name) for side in (before, after) for ref in side.refs if not find(side.contents, ref)}
-    known = ([each for each in side.contents if _named(each.ref) not in lost] for side in (before, after))
-    blurred = (
-        ConfigurationChange(*named, whole="changed" if old and new else "added" if new else "removed")
-        for named in lost
-        if (old := before.of(*named)[0]) != (new := after.of(*named)[0])
-    )
-    return tuple(sorted((*configuration_changes(*known), *blurred), key=lambda each: (each.kind, each.name)))
-
-
-def _named(ref: ConfigurationRef) -> tuple[str, str]:
-    return ref.kind, ref.name
 
 
 _Place = Callable[[ConfigurationRef], Configuration | None]

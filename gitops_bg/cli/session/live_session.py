@@ -22,6 +22,7 @@ from gitops_bg.core.model.version import AppKey
 if TYPE_CHECKING:
     from gitops_bg.cluster.cluster import Cluster
     from gitops_bg.cluster.observation.ownership import Ownership
+    from gitops_bg.views.app import AppView
 
 
 def access(options: ClusterOptions) -> Access:
@@ -91,6 +92,15 @@ class LiveSession:
         if not found:
             raise NameNotFound(f"there is no app {name}; `gitops-bg get` lists those that run")
         return found[0]
+
+    def app_view(self, app: AppKey) -> "AppView":
+        """Return all that is shown of a live app. Raises ``NameNotFound`` and the cluster's errors."""
+        from gitops_bg.agent.live_views import read_app_view
+
+        view = read_app_view(self.cluster, app)
+        if view is None:
+            raise NameNotFound(f"the cluster runs no app {app}")
+        return view
 
     def lacks_namespace(self, name: str) -> bool:
         """Whether the cluster has no such namespace; False where we may not ask."""

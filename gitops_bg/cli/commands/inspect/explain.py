@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
+from gitops_bg.agent.live_views import troubles_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cli.errors import NOT_SO, OK, code_of
 from gitops_bg.cli.options.groups import Group
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.restore_version import changes_to, side_of
+from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.agent_knowledge import (
     as_far_as_the_agent_reads,
     with_reported_gates,
     with_reported_group_gates,
 )
-from gitops_bg.cli.session.live_views import troubles_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
 from gitops_bg.cli.views.subject import drawn_explained, drawn_explanation, indented
@@ -38,6 +38,7 @@ from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import to_json
+from gitops_bg.views.differences import changes_to
 from gitops_bg.views.explanation import (
     Explained,
     Explanation,

@@ -186,18 +186,17 @@ def _watch_list(
 
 
 def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
-    from gitops_bg.cli.session.live_views import read_app_view
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.views.tree import json_tree_of_app
 
-    app_view = read_app_view(session, app)
+    app_view = session.app_view(app)
     if output.json:
         output.one(json_tree_of_app(app_view))
     output.show(picture_of(app_view, session.now, wide=output.wide))
 
 
 def _watch_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey, timeout: float) -> None:
-    from gitops_bg.cli.session.live_views import pod_labels, read_app_view
+    from gitops_bg.agent.live_views import pod_labels
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.cli.views.watch_view import follow, picture_screen
     from gitops_bg.views.tree import json_tree_of_app
@@ -206,7 +205,7 @@ def _watch_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey
         _changes(at, app.namespace, pod_labels(app)) as wait,
         picture_screen(output, partial(picture_of, wide=output.wide), json_tree_of_app) as screen,
     ):
-        follow(lambda: read_app_view(session, app), screen, wait, timeout)
+        follow(lambda: session.app_view(app), screen, wait, timeout)
 
 
 def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:
@@ -235,10 +234,10 @@ def _watch_group(session: LiveSession, at: GetOptions, output: Output, group: st
 
 
 def _group_view(session: LiveSession, namespace: str, group: str) -> "GroupView":
-    from gitops_bg.cli.session.live_views import read_group
+    from gitops_bg.agent.live_views import read_group
 
     (body,) = live_groups(session.client, namespace, group)
-    return read_group(session, body)
+    return read_group(session.cluster, body)
 
 
 @contextmanager

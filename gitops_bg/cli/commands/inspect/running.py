@@ -95,9 +95,8 @@ def _pods(session: LiveSession, app: AppKey, named: str) -> tuple[Version, list[
     """Return the version that is meant, and its pods. Raises `CommandFailed` where the app has no version."""
     from gitops_bg.cli.options.values import the_one
     from gitops_bg.cli.repository.proposals import known_as
-    from gitops_bg.cli.session.live_views import read_app_view
 
-    view = read_app_view(session, app)
+    view = session.app_view(app)
     chosen = view.newest
     if named:
         meant = the_one(named, [known_as(each.number, each.snapshot) for each in view.versions], app)

@@ -1,11 +1,10 @@
-"""Reads from the live objects, at one moment, what is shown of an app or a release group: its record, Services,
-ReplicaSets and pods, and why pods do not start. What we may not list is left out. Decides nothing, draws nothing.
+"""Reads from the live objects, at one moment, what the command line and the dashboard show of an app or a release
+group: its record, Services, ReplicaSets and pods, and why pods do not start. What we may not list is left out. Decides
+nothing, draws nothing.
 """
 
 from dataclasses import replace
 
-from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
-from gitops_bg.cli.session.live_session import LiveSession
 from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, EVENTS, PODS, REPLICA_SETS, Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import GroupCluster
@@ -13,22 +12,24 @@ from gitops_bg.cluster.observation.reader import labels_of
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.version import AppKey, GroupKey, Snapshot, Version, short
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, GroupKey, Snapshot, Version, short
 from gitops_bg.spec.app.load import app_config_from_live
 from gitops_bg.spec.app.primary import ConfigurationChange
+from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.views.app import AppView, Pod, ReplicaSet, daemon_set_of, pod_of, replica_set_of
+from gitops_bg.views.differences import ComparedSide, changes_to
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.obstacles import Trouble, troubles_with, waits_for_volumes
 from gitops_bg.views.rows import row_of
 
 
-def read_app_view(session: LiveSession, app: AppKey) -> AppView:
-    """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
-    body = session.client.get(APPS, app.namespace, app.name)
+def read_app_view(cluster: Cluster, app: AppKey) -> AppView | None:
+    """Read all of it; None where the cluster runs no such app. Raises the cluster's errors."""
+    body = cluster.client.get(APPS, app.namespace, app.name)
     if body is None:
-        raise NameNotFound(f"the cluster runs no app {app}")
-    record, config = session.cluster.record(app), app_config_from_live(app, body)
-    observed = session.cluster.observe(app, config, record)
+        return None
+    record, config = cluster.record(app), app_config_from_live(app, body)
+    observed = cluster.observe(app, config, record)
     on_every_node = any(each.on_every_node for each in record.versions)
     active = (observed.active_service, *observed.more_active_services)
     roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
@@ -38,29 +39,22 @@ def read_app_view(session: LiveSession, app: AppKey) -> AppView:
         record=record,
         strategy=config.spec.strategy if config.spec else None,
         services=tuple((role, view) for role, view in roles if view is not None),
-        replica_sets=replica_sets_of(session.cluster, app, daemon_sets=on_every_node),
-        pods=tuple(pods_of(session.cluster, app)),
+        replica_sets=replica_sets_of(cluster, app, daemon_sets=on_every_node),
+        pods=tuple(pods_of(cluster, app)),
     )
-    return replace(app_view, changes=_changes(session.cluster, app, app_view.active, app_view.newest))
+    return replace(app_view, changes=_changes(cluster, app, app_view.active, app_view.newest))
 
 
-def read_group(session: LiveSession, body: Object) -> GroupView:
+def read_group(cluster: Cluster, body: Object) -> GroupView:
     """Read all that belongs to a live ReleaseGroup. Raises the cluster's errors, and `InvalidInput` for a damaged
     record.
     """
     group = GroupKey(body["metadata"]["namespace"], body["metadata"]["name"])
-    groups = GroupCluster(session.cluster.client)
+    groups = GroupCluster(cluster.client)
     seen = groups.seen(group)
     names = {member_name(each.service, each.initial_version) for each in seen.record.state.endpoints}
-    apps = {name: _app_view(session, AppKey(group.namespace, name)) for name in sorted(names)}
+    apps = {name: read_app_view(cluster, AppKey(group.namespace, name)) for name in sorted(names)}
     return GroupView(group, body, seen.record, groups.observe(group, seen, body.get("spec") or {}, {}), apps)
-
-
-def _app_view(session: LiveSession, app: AppKey) -> AppView | None:
-    try:
-        return read_app_view(session, app)
-    except ObjectNotFound:  # It is not made yet, or somebody deleted it: the tree says so.
-        return None
 
 
 def pod_labels(app: AppKey) -> str:
@@ -90,9 +84,21 @@ def _changes(
 ) -> tuple[ConfigurationChange, ...]:
     if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
         return ()
-    from gitops_bg.cli.repository.restore_version import changes_to, live_side
+    return changes_to(*(_live_side(cluster, app, each.snapshot) for each in (live, newest)))
 
-    return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))
+
+def _live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> ComparedSide:
+    """Return the side of a version from its pods' copies alone."""
+    copies = (live_copy(cluster, app, ref) for ref in snapshot.configuration)
+    return ComparedSide(snapshot.configuration, tuple(each for each in copies if each))
+
+
+def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
+    """Return the content of the copy; None where there is no copy, or where we may not read it."""
+    try:
+        return cluster.executor.copies.held(app, ref)
+    except Refused:
+        return None
 
 
 def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot, folder: str) -> tuple[Trouble, ...]:
