@@ -9,10 +9,12 @@ from pydantic import Field, model_validator
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import DnsLabel, Matching, Text
+from gitops_bg.spec.access import AccessRule
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.layout import APP_FILE, SETTINGS_FILE
 from gitops_bg.spec.app.models import BlueGreenDeployment
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.declared import Declared
 from gitops_bg.spec.notifications import AlertEntry, Alerting, Providers, check_alert_names
 from gitops_bg.spec.yaml.reader import read_one
 
@@ -76,6 +78,11 @@ class Settings(Model):
     )
     alerts: list[AlertEntry] | None = Field(
         None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."
+    )
+    access: list[Declared[AccessRule]] = Field(
+        default_factory=list,
+        description="Who may do what on the dashboard. Default: everybody who is logged in sees everything, and nobody "
+        "acts.",
     )
 
     @model_validator(mode="after")
