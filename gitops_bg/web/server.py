@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -147,7 +148,8 @@ class HttpConnection(H11Protocol):
 
 # --- the server ---
 
-SECURITY_HEADERS = [
+Headers = Sequence[tuple[str, str]]
+SECURITY_HEADERS: Headers = [
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
@@ -164,8 +166,12 @@ _log = logging.getLogger(__name__)
 class WebServer:
     """An ASGI application behind HTTP. ``start`` binds, so port 0 works; ``stop`` may be called at any time."""
 
-    def __init__(self, app: ASGIApp, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self, app: ASGIApp, host: str = "127.0.0.1", port: int = 8080, headers: Headers = SECURITY_HEADERS
+    ) -> None:
+        """``headers`` are of every response; none where the application sets its own."""
         self._app = app
+        self._headers = headers
         self._address = (host, port)
         self._socket: socket.socket | None = None
         self._uvicorn: _Uvicorn | None = None
@@ -191,7 +197,7 @@ class WebServer:
             raise RuntimeError("this web server was started before")
         self._socket = listen(*self._address)
         self._address = self._address[0], self._socket.getsockname()[1]
-        self._uvicorn = _Uvicorn(_config(self._app))
+        self._uvicorn = _Uvicorn(_config(self._app, self._headers))
         self._thread = threading.Thread(target=self._serve, name="web", daemon=True)
         self._thread.start()
         if not (self._uvicorn.settled.wait(timeout_seconds) and self._uvicorn.started):
@@ -256,7 +262,7 @@ def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
     return wrapped
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, headers: Headers) -> uvicorn.Config:
     """uvicorn without its logging, access log, WebSockets, proxy headers and slow shutdown."""
     return uvicorn.Config(
         _answering_when_cancelled(app),
@@ -270,6 +276,6 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        headers=SECURITY_HEADERS,
+        headers=list(headers),
         timeout_graceful_shutdown=_GRACE_SECONDS,  # type: ignore[arg-type]  # it goes to asyncio.wait_for
     )

@@ -1,0 +1,200 @@
+"""What stands before every page of the dashboard: who asks, whether this site's own pages ask, and the headers of every
+answer. Knows no page.
+
+Without a login, whoever reaches a loopback address may do everything, so requests have to be for such an address by
+name (a page elsewhere may let its own name lead here) and come through no proxy. On any other address nobody acts.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gitops_bg.web.access.person import ANYBODY, Access, Person, Via
+from gitops_bg.web.access.tokens import Tokens
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect")),
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""The headers of every answer that does not set them itself."""
+
+LARGEST_FORM_BYTES = 64 * 1024
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITE = frozenset({"same-origin", "none"})
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """How people and scripts show who they are."""
+
+    tokens: Tokens | None = None
+    loopback: Person | None = None
+    """Who asks where there is no login, and only this machine can ask; None: more than this machine can."""
+    public_url: str = ""
+    """The address of the dashboard in browsers, where a proxy stands before it; empty: that which they ask for."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anybody can log in, and so has to."""
+        return self.tokens is not None
+
+
+class Guard:
+    """ASGI middleware. Leaves ``person``, ``access`` and ``form_token`` in the state of each request."""
+
+    def __init__(self, app: ASGIApp, login: Login, access: Callable[[], Access]) -> None:
+        self._app = app
+        self._login = login
+        self._access = access
+        self._secret = secrets.token_bytes(32)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for the pages where somebody may not ask; else let them."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        person = self._person(request)
+        state = scope.setdefault("state", {})
+        state |= {"person": person, "access": self._access(), "form_token": self._form_token(person)}
+        refusal = self._refusal(request, person)
+        await (refusal or self._app)(scope, receive, _with_headers(send))
+
+    def _person(self, request: Request) -> Person | None:
+        """Return who asks; None for somebody who has to log in first."""
+        if not self._login.is_needed:
+            return self._login.loopback or ANYBODY
+        token = _bearer(request.headers)
+        return self._login.tokens.person(token) if token and self._login.tokens is not None else None
+
+    def _form_token(self, person: Person | None) -> str:
+        """What forms carry. None for scripts: no browser sends their token on behalf of another site."""
+        if person is None or person.via in (Via.TOKEN, Via.ANONYMOUS):
+            return ""
+        return hmac.new(self._secret, person.subject.encode(), hashlib.sha256).hexdigest()
+
+    def _refusal(self, request: Request, person: Person | None) -> Response | None:
+        """The answer to who may not ask this; None for who may."""
+        if self._login.loopback is not None and not self._login.is_needed and (why := _why_not_here(request.headers)):
+            return _message(421, why)
+        if person is None:
+            said = "log in first; a script sends its token: Authorization: Bearer <token>"
+            return _message(401, said, {"WWW-Authenticate": "Bearer"})
+        if request.method in SAFE_METHODS:
+            return None
+        if person.via is Via.ANONYMOUS:
+            return _message(403, "nobody can log in at this dashboard, so it is for reading only")
+        return self._why_foreign(request, person)
+
+    def _why_foreign(self, request: Request, person: Person) -> Response | None:
+        """The answer to a request that changes something and that a page of another site has sent.
+
+        https://www.w3.org/TR/fetch-metadata/: browsers of these years say from where, older ones send Origin.
+        """
+        site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+        if site is None and origin is None and person.via is Via.TOKEN:
+            return None
+        own = site in _OWN_SITE if site is not None else origin is not None and self._is_own(origin, request.headers)
+        return None if own else _message(403, "only a page of this dashboard may ask for a change")
+
+    def _is_own(self, origin: str, headers: Headers) -> bool:
+        if self._login.public_url:
+            return origin == origin_of(self._login.public_url)
+        return urlsplit(origin).netloc == headers.get("host", "")
+
+
+async def posted_form(request: Request) -> dict[str, str] | None:
+    """The fields of a form that was posted; None for one that is not a form of ours, or carries another token than that
+    of who asks. Scripts need none. Of a field that is there twice the last one counts.
+    """
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > LARGEST_FORM_BYTES:
+            return None
+    try:
+        fields = dict(parse_qsl(data.decode(), keep_blank_values=True, strict_parsing=bool(data), errors="strict"))
+    except ValueError:
+        return None
+    expected: str = request.state.form_token
+    return fields if hmac.compare_digest(fields.get("token", "").encode(), expected.encode()) else None
+
+
+def origin_of(url: str) -> str:
+    """Return the origin of an address.
+
+    >>> origin_of("https://bg.example.com/dashboard")
+    'https://bg.example.com'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host can be reached from its own machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("")
+    (True, True, False, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _why_not_here(headers: Headers) -> str:
+    """Why a request is not of somebody on this machine; empty where nothing speaks against it."""
+    if any(name in headers for name in _OF_PROXIES):
+        return "it came through a proxy, and without a login this dashboard is for its own machine only"
+    return "" if _is_asked_as_loopback(headers) else "without a login this dashboard answers to localhost only"
+
+
+def _is_asked_as_loopback(headers: Headers) -> bool:
+    try:
+        return is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or "")
+    except ValueError:  # no host at all, such as an open bracket
+        return False
+
+
+def _bearer(headers: Headers) -> str:
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending
+
+
+def _message(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"message": sentence}, status, headers)

@@ -1,0 +1,77 @@
+"""Who asks, and what they may do: a `Person`, and the `Access` that gitops-bg.yaml gives. Knows no request but the two
+values that `guard` leaves in it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from starlette.requests import Request
+
+from gitops_bg.spec.access import AccessRule, Role, has_role
+
+__all__ = ["ANYBODY", "Access", "Person", "Role", "Via", "access_for", "form_token", "person_of"]
+
+
+class Via(StrEnum):
+    """How it is known who somebody is."""
+
+    OIDC = "oidc"
+    TOKEN = "token"  # noqa: S105 - a word
+    LOOPBACK = "loopback"
+    """There is no login, and only this machine can ask."""
+    ANONYMOUS = "anonymous"
+    """There is no login, and everybody can ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who asks. Name and mail address are the author of the commits that they make."""
+
+    name: str
+    email: str
+    subject: str
+    """Who they are for the one who vouches for it: ``ISSUER#SUBJECT``, or ``token:NAME``; never another person's."""
+    groups: frozenset[str]
+    via: Via
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>"
+
+
+ANYBODY = Person("anybody", "anybody@localhost", "anonymous", frozenset(), Via.ANONYMOUS)
+"""Who asks where there is no login, and more than this machine can ask: they see, and never act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The rules of gitops-bg.yaml as main has them now."""
+
+    rules: tuple[AccessRule, ...] = ()
+
+    def may(self, person: Person | None, role: Role, namespace: str) -> bool:
+        """Whether a person has a role in a namespace. Who works on this machine without a login has every role: they
+        could also use the command line.
+        """
+        if person is None:
+            return False
+        if person.via is Via.LOOPBACK:
+            return True
+        return has_role(self.rules, person.groups, role, namespace)
+
+
+def person_of(request: Request) -> Person | None:
+    """Return who asks; None for somebody who has to log in first."""
+    person: Person | None = request.state.person
+    return person
+
+
+def access_for(request: Request) -> Access:
+    """Return the rules that count for this request."""
+    access: Access = request.state.access
+    return access
+
+
+def form_token(request: Request) -> str:
+    """Return what each form of a page carries in its field ``token``, so that no page of another site can post it."""
+    token: str = request.state.form_token
+    return token
