@@ -12,19 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, OWN_LABELS, PLURAL
+from gitops_bg.spec import status
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate
 from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, PrimaryDocument
 from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.client_settings import ClientSettings
+from gitops_bg.spec.declared import described
 from gitops_bg.spec.groups.models import GroupFields, ReleaseGroup, RoutesDocument, VersionDocument
 from gitops_bg.spec.notifications import AlertProvider
 from gitops_bg.spec.policies.cases import PromotionPolicyTest
 from gitops_bg.spec.policies.models import People, PromotionPolicy
-from gitops_bg.spec.status import GroupStatus, Status
+from gitops_bg.spec.status import GroupStatus, Status, StatusPart
 from gitops_bg.spec.yaml.scalars import to_yaml
 
 HEADER = """\
@@ -49,7 +52,7 @@ class _Kind:
     short: str
     says: str
     spec: type[BaseModel]
-    status: type[BaseModel]
+    status: type[StatusPart]
     columns: tuple[tuple[str, str, str], ...]
     wide: frozenset[str] = frozenset()
 
@@ -141,7 +144,7 @@ def _version(kind: _Kind) -> dict[str, Any]:
             "openAPIV3Schema": {
                 "type": "object",
                 "description": kind.says,
-                "properties": {"spec": _schema_of(kind.spec), "status": _schema_of(kind.status)},
+                "properties": {"spec": _schema_of(kind.spec), "status": status_schema(kind.status)},
             }
         },
     }
@@ -155,6 +158,30 @@ def spec_schema() -> Schema:
 def _schema_of(model: type[BaseModel]) -> Schema:
     schema = model.model_json_schema(by_alias=True)
     return _structural(schema, schema.get("$defs", {}))
+
+
+def status_schema(part: type[StatusPart]) -> Schema:
+    """The schema of a status, or of a part of one, with the docstrings below its fields as their descriptions."""
+    schemas, definitions = msgspec.json.schema_components([part])
+    for name, each in definitions.items():
+        texts, properties = described_fields(_PARTS[name]), each.get("properties", {})
+        described_too = {
+            key: {"description": texts[key], **it} if key in texts else it for key, it in properties.items()
+        }
+        # As pydantic sorts what it makes of the spec:
+        each["properties"] = {key: dict(sorted(it.items())) for key, it in described_too.items()}
+    return _structural(schemas[0], definitions)
+
+
+_PARTS = {name: each for name, each in vars(status).items() if isinstance(each, type) and issubclass(each, StatusPart)}
+
+
+def described_fields(part: type[StatusPart]) -> Mapping[str, str]:
+    """The docstrings below the fields of a part of a status, by the names that are stored."""
+    ours = [each for each in part.__mro__ if each.__module__ == part.__module__]
+    texts = {name: text for each in ours for name, text in described(each).items()}
+    fields = msgspec.structs.fields(part)
+    return {field.encode_name: texts[field.name] for field in fields if field.name in texts}
 
 
 def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gitops_bg.core.model.conditions import OF_THE_PHASE, Condition, Meaning, Phase
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import AS_IT_IS, CALM, MEANINGS, Meanings, meaning_of
-from gitops_bg.spec.glance import conditions_of
+from gitops_bg.spec.status import Status, conditions_of
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.version import GroupKey
@@ -58,7 +58,7 @@ def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iter
 
 def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     """Return the conditions in the status of a live BlueGreenDeployment."""
-    return conditions_of(body.get("status"))
+    return conditions_of(Status.read(body.get("status")))
 
 
 def json_of_condition(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:

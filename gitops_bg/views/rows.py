@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from gitops_bg.core import names
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey, short
 from gitops_bg.repo.settings import MAIN
-from gitops_bg.spec.glance import GateGlance, GroupGlance, StatusSummary
+from gitops_bg.spec.status import Gate, GroupStatus, Status, VersionStatus, conditions_of
 from gitops_bg.views.conditions import demanded, demands, json_of_condition
 from gitops_bg.views.words import age
 
@@ -89,25 +91,25 @@ class Row:
 
 def row_of(body: Mapping[str, Any]) -> Row:
     """Return the row of a live BlueGreenDeployment."""
-    status, metadata = StatusSummary.read(body.get("status")), body["metadata"]
-    active, candidate = status.active, status.candidate
+    status, metadata = Status.read(body.get("status")), body["metadata"]
+    active, candidate = status.active or VersionStatus(), status.candidate or VersionStatus()
     return Row(
         namespace=metadata["namespace"],
         name=metadata["name"],
         phase=status.phase or "Unknown",
-        version=active.number,
-        color=active.color,
-        image=active.image,
-        candidate=candidate.number,
-        candidate_image=candidate.image,
-        promotion=_promotion(status.gates),
-        message=status.message,
+        version=active.version or 0,
+        color=active.color or "",
+        image=active.image or "",
+        candidate=candidate.version or 0,
+        candidate_image=candidate.image or "",
+        promotion=_promotion(status.gates or ()),
+        message=status.message or "",
         created=metadata.get("creationTimestamp") or "",
-        pull_request=status.pull_request,
-        digest=active.digest,
-        active_name=active.name,
-        candidate_name=candidate.name,
-        demands=tuple(demands(status.conditions)),
+        pull_request=str(status.pull_request or ""),
+        digest=active.digest or "",
+        active_name=active.name or "",
+        candidate_name=candidate.name or "",
+        demands=tuple(demands(conditions_of(status))),
         branch=branch_of(metadata),
     )
 
@@ -122,7 +124,7 @@ def tells_branches(followed: Iterable[str]) -> bool:
     return any(branch not in ("", MAIN) for branch in followed)
 
 
-def _promotion(gates: Sequence[GateGlance]) -> str:
+def _promotion(gates: Sequence[Gate]) -> str:
     """Return how many gates are open, and the first that is closed."""
     if not gates:
         return ""
@@ -137,8 +139,7 @@ class GroupRow:
 
     namespace: str
     name: str
-    glance: GroupGlance
-    status: Mapping[str, Any]
+    status: GroupStatus
     """As it is live, without the agent's record."""
     created: str = ""
     demands: tuple[Condition, ...] = ()
@@ -159,28 +160,26 @@ class GroupRow:
     @property
     def phase(self) -> str:
         """One word for where it is."""
-        return self.glance.phase or "Unknown"
+        return self.status.phase or "Unknown"
 
     @property
     def members(self) -> tuple[str, ...]:
         """The apps of its services."""
-        return self.glance.members
+        return tuple(dict.fromkeys(app for each in self.status.versions or () for app in each.services or ()))
 
     def json(self) -> dict[str, Any]:
         """Return the row for programs."""
-        from gitops_bg.spec.status import GroupStatus
-
         place = {"kind": "group", "namespace": self.namespace, "name": self.name, "branch": self.branch}
-        return {**place, **GroupStatus.read(self.status).stored()}
+        return {**place, **self.status.stored()}
 
     def cells(self, now: datetime) -> dict[str, str]:
         """Return what stands below the titles of a list; empty where there is nothing to say."""
         return {
-            "ACTIVE": self.glance.active,
-            "CANDIDATE": ", ".join(self.glance.candidates),
-            "PULL REQUEST": self.glance.pull_request,
+            "ACTIVE": self.status.active or "",
+            "CANDIDATE": ", ".join(self.status.candidates or ()),
+            "PULL REQUEST": str(self.status.pull_request or ""),
             "AGE": age(self.created, now),
-            "PROMOTION": self.glance.message,
+            "PROMOTION": self.status.message or "",
         }
 
     @property
@@ -189,25 +188,24 @@ class GroupRow:
         return "  ".join(part for part in self._parts() if part)
 
     def _parts(self) -> Iterator[str]:
-        seen = self.glance
+        seen = self.status
         yield from (str(self.key), self.phase)
         yield f"{seen.active} serves" if seen.active else "nothing serves"
         yield f"back to {seen.legacy}" if seen.legacy else ""
         yield f"candidates {', '.join(seen.candidates)}" if seen.candidates else ""
-        yield seen.message
+        yield seen.message or ""
 
 
 def group_row_of(body: Mapping[str, Any]) -> GroupRow:
     """Return the row of a live ReleaseGroup."""
-    metadata, status = body["metadata"], body.get("status") or {}
-    seen, key = GroupGlance.read(status), GroupKey(metadata["namespace"], metadata["name"])
+    metadata, status = body["metadata"], GroupStatus.read(body.get("status"))
+    key = GroupKey(metadata["namespace"], metadata["name"])
     return GroupRow(
         namespace=key.namespace,
         name=key.name,
-        glance=seen,
-        status={name: each for name, each in status.items() if name != "record"},
+        status=msgspec.structs.replace(status, record=None),
         created=metadata.get("creationTimestamp") or "",
-        demands=tuple(demanded(key, seen.conditions)),
+        demands=tuple(demanded(key, conditions_of(status))),
         branch=branch_of(metadata),
     )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic.alias_generators import to_camel
-
+from gitops_bg.spec.crd import described_fields
 from gitops_bg.spec.status import Status
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "status.md"
@@ -14,21 +13,21 @@ COMMAND = "python -m tests.documentation --write-docs"
 BEGIN, END = f"<!-- Written by `{COMMAND}` (`make docs`) from gitops_bg/spec/status.py. -->\n\n", "\n<!-- End. -->"
 
 ARGO_ROLLOUTS = {
-    "observed_generation": "`observedGeneration`",
+    "observedGeneration": "`observedGeneration`",
     "phase": "`phase`",
     "message": "`message`",
     "active": "`blueGreen.activeSelector`, `stableRS`",
     "preview": "`blueGreen.previewSelector`",
     "candidate": "`currentPodHash`",
-    "desired_replicas": "`spec.replicas`",
+    "desiredReplicas": "`spec.replicas`",
     "replicas": "the same",
-    "updated_replicas": "the same",
-    "ready_replicas": "the same",
-    "available_replicas": "the same",
+    "updatedReplicas": "the same",
+    "readyReplicas": "the same",
+    "availableReplicas": "the same",
     "conditions": "the same",
     "gates": "`pauseConditions`, `controllerPause`",
     "rollouts": "`status.duration`, of the last one",
-    "analysis_runs": "`blueGreen.prePromotionAnalysisRunStatus`, `postPromotionAnalysisRunStatus`",
+    "analysisRuns": "`blueGreen.prePromotionAnalysisRunStatus`, `postPromotionAnalysisRunStatus`",
 }
 """What Argo Rollouts says in the same place (argo-rollouts.md §4)."""
 
@@ -41,6 +40,6 @@ def page() -> str:
 
 def _table() -> str:
     lines = ["| Field of `status` | Is | Argo Rollouts |", "|---|---|---|"]
-    for name, field in Status.model_fields.items():
-        lines.append(f"| `{to_camel(name)}` | {field.description} | {ARGO_ROLLOUTS.get(name, '–')} |")
+    for name, text in described_fields(Status).items():
+        lines.append(f"| `{name}` | {text} | {ARGO_ROLLOUTS.get(name, '–')} |")
     return "\n".join(lines) + "\n"

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.glance import GroupGlance, StatusSummary
-from gitops_bg.spec.status import GroupStatus, Status, VersionStatus
+from gitops_bg.core.model.conditions import Condition
+from gitops_bg.spec.status import Status, conditions_of
+from gitops_bg.views.rows import group_row_of, row_of
 
 SAID = {"phase": "Healthy", "active": {"version": 3, "color": "blue"}, "gates": [{"kind": "manual", "open": False}]}
 
@@ -47,78 +48,40 @@ def test_what_is_sound_beside_what_somebody_wrote_is_read(name: str) -> None:
     assert Status.read(written).stored() == sound
 
 
+def test_a_part_that_lacks_what_it_must_have_is_left_out() -> None:
+    asked = {"handledLook": {"request": 5, "commit": "9be1"}}
+    assert Status.read({**SAID, **asked}).stored() == SAID
+
+
 PULL = {"number": 7, "url": "https://forge/7", "state": "closed", "closedBy": "ada"}
-FULL = {
-    "phase": "Waiting",
-    "message": "its pods come up",
-    "active": {"version": 3, "digest": "v1:3f9c", "color": "blue", "commit": "9be1", "image": "web:1.2.0"},
-    "candidate": {"version": 4, "digest": "v1:77aa", "color": "green", "image": "web:1.3.0"},
-    "gates": [{"kind": "manual", "open": False, "reason": "shut"}, {"kind": "pause", "open": True}],
-    "pullRequest": PULL,
-    "conditions": [
-        {"type": "Ready", "status": "False", "reason": "Late", "message": "not yet"},
-        {"type": "Known", "status": "Unknown"},
-        READY,
-    ],
-}
-GLANCED = {
-    "a whole status": FULL,
-    "no status": None,
-    "an empty one": {},
-    "a text for a number": {"active": {"version": "three", "color": "blue", "image": "web:1"}},
-    "a number for a text": {**FULL, "phase": 5, "message": ["x"], "candidate": {"version": 4, "color": 2}},
-    "parts that are none": {"active": "v3", "candidate": [], "gates": {}, "conditions": "Ready", "pullRequest": 7},
-    "items that are none": {"gates": [1, {"kind": "x"}, {"kind": "x", "open": True}], "conditions": [None, READY]},
-    "items with wrong texts": {
-        "gates": [{"kind": "x", "open": True, "reason": 5}, {"kind": "y", "open": False, "until": 3}],
-        "conditions": [{**READY, "reason": 5}, {**READY, "message": {}}, {"type": 1, "status": "True"}],
-    },
-    "a pull request of which little is known": {"pullRequest": {"number": 7}},
-}
+READ_CONDITIONS = [
+    ({"type": "Ready", "status": "False", "reason": "Late", "message": "not yet"}, ("Ready", False, "Late", "not yet")),
+    ({"type": "Known", "status": "Unknown"}, ("Known", None, "", "")),
+    ({"type": "Known", "status": "Perhaps"}, ("Known", None, "", "")),
+    (READY, ("Ready", True, "", "")),
+]
 
 
-@pytest.mark.parametrize("name", GLANCED)
-def test_a_glance_shows_what_the_model_says(name: str) -> None:
-    """Lists read a status without the model, for speed: whatever is written there, they show the same."""
-    glance, model = StatusSummary.read(GLANCED[name]), Status.read(GLANCED[name])
-    pairs = ((glance.active, model.active), (glance.candidate, model.candidate))
-    for seen, version in pairs:
-        said = version or VersionStatus()
-        assert (seen.number, seen.digest) == (said.version or 0, said.digest or "")
-        assert (seen.color, seen.image) == (said.color or "", said.image or "")
-    assert (glance.phase, glance.message) == (model.phase or "", model.message or "")
-    assert [(each.kind, each.open) for each in glance.gates] == [(each.kind, each.open) for each in model.gates or ()]
-    assert glance.pull_request == (str(model.pull_request) if model.pull_request else "")
-    words = {"True": True, "False": False}
-    assert [(each.type, each.status, each.reason, each.message) for each in glance.conditions] == [
-        (each.type, words.get(each.status), each.reason or "", each.message or "") for each in model.conditions or ()
-    ]
+@pytest.mark.parametrize(("written", "read"), READ_CONDITIONS)
+def test_conditions_are_read_in_the_words_of_the_core(
+    written: dict[str, str], read: tuple[str, bool | None, str, str]
+) -> None:
+    assert conditions_of(Status.read({"conditions": [written]})) == (Condition(*read),)
 
 
-GROUP = {
-    "phase": "Waiting",
-    "message": "suspended by ada",
-    "active": "v1",
-    "legacy": "v0",
-    "candidates": ["v2", "v3"],
-    "versions": [{"name": "v1", "stage": "Active", "services": ["cart-v1", "auth-v1"]}, {"name": "v2", "stage": "x"}],
-    "pullRequest": PULL,
-    "conditions": [READY],
-}
-GROUPS_GLANCED = {
-    "a whole status": GROUP,
-    "no status": None,
-    "a number for a text": {**GROUP, "active": 5, "legacy": ["v0"]},
-    "parts that are none": {"candidates": "v2", "versions": {}, "conditions": "Ready", "pullRequest": 7},
-}
+METADATA = {"namespace": "shop", "name": "web"}
 
 
-@pytest.mark.parametrize("name", GROUPS_GLANCED)
-def test_a_glance_at_a_group_shows_what_the_model_says(name: str) -> None:
-    glance, model = GroupGlance.read(GROUPS_GLANCED[name]), GroupStatus.read(GROUPS_GLANCED[name])
-    texts = (model.phase, model.message, model.active, model.legacy)
-    assert (glance.phase, glance.message, glance.active, glance.legacy) == tuple(each or "" for each in texts)
-    assert glance.candidates == (model.candidates or ())
-    assert glance.members == tuple(app for each in model.versions or () for app in each.services or ())
-    assert glance.pull_request == (str(model.pull_request) if model.pull_request else "")
-    assert [each.type for each in glance.conditions] == [each.type for each in model.conditions or ()]
+def test_a_row_of_a_list_shows_what_is_sound_of_an_app() -> None:
+    foreign = {"phase": 5, "message": ["x"], "active": {"version": 3, "color": 2, "name": "1.2.0 (v3)"}, "gates": [1]}
+    row = row_of({"metadata": METADATA, "status": {**foreign, "pullRequest": PULL}})
+    assert (row.phase, row.message, row.version, row.color, row.promotion) == ("Unknown", "", 3, "", "")
+    assert (row.active_name, row.pull_request) == ("1.2.0 (v3)", "#7 https://forge/7 (closed by ada)")
+
+
+def test_a_row_of_a_list_shows_what_is_sound_of_a_group() -> None:
+    versions = [{"name": "v1", "stage": "Active", "services": ["cart-v1", "auth-v1"]}, {"name": "v2", "stage": "x"}]
+    written = {"active": 5, "legacy": ["v0"], "candidates": "v2", "versions": versions, "record": "packed"}
+    row = group_row_of({"metadata": METADATA, "status": written})
+    assert row.status.stored() == {"versions": versions}
+    assert row.members == ("cart-v1", "auth-v1")

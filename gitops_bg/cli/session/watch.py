@@ -26,7 +26,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model.conditions import GIT_REACHABLE
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.spec.glance import conditions_of
+from gitops_bg.views.conditions import live_conditions
 from gitops_bg.views.words import spoken
 
 _SYNC_SECONDS = 30.0
@@ -166,7 +166,7 @@ class SeenCommit:
         status = body.get("status") or {}
         if self.wanted and self._is_seen(status):
             return ""
-        unread = next((each for each in conditions_of(status) if each.type == GIT_REACHABLE), None)
+        unread = next((each for each in live_conditions(body) if each.type == GIT_REACHABLE), None)
         if unread is not None and unread.status is False:
             return "the agent cannot read main, so this is about main as it was read last"
         if not self.wanted:

@@ -20,7 +20,8 @@ from gitops_bg.core.model.version import Color, ConfigurationRef, Stage
 from gitops_bg.repo.ledger.policy_log import PolicyChange
 from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import encoded_schema
-from gitops_bg.spec.status import Gate
+from gitops_bg.spec.crd import status_schema
+from gitops_bg.spec.status import Gate, StatusPart
 from gitops_bg.views.obstacles import NotLive, Trouble
 from gitops_bg.views.rows import Row
 
@@ -29,8 +30,8 @@ CLOSED = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class Encoded:
-    """Annotates what `codec.to_json` makes of a dataclass, with ``more`` keys beside it, and, where something has a
-    ``meaning`` of another dataclass, the keys of that.
+    """Annotates what `codec.to_json` makes of a dataclass, or what is stored of a status, with ``more`` keys beside it,
+    and, where something has a ``meaning`` of another dataclass, the keys of that.
     """
 
     def __init__(self, kind: type, meaning: type | None = None, /, **more: Any) -> None:
@@ -47,7 +48,7 @@ class Encoded:
         return core_schema.typed_dict_schema(fields, metadata={"pydantic_js_functions": [self._json_schema]})
 
     def _json_schema(self, beside: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        more, own = handler(beside), encoded_schema(self._kind)
+        more, own = handler(beside), _schema_of(self._kind)
         meaning = encoded_schema(self._meaning)["properties"] if self._meaning else {}
         required = dict.fromkeys([*own["required"], *more.get("required", ())])
         return {
@@ -55,6 +56,12 @@ class Encoded:
             "properties": {**own["properties"], **meaning, **more.get("properties", {})},
             "required": list(required),
         }
+
+
+def _schema_of(kind: type) -> dict[str, Any]:
+    if issubclass(kind, StatusPart):
+        return {"required": [], **status_schema(kind), "additionalProperties": False}
+    return encoded_schema(kind)
 
 
 ConditionJson = Annotated[dict[str, Any], Encoded(Condition, Meaning)]
@@ -160,7 +167,7 @@ TreeJson = Annotated[
         demands=list[ConditionJson],
         versions=list[VersionJson],
         services=list[ServiceJson],
-        gates=list[Gate],
+        gates=list[Annotated[dict[str, Any], Encoded(Gate)]],
     ),
 ]
 

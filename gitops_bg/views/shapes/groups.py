@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, with_config
+from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from gitops_bg.core.groups.forecast import Ahead, Changed, SampleRequest
@@ -12,17 +12,16 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.spec.status import GroupStatus
 from gitops_bg.views.shapes.apps import CLOSED, Encoded, ExplainedJson, PlannedAppJson, PlannedJson, RowJson, TreeJson
 
-
-class GroupRowJson(GroupStatus):
-    """One group: the status of its object."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    kind: Literal["group"]
-    namespace: str
-    name: str
-    branch: str
-    """The branch that it follows; empty where the live object does not say."""
+_OF_ROW: dict[str, Any] = {
+    "kind": Literal["group"],
+    "namespace": str,
+    "name": str,
+    "branch": Annotated[
+        str, Field(description="The branch that it follows; empty where the live object does not say.")
+    ],
+}
+GroupRowJson = Annotated[dict[str, Any], Encoded(GroupStatus, **_OF_ROW)]
+"""One group: the status of its object."""
 
 
 @with_config(CLOSED)
@@ -77,12 +76,15 @@ class RouteJson(TypedDict):
     reason: str
 
 
-class GroupTreeJson(GroupRowJson):
-    """One group: its row, and what its versions, Services and routes are now."""
-
-    versions: list[GroupVersionTreeJson]  # type: ignore[assignment]
-    services: list[FollowingJson]
-    routes: list[RouteJson]
+GroupTreeJson = Annotated[
+    dict[str, Any],
+    Encoded(
+        GroupStatus,
+        **_OF_ROW
+        | {"versions": list[GroupVersionTreeJson], "services": list[FollowingJson], "routes": list[RouteJson]},
+    ),
+]
+"""One group: its row, and what its versions, Services and routes are now."""
 
 
 @with_config(CLOSED)

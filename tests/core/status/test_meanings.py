@@ -52,7 +52,7 @@ class Made:
         return [GROUP_MEANINGS if "/group" in self.place else MEANINGS]
 
 
-READERS = {*(ROOT / "cli").rglob("*.py"), ROOT / "spec" / "glance.py"}
+READERS = {*(ROOT / "cli").rglob("*.py"), ROOT / "spec" / "status.py"}
 """They read what others made."""
 
 
