@@ -71,6 +71,10 @@ class BenchClone(_Bare):
         self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", "main")
         return time.monotonic() - began
 
+    def pull(self) -> None:
+        """Take what others have pushed to main; nothing of one's own is waiting to be pushed."""
+        self._git("fetch", "--quiet", "--no-tags", "origin", "+refs/heads/main:refs/heads/main")
+
     def merge(self, branch: str) -> str:
         """Merge a branch of the remote, which is on top of main; returns the merge commit."""
         self._git("fetch", "--quiet", "origin", f"+refs/heads/{branch}:refs/offers/{branch}")

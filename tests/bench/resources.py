@@ -10,16 +10,29 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def resources(mirror: Path) -> dict[str, float]:
     """What this process uses now: MiB of memory, descriptors, threads; and KiB and packs of its mirror."""
-    status = Path("/proc/self/status").read_text()
-    fields = dict(line.split(":", 1) for line in status.splitlines())
+    fields = _status("self")
     files = [file.stat().st_blocks / 2 for file in mirror.rglob("*") if file.is_file()]
     return {
-        "memory": int(fields["VmRSS"].split()[0]) / 1024,
+        "memory": _mebibytes(fields),
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "threads": int(fields["Threads"]),
         "mirror": sum(files),
         "packs": len(list(mirror.rglob("*.pack"))),
     }
+
+
+def memory(pid: int) -> float:
+    """MiB that a process has resident now."""
+    return _mebibytes(_status(pid))
+
+
+def _status(process: int | str) -> dict[str, str]:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return dict(line.split(":", 1) for line in lines)
+
+
+def _mebibytes(status: dict[str, str]) -> float:
+    return int(status["VmRSS"].split()[0]) / 1024
 
 
 def cpu_seconds(pid: int) -> float:

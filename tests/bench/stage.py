@@ -24,6 +24,7 @@ from tests.bench.watching import Watching
 from tests.support.cluster.clusters import ControlPlaneCluster, TestCluster
 from tests.support.cluster.control_plane import assets
 from tests.support.cluster.paths import collection
+from tests.support.cluster.pod_servers import PodServers
 from tests.support.waiting import eventually
 
 _ALL_APPS = collection(names.API_VERSION, names.KIND)
@@ -171,13 +172,13 @@ def sandbox_stage(size: Size) -> Iterator[Stage]:
 
 
 @contextmanager
-def control_plane_stage(size: Size) -> Iterator[Stage]:
-    """On a real control plane, filled by an agent; everything is gone at the end."""
+def control_plane_stage(size: Size, servers: PodServers | None = None) -> Iterator[Stage]:
+    """On a real control plane, filled by an agent; ``servers`` answer for the pods. Everything is gone at the end."""
     binaries = assets()
     assert binaries is not None
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gitops-bg-bench-")))
-        cluster = stack.enter_context(ControlPlaneCluster.run(binaries, folder))
+        cluster = stack.enter_context(ControlPlaneCluster.run(binaries, folder, servers))
         stage = Stage(folder, cluster, make_apps(size.apps, size.auto), None)
         stage.populate()
         yield stage

@@ -9,16 +9,22 @@ from typing import Any
 
 import pytest
 
+from tests.bench.apps import FIRST, BenchApp
 from tests.bench.peers import table
 from tests.bench.peers.given import ARGO_ROLLOUTS, FLAGGER, Peer, definitions
 from tests.bench.peers.limits import Limits
 from tests.bench.peers.measuring import Figure
 from tests.bench.peers.process import controller
+from tests.bench.peers.users import Pods, Users
 from tests.bench.resources import cpu_seconds
+from tests.fixtures.repos import texts
+from tests.support.cluster.clusters import ControlPlaneCluster
+from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.cluster.paths import replica_sets, services
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
-ROWS = ["change", "promotion", "rollback", "crowd", "requests", "cpu"]
+ROWS = ["change", "promotion", "rollback", "release", "crowd", "requests", "lost", "memory", "cpu"]
 PEERS = (ARGO_ROLLOUTS, FLAGGER)
 
 
@@ -46,6 +52,7 @@ def test_without_peers_the_agent_stands_alone_beside_the_limits_and_the_others_a
     assert sorted(figures) == sorted(ROWS)
     assert _figures(told, "Argo Rollouts") == _figures(told, "Flagger") == {}
     assert figures["change"]["note"].endswith("ms from the webhook")
+    assert figures["lost"]["value"] == 0
     assert 10 < figures["requests"]["value"] < 100
     assert all(value > 0 for value in told["limits"].values())
     assert [each.partition(" is not given")[0] for each in told["missing"]] == ["Argo Rollouts", "Flagger"]
@@ -59,7 +66,27 @@ def test_a_peer_that_is_given_has_a_figure_in_every_row(peer: Peer) -> None:
         pytest.skip(peer.how_to_get_it)
     figures = _figures(_run(peer), peer.name)
     assert sorted(figures) == sorted(ROWS)
-    assert all(figure["value"] > 0 for figure in figures.values())
+    assert all(figure["value"] > 0 for row, figure in figures.items() if row != "lost")
+
+
+@pytest.mark.slow
+@pytest.mark.control_plane
+def test_users_lose_what_no_ready_pod_answers_and_nothing_while_one_does(tmp_path: Path) -> None:
+    binaries, app, labels = assets(), BenchApp("shop", "app-0"), {"app": "app-0"}
+    if binaries is None:
+        pytest.skip(HOW_TO_GET_THEM)
+    servers = Pods()
+    with ControlPlaneCluster.run(binaries, tmp_path, servers) as cluster:
+        cluster.create("/api/v1/namespaces", {"metadata": {"name": app.namespace}})
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": texts.template(app.name, FIRST)}
+        cluster.create(replica_sets(app.namespace), {"metadata": {"name": app.name, "labels": labels}, "spec": spec})
+        service = {"selector": labels, "ports": [{"port": 80, "targetPort": 8080}]}
+        cluster.create(services(app.namespace), {"metadata": {"name": app.name}, "spec": service})
+        with Users(cluster, app, servers) as users:
+            eventually(lambda: users.lost()[1] > 50, what="they ask")
+            assert users.lost()[0] == 0
+            cluster.set_ready(app.namespace, labels, False)
+            eventually(lambda: users.lost()[0] > 50, what="they get no answer")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.bench.apps import FIRST, BenchApp
-from tests.bench.peers.contender import Moments, at_once
+from tests.bench.peers.contender import Moments, Sizes, at_once
 from tests.bench.peers.given import ARGO_ROLLOUTS
 from tests.bench.peers.process import account, controller, install, wait_for_quiet
 from tests.bench.watching import Seen, Watching, image_of
@@ -34,12 +34,13 @@ _LONG = 900.0
 class ArgoRollouts:
     """See `Contender`."""
 
-    def __init__(self, cluster: ControlPlaneCluster, seen: Watching, folder: Path, *, cycles: int, crowd: int) -> None:
+    def __init__(self, cluster: ControlPlaneCluster, seen: Watching, folder: Path, *, size: Sizes) -> None:
         self.name = ARGO_ROLLOUTS.with_version(folder)
-        self.cycles = cycles
-        self.crowd: Sequence[BenchApp] = [BenchApp(_CROWD, f"app-{n:03}", auto=True) for n in range(crowd)]
+        self.cycles = size.cycles
+        self.releases = size.releases
+        self.crowd: Sequence[BenchApp] = [BenchApp(_CROWD, f"app-{n:03}", auto=True) for n in range(size.crowd)]
         self.pid = 0
-        self._apps = [BenchApp(_CYCLES, f"app-{n:03}") for n in range(cycles)]
+        self._apps = [BenchApp(_CYCLES, f"app-{n:03}") for n in range(size.cycles)]
         self._cluster = cluster
         self._seen = seen
         self._folder = folder
@@ -48,13 +49,13 @@ class ArgoRollouts:
 
     @classmethod
     @contextmanager
-    def run(cls, cluster: ControlPlaneCluster, folder: Path, *, cycles: int, crowd: int) -> Iterator[Self]:
+    def run(cls, cluster: ControlPlaneCluster, folder: Path, size: Sizes) -> Iterator[Self]:
         """Install its kinds, and run it."""
         install(cluster, folder)
         for namespace in (_CYCLES, _CROWD):
             cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         with Watching(cluster, labels="") as seen:
-            contender = cls(cluster, seen, folder, cycles=cycles, crowd=crowd)
+            contender = cls(cluster, seen, folder, size=size)
             with contender._process:
                 contender._start()
                 yield contender
@@ -99,13 +100,16 @@ class ArgoRollouts:
     def deploy_crowd(self) -> None:
         self._deploy(self.crowd)
 
+    def release(self, app: BenchApp, tag: str) -> Moments:
+        return self._change([app], tag)
+
     def change_crowd(self, tag: str) -> tuple[Moments, str]:
-        installed = self._change_crowd(tag)
+        installed = self._change(self.crowd, tag)
         self._await_health(self.crowd)
         self._process.close()
         self._start(*_FASTER)
         wait_for_quiet(self._cluster, self.user, _CROWD)
-        faster = self._change_crowd(f"{tag}-again")
+        faster = self._change(self.crowd, f"{tag}-again")
         return installed, f"{faster.there - faster.asked:.1f} s with {' '.join(_FASTER)}"
 
     def _start(self, *options: str) -> None:
@@ -141,13 +145,12 @@ class ArgoRollouts:
         status: Json = self._cluster.get(_path(app)).get("status") or {}
         return status
 
-    def _change_crowd(self, tag: str) -> Moments:
+    def _change(self, apps: Sequence[BenchApp], tag: str) -> Moments:
         self._seen.forget()
         asked = time.monotonic()
-        at_once(lambda app: self._set_image(app, tag), self.crowd)
-        self._seen.each(lambda seen: seen.kind == "ReplicaSet" and _has(seen, tag), len(self.crowd), _LONG)
-        is_live = self._is_live(self.crowd, tag)
-        return Moments(asked, self._seen.each(is_live, len(self.crowd), _LONG)[-1])
+        at_once(lambda app: self._set_image(app, tag), apps)
+        self._seen.each(lambda seen: seen.kind == "ReplicaSet" and _has(seen, tag), len(apps), _LONG)
+        return Moments(asked, self._seen.each(self._is_live(apps, tag), len(apps), _LONG)[-1])
 
     def _set_image(self, app: BenchApp, tag: str) -> None:
         """As `kubectl argo rollouts set image`, and as the template of a revision that `undo` brings back."""

@@ -26,6 +26,18 @@ class Moments(NamedTuple):
     """When the contender was told that there is something new, where that is told to it."""
 
 
+class Sizes(NamedTuple):
+    """How much a contender is given to do."""
+
+    cycles: int
+    releases: int
+    crowd: int
+
+    def part(self, share: int) -> Sizes:
+        """So many times less for one app, at least once; the crowd is as large for all."""
+        return Sizes(-(-self.cycles // share), -(-self.releases // share), self.crowd)
+
+
 class Contender(Protocol):
     """One that brings a new version of an app live when its user asks for it."""
 
@@ -34,6 +46,8 @@ class Contender(Protocol):
     """Its name in the audit log."""
     cycles: int
     """How many times an app is taken through a cycle."""
+    releases: int
+    """How many releases the first app of the crowd gets, each of which is taken back, while people use it."""
     crowd: Sequence[BenchApp]
     """The apps that change at once, and go live by themselves."""
 
@@ -60,13 +74,16 @@ class Contender(Protocol):
         """Say that word; there when live traffic goes to the new version."""
 
     def roll_back(self, app: BenchApp) -> Moments:
-        """Back to the first version; there when live traffic goes to it."""
+        """Back to the first version, also of an app of the crowd; there when live traffic goes to it."""
 
     def rest(self, app: BenchApp) -> None:
         """Wait until nothing is left to do for an app."""
 
     def deploy_crowd(self) -> None:
         """Bring the crowd to its first version."""
+
+    def release(self, app: BenchApp, tag: str) -> Moments:
+        """A new image for an app of the crowd; there when live traffic goes to it."""
 
     def change_crowd(self, tag: str) -> tuple[Moments, str]:
         """New images for all of the crowd; there when live traffic of the last goes to it. And a note, or nothing."""

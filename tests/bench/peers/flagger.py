@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.bench.apps import FIRST, BenchApp
-from tests.bench.peers.contender import Moments, at_once
+from tests.bench.peers.contender import Moments, Sizes, at_once
 from tests.bench.peers.given import FLAGGER
 from tests.bench.peers.process import account, controller, install
 from tests.bench.watching import Seen, Watching
@@ -39,12 +39,11 @@ _LONG = 900.0
 class Flagger:
     """See `Contender`. One app goes through all cycles: every other one would add its ticks to what they cost."""
 
-    def __init__(
-        self, cluster: ControlPlaneCluster, seen: Watching, gate: _Gate, name: str, cycles: int, crowd: int
-    ) -> None:
+    def __init__(self, cluster: ControlPlaneCluster, seen: Watching, gate: _Gate, name: str, size: Sizes) -> None:
         self.name = name
-        self.cycles = cycles
-        self.crowd: Sequence[BenchApp] = [BenchApp(_CROWD, f"app-{n:03}", auto=True) for n in range(crowd)]
+        self.cycles = size.cycles
+        self.releases = size.releases
+        self.crowd: Sequence[BenchApp] = [BenchApp(_CROWD, f"app-{n:03}", auto=True) for n in range(size.crowd)]
         self.pid = 0
         self._app = BenchApp(_CYCLES, "app")
         self._cluster = cluster
@@ -54,13 +53,13 @@ class Flagger:
 
     @classmethod
     @contextmanager
-    def run(cls, cluster: ControlPlaneCluster, folder: Path, *, cycles: int, crowd: int) -> Iterator[Self]:
+    def run(cls, cluster: ControlPlaneCluster, folder: Path, size: Sizes) -> Iterator[Self]:
         """Install its kinds, and run it."""
         install(cluster, folder)
         for namespace in (_CYCLES, _CROWD):
             cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         with Watching(cluster, _KINDS, labels="") as seen, _Gate() as gate:
-            contender = cls(cluster, seen, gate, FLAGGER.with_version(folder), cycles, crowd)
+            contender = cls(cluster, seen, gate, FLAGGER.with_version(folder), size)
             command = [
                 str(folder / "bin" / FLAGGER.binary),
                 f"-kubeconfig={contender._kubeconfig}",
@@ -106,16 +105,22 @@ class Flagger:
 
     def rest(self, app: BenchApp) -> None:
         eventually(lambda: self._phase(app) in {"Initialized", "Succeeded"}, what=f"{app.name} has succeeded")
-        self._skip_analysis(app, False)
+        self._skip_analysis(app, app.auto)
 
     def deploy_crowd(self) -> None:
         self._deploy(self.crowd)
 
+    def release(self, app: BenchApp, tag: str) -> Moments:
+        return self._change([app], tag)
+
     def change_crowd(self, tag: str) -> tuple[Moments, str]:
+        return self._change(self.crowd, tag), ""
+
+    def _change(self, apps: Sequence[BenchApp], tag: str) -> Moments:
         self._seen.forget()
         asked = time.monotonic()
-        at_once(lambda app: self._set_image(app, tag), self.crowd)
-        return Moments(asked, self._seen.each(_is_live(self.crowd, tag), len(self.crowd), _LONG)[-1]), ""
+        at_once(lambda app: self._set_image(app, tag), apps)
+        return Moments(asked, self._seen.each(_is_live(apps, tag), len(apps), _LONG)[-1])
 
     def _deploy(self, apps: Sequence[BenchApp]) -> None:
         def create(app: BenchApp) -> None:

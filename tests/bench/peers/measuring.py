@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from tests.bench.peers.contender import Contender, Moments
 from tests.bench.peers.process import wait_for_quiet
-from tests.bench.resources import cpu_seconds
+from tests.bench.peers.users import Pods, Users
+from tests.bench.resources import cpu_seconds, memory
 from tests.support.cluster.clusters import ControlPlaneCluster
 
 _MS = 1000.0
@@ -26,7 +27,7 @@ class Figure:
     note: str = ""
 
 
-def measure(contender: Contender, cluster: ControlPlaneCluster) -> dict[str, Figure]:
+def measure(contender: Contender, cluster: ControlPlaneCluster, pods: Pods) -> dict[str, Figure]:
     """All figures, by the key of their row."""
     contender.deploy()
     moments: dict[str, list[Moments]] = defaultdict(list)
@@ -42,7 +43,9 @@ def measure(contender: Contender, cluster: ControlPlaneCluster) -> dict[str, Fig
         costs["cpu"].append((cpu_seconds(contender.pid) - used) * _MS)
     figures = {action: _figure(taken) for action, taken in moments.items()}
     figures |= {cost: Figure(statistics.median(each), len(each)) for cost, each in costs.items()}
-    return figures | {"crowd": _crowd(contender, cluster)}
+    contender.deploy_crowd()
+    wait_for_quiet(cluster, contender.user, contender.crowd[0].namespace)
+    return figures | _releases(contender, cluster, pods) | {"crowd": _crowd(contender)}
 
 
 def _cycle(contender: Contender, number: int) -> Iterator[tuple[str, Moments]]:
@@ -59,9 +62,28 @@ def _cycle(contender: Contender, number: int) -> Iterator[tuple[str, Moments]]:
     contender.rest(app)
 
 
-def _crowd(contender: Contender, cluster: ControlPlaneCluster) -> Figure:
-    contender.deploy_crowd()
-    wait_for_quiet(cluster, contender.user, contender.crowd[0].namespace)
+def _releases(contender: Contender, cluster: ControlPlaneCluster, pods: Pods) -> dict[str, Figure]:
+    """Every release is taken back, by the way back of a cycle; the memory is that of a contender at rest."""
+    app, times = contender.crowd[0], contender.releases
+    moments, used = [], [memory(contender.pid)]
+    with Users(cluster, app, pods) as users:
+        for number in range(times):
+            contender.pause("release", (number + 0.5) / times)
+            moments.append(contender.release(app, f"1.{number + 1}.1"))
+            contender.rest(app)
+            contender.roll_back(app)
+            contender.rest(app)
+            used.append(memory(contender.pid))
+        lost, asked = users.lost()
+    grown = f"{used[-1] - used[1]:+.1f} since the first release"
+    return {
+        "release": _figure(moments),
+        "lost": Figure(lost, times, f"of {asked:,}, {times} releases and ways back"),
+        "memory": Figure(used[-1], times, grown),
+    }
+
+
+def _crowd(contender: Contender) -> Figure:
     contender.pause("crowd", 0.5)
     moments, note = contender.change_crowd(_CROWD_TAG)
     seconds = moments.there - moments.asked

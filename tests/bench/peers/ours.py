@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.core.names import promotion_branch
 from tests.bench.apps import FIRST, BenchApp
 from tests.bench.channel import Child
-from tests.bench.peers.contender import Moments
+from tests.bench.peers.contender import Moments, Sizes
 from tests.bench.peers.process import account
 from tests.bench.remote import BenchClone
 from tests.bench.stage import Stage
@@ -27,13 +27,14 @@ _LONG = 900.0
 class GitopsBg:
     """See `Contender`. The stage has the apps already."""
 
-    def __init__(self, stage: Stage, agent: Child, seen: Watching, user: str, *, cycles: int) -> None:
+    def __init__(self, stage: Stage, agent: Child, seen: Watching, user: str, size: Sizes) -> None:
         self.name = f"gitops-bg {__version__}"
-        self.cycles = cycles
+        self.cycles = size.cycles
+        self.releases = size.releases
         self.user = user
         self.crowd: Sequence[BenchApp] = stage.auto
         self.pid = agent.pid
-        self._apps = stage.unchanged(cycles)
+        self._apps = stage.unchanged(size.cycles)
         self._stage = stage
         self._agent = agent
         self._seen = seen
@@ -41,13 +42,13 @@ class GitopsBg:
 
     @classmethod
     @contextmanager
-    def run(cls, stage: Stage, cluster: ControlPlaneCluster, *, cycles: int) -> Iterator[Self]:
+    def run(cls, stage: Stage, cluster: ControlPlaneCluster, size: Sizes) -> Iterator[Self]:
         """Run an agent, and let it find that nothing is to be done."""
         kubeconfig, user = account(cluster, "gitops-bg")
         with stage.agent(kubeconfig=kubeconfig) as agent, Watching(cluster) as seen:
             agent.ask("start")
             agent.ask("idle")
-            yield cls(stage, agent, seen, user, cycles=cycles)
+            yield cls(stage, agent, seen, user, size)
 
     def deploy(self) -> None:
         pass
@@ -72,6 +73,7 @@ class GitopsBg:
         return self._push(active_service_of(app, tag))
 
     def roll_back(self, app: BenchApp) -> Moments:
+        self._clone.pull()
         merge = self._clone.head()
         message = f'Revert "{app.name} goes live"\n\nThis reverts commit {merge}, reversing\nchanges made to {merge}^.'
         self._clone.commit(message, self._stage.first_primary(app))
@@ -83,8 +85,14 @@ class GitopsBg:
     def deploy_crowd(self) -> None:
         pass
 
+    def release(self, app: BenchApp, tag: str) -> Moments:
+        self._clone.pull()
+        self._clone.commit(f"{app.name} {tag}", app.target(tag))
+        return self._push(active_service_of(app, tag))
+
     def change_crowd(self, tag: str) -> tuple[Moments, str]:
         wanted = {(app.namespace, app.name): short(texts.digest(app.name, tag)) for app in self.crowd}
+        self._clone.pull()
         files = {path: text for app in self.crowd for path, text in app.target(tag).items()}
         self._clone.commit(f"{len(wanted)} apps", files)
 

@@ -29,8 +29,8 @@ class Row:
     key: str
     work: str
     unit: str
-    limit: float
-    limit_with_git: float
+    limit: float | None
+    limit_with_git: float | None
     limit_is: str
 
 
@@ -49,6 +49,7 @@ class Comparison:
         """In the order of a cycle."""
         at, fetched = self.limits, self.limits.push + self.limits.question
         created, switched, crowd = at.request + at.creation, at.request + at.switch, at.crowd_from_git
+        both, once = at.creation + at.switch, f"{_CREATION}, {_SWITCH}"
         fetches = at.cpu_of_writes + at.cpu_of_git
         asked_for_pods = "change → candidate's ReplicaSet asked for pods"
         crowded = "as many new ReplicaSets with a ready pod, and writes to Services"
@@ -56,8 +57,18 @@ class Comparison:
             ("change", asked_for_pods, "ms", created, fetched + at.creation, _CREATION),
             ("promotion", "promote → live traffic", "ms", switched, fetched + at.switch, _SWITCH),
             ("rollback", "roll back → live traffic", "ms", switched, fetched + at.switch, _SWITCH),
+            (
+                "release",
+                "push → live traffic by itself",
+                "ms",
+                created + at.switch,
+                fetched + both,
+                f"{_CREATION}, {_SWITCH}",
+            ),
             ("crowd", f"{self.crowd:,} apps at once", "s", at.crowd, crowd + fetched / _A_SECOND, crowded),
-            ("requests", "requests of a cycle", "", 3, 3, f"{_CREATION}, {_SWITCH} twice"),
+            ("requests", "requests of a cycle", "", 3, 3, f"{once} twice"),
+            ("lost", "requests lost", "", 0, 0, "every request is answered"),
+            ("memory", "memory after these releases", "MiB", None, None, ""),
             ("cpu", "CPU of a cycle", "ms", at.cpu_of_writes, fetches, "these three requests; with Git three fetches"),
         )
         return [Row(*line) for line in lines]
@@ -70,7 +81,7 @@ class Comparison:
         """The rows as texts."""
         for row in self.rows():
             figures = (_cell(figures.get(row.key), row.unit) for figures in self.columns.values())
-            limits = (_amount(each, row.unit) for each in (row.limit, row.limit_with_git))
+            limits = ("–" if each is None else _amount(each, row.unit) for each in (row.limit, row.limit_with_git))
             yield [row.work, *figures, *limits, row.limit_is]
 
     def notes(self) -> list[str]:

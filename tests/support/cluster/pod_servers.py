@@ -24,16 +24,20 @@ class PodServers:
 
     def __init__(self, linger: float = LINGER_SECONDS) -> None:
         self._linger = linger
-        self._servers: dict[str, list[_PodServer]] = {}
+        self._servers: dict[str, list[PodServer]] = {}
         self._ending: list[threading.Timer] = []
         self._lock = threading.Lock()
 
     def start(self, pod: Json, address: str) -> None:
         """Listen on every port that the pod's containers name."""
         ports = {port["containerPort"] for each in pod["spec"]["containers"] for port in each.get("ports") or ()}
-        servers = [_PodServer((address, port), pod) for port in sorted(ports)]
+        servers = [self.listening(pod, address, port) for port in sorted(ports)]
         with self._lock:
             self._servers[pod["metadata"]["uid"]] = servers
+
+    def listening(self, pod: Json, address: str, port: int) -> PodServer:
+        """The server of a pod's port."""
+        return PodServer((address, port), pod)
 
     def end(self, pod: Json) -> None:
         """Have the pod's servers end in a moment."""
@@ -58,7 +62,7 @@ class PodServers:
             self._servers.clear()
 
 
-class _PodServer(ThreadingHTTPServer):
+class PodServer(ThreadingHTTPServer):
     """One pod on one port."""
 
     daemon_threads = True
@@ -99,7 +103,7 @@ class _PodServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _PodServer
+    server: PodServer
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
