@@ -3,30 +3,41 @@ that knows what the codes mean. `--help` shows `TABLE`.
 """
 
 from gitops_bg.cluster.api.errors import NoAccess, NotFound
-from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient
+from gitops_bg.core.errors import (
+    CommandFailed,
+    GitopsBgError,
+    InvalidInput,
+    ObjectNotFound,
+    Refused,
+    Transient,
+    UsageError,
+)
 from gitops_bg.repo.git.errors import BranchMissing, HistoryNotAccepted
 
-
-class CommandFailed(GitopsBgError):
-    """What the user asked about is not the case, or cannot be done in the present state."""
-
-    reason = "CommandFailed"
-
-
-class ObjectNotFound(GitopsBgError):
-    """Neither Git nor the cluster has the object."""
-
-    reason = "ObjectNotFound"
+__all__ = [
+    "ASKED",
+    "BUG",
+    "INTERRUPTED",
+    "NOT_FOUND",
+    "NOT_SEEN",
+    "NOT_SO",
+    "NOT_YET",
+    "OK",
+    "PASSING",
+    "REFUSED",
+    "TABLE",
+    "USAGE",
+    "CommandFailed",
+    "NameNotFound",
+    "ObjectNotFound",
+    "UsageError",
+    "code_of",
+    "help_text",
+]
 
 
 class NameNotFound(ObjectNotFound):
     """No app, or no release group, has the name: perhaps one of the other kind has."""
-
-
-class UsageError(GitopsBgError):
-    """A required option or argument is missing or invalid."""
-
-    reason = "UsageError"
 
 
 OK = 0

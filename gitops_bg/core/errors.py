@@ -3,6 +3,9 @@
 GitopsBgError
 ├── InvalidInput     the author of a file must change it; no retry
 ├── Refused          the API server or the remote said no; slow retry
+├── CommandFailed    what a person asks for is not so, or cannot be done at present
+├── ObjectNotFound   what a person names is nowhere
+├── UsageError       what a person asks for is incomplete or contradicts itself
 ├── Transient        something passing; retry with backoff
 │   ├── WorldChanged what was decided on is no longer so; look again at once
 │   └── InternalError a bug, at the boundary where it was caught; only what it struck waits, with backoff
@@ -53,6 +56,24 @@ class Refused(GitopsBgError):
     """The other side understood and refused: missing rights, a protected branch, an invalid object."""
 
     reason = "Refused"
+
+
+class CommandFailed(GitopsBgError):
+    """What a person asks for is not the case, or cannot be done in the present state."""
+
+    reason = "CommandFailed"
+
+
+class ObjectNotFound(GitopsBgError):
+    """Neither Git nor the cluster has the object that a person names."""
+
+    reason = "ObjectNotFound"
+
+
+class UsageError(GitopsBgError):
+    """What a person asks for is incomplete, or wrong in itself: a required option or argument is missing or invalid."""
+
+    reason = "UsageError"
 
 
 class Transient(GitopsBgError):

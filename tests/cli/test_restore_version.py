@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gitops_bg.agent.operate.restore_version import Folder, edits_back
 from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.repository.restore_version import Folder, edits_back
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of

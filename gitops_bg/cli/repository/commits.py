@@ -5,21 +5,19 @@ The clone is only fast-forwarded by the one commit, with the user's own git; oth
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import unified_diff
 
+from gitops_bg.agent.operate.commits import CommitPlan, commit, in_app_files
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import asked, repository_url, succeeds
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.lint import lint
-from gitops_bg.core.checks.policy_judge import OVERRIDE, REASON
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.main_branch import Edit, Edited, EditOrNew
+from gitops_bg.repo.write.main_branch import Edit, Edited
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
@@ -28,34 +26,10 @@ from gitops_bg.spec.app.layout import (
     GROUP_FILE,
     POLICIES_FOLDER,
     SETTINGS_FILE,
-    Places,
-    member_of,
 )
-from gitops_bg.spec.manifests.members import implied_app
 
 _SHOWN = (APP_FILE, SETTINGS_FILE, GROUP_FILE)
 """The files whose changes a dry run shows: they hold no values of pods."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommitPlan:
-    """What to commit: files of apps, or of the repository, each by its path."""
-
-    edits: Mapping[str, EditOrNew]
-    subject: str
-    reason: str = ""
-    overrides: tuple[str, ...] = ()
-    """The policies in spite of which it promotes (policies.md §6)."""
-
-    @property
-    def message(self) -> str:
-        """The message of the commit; no text that a user typed can forge a trailer."""
-        reason = one_line(self.reason)
-        body = f"\nReason: {reason}\n" if reason else ""
-        if self.overrides:
-            trailers = ((REASON, reason), *((OVERRIDE, one_line(each)) for each in self.overrides))
-            body += "\n" + "".join(f"{name}: {value}\n" for name, value in trailers)
-        return f"{one_line(self.subject)}\n{body}"
 
 
 def commit_change(session: Session, output: Output, change: CommitPlan) -> str:
@@ -76,18 +50,8 @@ def commit_to_apps(
     already.
     """
     paths = {app: session.app_file(app) for app in edits}
-    names = ", ".join(app.name for app in edits)
-    changed = {paths[app]: _of_app_file(session, app, edit) for app, edit in edits.items()}
-    change = CommitPlan(
-        {path: each for path, each in changed.items() if each is not None}, f"{names}: {subject}", reason
-    )
-    edited = _committed(session, output, change)
+    edited = _committed(session, output, in_app_files(session.repository, edits, subject, reason))
     return {app: edited.commit if path in edited.paths else "" for app, path in paths.items()}
-
-
-def in_app(places: Places, app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> CommitPlan:
-    """Return the change of a file in an app's folder."""
-    return CommitPlan({places.file(app, filename): edit}, f"{app.name}: {subject}", reason)
 
 
 def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, bytes]) -> None:
@@ -120,20 +84,6 @@ def print_planned_commit(session: Session, output: Output, change: CommitPlan) -
         )
 
 
-def _of_app_file(session: Session, app: AppKey, edit: Edit) -> EditOrNew | None:
-    """Return the edit of an app.yaml; None where nothing changes.
-
-    A member of a release group that has no such file gets the one that counts instead.
-    """
-    repository = session.repository
-    member = member_of(repository.places.folder(app))
-    if member is None or APP_FILE in repository.files(app):
-        return edit
-    implied = implied_app(member)
-    made = edit(implied)
-    return None if made == implied else made
-
-
 def _difference(session: Session, path: str, after: bytes | None) -> str:
     """The lines of a file that would change. Of files that may hold what nobody is to see on a screen only the path."""
     before = session.repository.text_file(path)
@@ -149,13 +99,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 def _committed(session: Session, output: Output, change: CommitPlan) -> Edited:
     print_planned_commit(session, output, change)
-    try:
-        edited = session.repository.edits.commit(change.edits, change.message)
-    except PushRefused as error:
-        branch = session.repository.settings.branch
-        raise PushRefused(
-            f"{branch} takes no commit from you: {error}. Make the change on a branch and open a pull request"
-        ) from error
+    edited = commit(session.repository, change)
     follow_push(session, output, edited.commit if edited.changed else "")
     return edited
 

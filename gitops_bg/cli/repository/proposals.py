@@ -4,33 +4,25 @@ main or, if main refuses, on a branch.
 The core decides which version it is, and carries a retry out; the agent moves the traffic.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.operate.primary import Proposed, commit_or_offer
+from gitops_bg.agent.operate.restore_version import version_in
 from gitops_bg.cli.errors import OK, REFUSED, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import GitOptions, OverrideOptions
 from gitops_bg.cli.options.values import NamedVersion, named, number_of, the_one
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import follow_push
-from gitops_bg.cli.repository.restore_version import side_of, version_in
 from gitops_bg.cli.repository.user_git import signing_key
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_facts import described_by
-from gitops_bg.core.checks.ports import services_of
-from gitops_bg.core.errors import InvalidInput, WorldChanged
-from gitops_bg.core.foreign_text import one_line
-from gitops_bg.core.model.policy_rules import Policy, Proof
-from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.version import AppKey, Snapshot, Version, version_name
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
-from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.write.commits import Movement
-from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
-from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, configuration_in, render_primary
+from gitops_bg.repo.write.promotion import PrimaryChange
+from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import to_json
 
 # --- the version that a person names: from its record, or from main's past if the record has forgotten it ---
@@ -87,14 +79,6 @@ def one_name(to: str, old: str, option: str) -> str:
     return to or old
 
 
-def next_retry(facts: Facts, digest: str, by: str) -> Retry:
-    """Return the request for a new rollout of ``digest``, with an unused number: it lifts a hold, or restarts a failed
-    rollout.
-    """
-    last = max(facts.record.operator.retry, facts.spec.retry.number if facts.spec.retry else 0)
-    return Retry(digest, last + 1, by, facts.record.sequence)
-
-
 # --- in spite of which policies ---
 
 
@@ -103,85 +87,7 @@ def with_signature(git: GitOptions, overriding: OverrideOptions) -> GitOptions:
     return replace(git, signing_key=signing_key(git.signing_key)) if overriding.sign else git
 
 
-def demand_overridable(
-    subject: object, policies: Iterable[Policy], names: Sequence[str], reason: str, email: str, *, signed: bool
-) -> tuple[str, ...]:
-    """Return the names of the policies to override, each of which permits this person, or a signature that the agent
-    checks (policies.md §6). ``policies`` are those for the ``subject``. Raises `UsageError` with the reason otherwise.
-    """
-    known = {policy.name: policy for policy in policies}
-    if names and not one_line(reason):
-        raise UsageError("--override needs a --reason: it is in the ledger for all to see")
-    for name in names:
-        policy = known.get(name)
-        if policy is None:
-            raise UsageError(f"no policy {name} is for {subject}; known: {', '.join(known) or 'none'}")
-        if policy.override is None:
-            raise UsageError(f"{name} has no override: it can be changed only, in policies/")
-        if policy.override.proof is Proof.SIGNED:
-            if not signed:
-                raise UsageError(f"{name} is overridden by a signature only: add --sign")
-        elif email.lower() not in policy.override.emails:
-            by = ", ".join(policy.override.by)
-            raise UsageError(
-                f"{name} may be overridden by {by} only, and {email} is none of them (policies/people.yaml)"
-            )
-    return tuple(dict.fromkeys(names))
-
-
 # --- the change of primary.yaml ---
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """The result of a change. ``branch`` is where it is offered, because main refused it for ``refused``."""
-
-    commit: str
-    changed: bool
-    branch: str = ""
-    refused: str = ""
-
-
-def content_of(session: Session, facts: Facts, world: World, version: Version) -> bytes:
-    """Return the primary.yaml of a version: its checked snapshot, and the content of its ConfigMaps and Secrets."""
-    full = replace(version, snapshot=world.snapshot(version))
-    contents = side_of(session, facts, version.snapshot, version.source.commit).contents
-    folder = session.repository.places.folder(facts.app)
-    return render_primary(facts.app, full, contents, services_of(world, version), folder).encode()
-
-
-def change_to(  # noqa: PLR0913 - by keyword
-    facts: Facts,
-    world: World,
-    version: Version,
-    event: Event,
-    *,
-    by: str,
-    reason: str,
-    content: bytes,
-    overrides: tuple[str, ...] = (),
-) -> PrimaryChange[AppKey]:
-    """Return the change to primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before.
-
-    ``overrides`` are the policies that the request overrides.
-    """
-    active = world.active
-    movement = Movement(
-        subject=facts.app,
-        event=event,
-        from_version=active.number if active else None,
-        from_digest=active.digest if active else "",
-        to_version=version.number,
-        to_digest=version.digest,
-        from_tag=active.tag if active else "",
-        to_tag=version.tag,
-        source_commit=version.source.commit,
-        rollout=version.rollout,
-        by=by,
-        reason=reason,
-        overrides=overrides,
-    )
-    return PrimaryChange(content, facts.decided_from, movement, facts.offered_head)
 
 
 def propose(session: Session, output: Output, change: PrimaryChange[AppKey]) -> Proposed:
@@ -190,35 +96,10 @@ def propose(session: Session, output: Output, change: PrimaryChange[AppKey]) -> 
     Notify the agent and update the clone.
     """
     output.writes()
-    proposed = _pushed(session, change)
+    proposed = commit_or_offer(session.repository, change)
     session.nudge(change.subject)
     follow_push(session, output, proposed.commit if proposed.changed and not proposed.branch else "")
     return proposed
-
-
-def _pushed(session: Session, change: PrimaryChange[AppKey]) -> Proposed:
-    app, repository = change.subject, session.repository
-    try:
-        outcome = repository.promotions.commit([change])[app]
-    except PushRefused as error:
-        outcome = repository.promotions.offer([change])[app]
-        _demand_current(outcome.result, change)
-        return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED, promotion_branch(app), str(error))
-    _demand_current(outcome.result, change)
-    return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED)
-
-
-def _demand_current(result: PrimaryResult, change: PrimaryChange[AppKey]) -> None:
-    if result is PrimaryResult.SUPERSEDED:
-        raise WorldChanged(f"{change.subject}: somebody touched its files in main meanwhile; look, and run it again")
-
-
-def changed_by(facts: Facts, change: PrimaryChange[AppKey]) -> tuple[ConfigurationChange, ...]:
-    """Return how the change's ConfigMaps and Secrets differ from those in main's primary.yaml."""
-    primary = facts.desired.primary
-    refs = primary.snapshot.configuration if primary else ()
-    before = [each for each in facts.config.configuration if each.ref in refs]
-    return configuration_changes(before, configuration_in(change.content, change.subject))
 
 
 def report_proposal(

@@ -7,10 +7,9 @@ What an app needs for an emergency is in its record and its live object, so that
 (`Offline`). What a group has is in its folders in Git: only an agent carries a request out.
 """
 
-import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -27,7 +26,7 @@ from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState, Record
 from gitops_bg.core.model.version import AppKey, GroupKey, Subject
 from gitops_bg.views.words import spoken
@@ -90,25 +89,6 @@ class AnsweredRequest(Generic[R]):
 def now() -> datetime:
     """Return the time of the real clock."""
     return datetime.now(UTC)
-
-
-def new_request(
-    verb: OperatorCommand,
-    by: str,
-    reason: str,
-    to_version: int | None = None,
-    *,
-    force: bool = False,
-    about: Iterable[str] = (),
-    live: str = "",
-) -> Request:
-    """Return a request without an answer yet. ``about`` and ``live`` are digests, see `Request`."""
-    return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version, force=force, about=tuple(about), live=live)
-
-
-def new_gate_request(verb: OperatorCommand, by: str, reason: str, gate: str) -> Request:
-    """Return a request about a manual gate."""
-    return replace(new_request(verb, by, reason), gate=gate)
 
 
 def facts_of(cluster: Offline, app: AppKey) -> Facts:

@@ -31,6 +31,26 @@ from gitops_bg.repo.settings import AGENT, RepositorySettings, VerificationSetti
 _BUILD_REF = "refs/gitops-bg/build"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requester:
+    """A person who asks this process for a commit: its author. The committer is who pushes it."""
+
+    name: str
+    email: str
+    subject: str = ""
+    """Who they are for the one who vouches for it."""
+    via: str = ""
+    """By what they asked."""
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>"
+
+    @property
+    def trailers(self) -> tuple[tuple[str, str], ...]:
+        """What commits say of the request, besides who and why."""
+        return ("Bg-Subject", self.subject), ("Bg-Via", self.via)
+
+
 @dataclass(frozen=True, slots=True)
 class CommitDraft:
     """A commit to build: the files that differ from its parent (None removes a file), and its message.
@@ -43,6 +63,8 @@ class CommitDraft:
     message: str
     anew: bool = False
     """Whether it has these files only, and none of its parent's."""
+    requester: Requester | None = None
+    """Its author, where that is not who commits."""
 
 
 class Committer:
@@ -67,7 +89,7 @@ class Committer:
         self._names.add(_identity(self._agent))
 
     @property
-    def _author(self) -> tuple[str, str]:
+    def _committer(self) -> tuple[str, str]:
         name, email = self._mirror.settings.author or self._agent
         return _plain(name), _plain(email)
 
@@ -75,25 +97,28 @@ class Committer:
         """Build the commits, in order, and return their ids. The caller leaves out drafts that change nothing."""
         if not drafts:
             return []
-        stamp = f"{self._identity()} {int(self._clock().timestamp())} +0000"
-        stream = b"".join(_commit(number, draft, stamp) for number, draft in enumerate(drafts))
+        when = f"{int(self._clock().timestamp())} +0000"
+        stream = b"".join(
+            _commit(number, draft, *(f"{_identity(who)} {when}" for who in (self._author_of(draft), self._committer)))
+            for number, draft in enumerate(drafts)
+        )
         answer = self._mirror.local("fast-import", "--quiet", "--force", "--done", stdin=stream + b"done\n")
         commits = [text(commit) for commit in lines(answer)]
         return self._signed(commits, drafts) if self._mirror.settings.signing_key is not None else commits
 
-    def _identity(self) -> str:
-        return _identity(self._author)
+    def _author_of(self, draft: CommitDraft) -> tuple[str, str]:
+        by = draft.requester
+        return (_plain(by.name), _plain(by.email)) if by is not None else self._committer
 
     def _signed(self, commits: list[str], drafts: Sequence[CommitDraft]) -> list[str]:
         """Return the commits with a signature each; one process for each commit, because fast-import cannot sign."""
         signed: list[str] = []
-        environment = self._identity_environment()
         for commit, draft in zip(commits, drafts, strict=True):
             parent = signed[draft.parent] if isinstance(draft.parent, int) else draft.parent
             arguments = ("-p", parent) if parent is not None else ()
             finished = self._mirror.git.attempt(
                 "commit-tree", "-S", f"{commit}^{{tree}}", *arguments,
-                stdin=draft.message.encode(), environment=environment,
+                stdin=draft.message.encode(), environment=self._identity_environment(draft),
             )  # fmt: skip
             if finished.status != 0:
                 raise self._cannot_sign(finished)
@@ -108,11 +133,11 @@ class Committer:
         remedy = "give an SSH key without a passphrase, or load it into your ssh agent and give its .pub file"
         return InvalidInput(Problem("--signing-key", f"{key} cannot sign: {finished.summary}", remedy=remedy))
 
-    def _identity_environment(self) -> dict[str, str]:
-        seconds, (name, mail) = int(self._clock().timestamp()), self._author
+    def _identity_environment(self, draft: CommitDraft) -> dict[str, str]:
+        seconds = int(self._clock().timestamp())
         return {
             f"GIT_{who}_{what}": value
-            for who in ("AUTHOR", "COMMITTER")
+            for who, (name, mail) in (("AUTHOR", self._author_of(draft)), ("COMMITTER", self._committer))
             for what, value in (("NAME", name), ("EMAIL", mail), ("DATE", f"@{seconds} +0000"))
         }
 
@@ -128,12 +153,12 @@ def blob_id(content: bytes, like: str) -> str:
     return algorithm(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _commit(number: int, draft: CommitDraft, stamp: str) -> bytes:
+def _commit(number: int, draft: CommitDraft, author: str, committer: str) -> bytes:
     message = draft.message.encode()
     start = b"" if draft.parent is not None else f"reset {_BUILD_REF}\n\n".encode()
     parts = [
         start,
-        f"commit {_BUILD_REF}\nmark :{number + 1}\nauthor {stamp}\ncommitter {stamp}\n".encode(),
+        f"commit {_BUILD_REF}\nmark :{number + 1}\nauthor {author}\ncommitter {committer}\n".encode(),
         b"data %d\n%s\n" % (len(message), message),
     ]
     if draft.parent is not None:
@@ -265,6 +290,8 @@ class Movement(Generic[About_co]):
     """Who approved it, a trailer each."""
     overrides: tuple[str, ...] = ()
     """The policies in spite of which it is requested (policies.md §6)."""
+    requester: Requester | None = None
+    """Who asked this process for it, where that is not who commits."""
 
 
 MARK = "Bg-Ledger"
@@ -366,6 +393,7 @@ def trailers(movement: Movement[Of]) -> list[str]:
         ("Bg-Commit", movement.commit),
         ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
         ("Bg-By", movement.by),
+        *(movement.requester.trailers if movement.requester is not None else ()),
         *(("Bg-Approved-By", each) for each in movement.approved_by),
         ("Bg-Reason", movement.reason),
         *(("Bg-Override", each) for each in movement.overrides),

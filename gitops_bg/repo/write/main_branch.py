@@ -15,7 +15,7 @@ from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import OwnCommitNotChecked, PushRefused, RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.read.files import Files
-from gitops_bg.repo.write.commits import CommitDraft, Committer
+from gitops_bg.repo.write.commits import CommitDraft, Committer, Requester
 from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
 
 _OF_THE_KEY = (VerificationFailure.UNKNOWN_KEY, VerificationFailure.KEY_NOT_VALID, VerificationFailure.NOT_SIGNED)
@@ -114,8 +114,9 @@ class Edits:
         self._trunk = MainBranch(mirror)
 
     @locked
-    def commit(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
-        """Make one commit with all edits, by path; none where nothing changes.
+    def commit(self, edits: Mapping[str, EditOrNew], message: str, requester: Requester | None = None) -> Edited:
+        """Make one commit with all edits, by path; none where nothing changes. ``requester`` is its author, where that
+        is not who commits.
 
         Raises ``InvalidInput`` for a file that is missing, exists already, or cannot be edited, ``PushRefused`` where
         main refuses the push, ``RemoteMoved``, and the errors of an unreachable remote.
@@ -126,7 +127,7 @@ class Edits:
             changed = self.changed(edits, base)
             if not changed:
                 return Edited(base, changed=False)
-            [commit] = self._committer.build([CommitDraft(base, changed, message)])
+            [commit] = self._committer.build([CommitDraft(base, changed, message, requester=requester)])
             self._trunk.demand_vouched(commit)
             answer = self._pusher.push([Update(self._branch, base, commit)])
             if answer.verdicts[self._branch] is PushVerdict.TAKEN:

@@ -25,11 +25,11 @@ from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import NOTHING, Trees, touched_between
 from gitops_bg.repo.read.files import Files, TreeEntry
 from gitops_bg.repo.read.promotion_branches import OfferedBlobs, PromotionBranches
-from gitops_bg.repo.write.commits import CommitDraft, Committer, Movement, asking, blob_id
+from gitops_bg.repo.write.commits import CommitDraft, Committer, Movement, Requester, asking, blob_id
 from gitops_bg.repo.write.main_branch import Edited, EditOrNew, Edits, MainBranch
 from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
 from gitops_bg.spec.app.layout import GROUP_FILE, PRIMARY_FILE, group_file, group_folder
-from gitops_bg.spec.app.primary import configuration_changes, configuration_in
+from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes, configuration_in
 
 Who = TypeVar("Who", bound=AppOrGroup)
 Heads = Mapping[str, str | None]
@@ -132,7 +132,13 @@ class GroupBranches:
 
     @locked
     def offer(
-        self, group: GroupKey, edits: Mapping[str, EditOrNew], message: str, *, seen: str | None = None
+        self,
+        group: GroupKey,
+        edits: Mapping[str, EditOrNew],
+        message: str,
+        requester: Requester | None = None,
+        *,
+        seen: str | None = None,
     ) -> Edited:
         """Put the edits of main on the branch of a group, as one commit. Raises as ``Edits.commit``.
 
@@ -150,7 +156,7 @@ class GroupBranches:
             offered = Edited(base, changed=False)
             if not changed:
                 return {}
-            [commit] = self._committer.build([CommitDraft(base, changed, message)])
+            [commit] = self._committer.build([CommitDraft(base, changed, message, requester=requester)])
             is_there = standing is not None and self._folder(group, standing) == self._folder(group, commit)
             is_there = is_there and self._fits(group, self._parent(standing or ""), base)
             head = standing if standing is not None and is_there else commit
@@ -365,11 +371,15 @@ class Promotions:
 
     def _draft(self, change: PrimaryChange[AppOrGroup], before: bytes, parent: str | int) -> CommitDraft:
         subject, cluster = change.subject, self._mirror.settings.named_cluster
+        changes: Sequence[ConfigurationChange] = ()
         if isinstance(subject, GroupKey):
-            return CommitDraft(parent, {group_file(subject): change.content}, asking(change.movement, cluster))
-        old, new = (configuration_in(content, subject) for content in (before, change.content))
-        message = asking(change.movement, cluster, configuration_changes(old, new))
-        return CommitDraft(parent, {self._index.places.file(subject, PRIMARY_FILE): change.content}, message)
+            path = group_file(subject)
+        else:
+            path = self._index.places.file(subject, PRIMARY_FILE)
+            old, new = (configuration_in(content, subject) for content in (before, change.content))
+            changes = configuration_changes(old, new)
+        message = asking(change.movement, cluster, changes)
+        return CommitDraft(parent, {path: change.content}, message, requester=change.movement.requester)
 
     def _standing(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from gitops_bg.agent.groups.facts import GroupFacts
+from gitops_bg.agent.operate.restore_version import side_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed
 from gitops_bg.cli.options.groups import Group, group_version_option
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.proposals import number_named, with_template
-from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
 from gitops_bg.core.errors import InvalidInput

@@ -12,13 +12,13 @@ import typer
 from rich.console import RenderableType
 
 from gitops_bg.agent.live_views import troubles_of
+from gitops_bg.agent.operate.restore_version import side_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import facts_without_git
 from gitops_bg.cli.errors import NOT_SO, OK, code_of
 from gitops_bg.cli.options.groups import Group
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.restore_version import side_of
 from gitops_bg.cli.session.agent_knowledge import (
     as_far_as_the_agent_reads,
     with_reported_gates,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gitops_bg.agent.operate.requests import new_request
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.commands.operate.gate import Reason
@@ -23,15 +24,7 @@ from gitops_bg.cli.options.values import an_app
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import LiveSession, access
-from gitops_bg.cli.session.operator_requests import (
-    AnsweredRequest,
-    asked_group,
-    carry_out,
-    each_of,
-    facts_of,
-    new_request,
-    now,
-)
+from gitops_bg.cli.session.operator_requests import AnsweredRequest, asked_group, carry_out, each_of, facts_of, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gitops_bg.agent.operate.requests import gate_named, new_gate_request
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group
 from gitops_bg.cli.options.options import AppOrGroup, AuthorOptions, LiveOptions, OutputOptions, PatienceOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import access
-from gitops_bg.cli.session.operator_requests import AskedObject, asked_group, carry_out, facts_of, new_gate_request, now
+from gitops_bg.cli.session.operator_requests import AskedObject, asked_group, carry_out, facts_of, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
@@ -156,7 +156,8 @@ def set_gate(
 ) -> None:
     """Open or close a manual gate of an app or a release group, and print what became of it."""
     output = Output(out, dry_run=person.dry_run)
-    hook, key, by = _named(found, gate.gate), str(found), who(person.author)
+    hook = gate_named(found, found.gates, gate.gate, found.file)
+    key, by = str(found), who(person.author)
     if (verb is OperatorCommand.OPEN_GATE) == (found.state.gate(hook.name) is not None):
         described = _described(hook, found.state)
         output.both({found.kind: key, **described, "changed": False}, f"{key}: {_sentence(described, ' already')}")
@@ -170,21 +171,6 @@ def set_gate(
 
 
 _HOW = "a webhook of type confirm-rollout or confirm-promotion without url"
-
-
-def _named(found: Gated, name: str) -> Hook:
-    """Return the gate of this name, or the only one. Raises `ObjectNotFound`."""
-    names = ", ".join(hook.name for hook in found.gates)
-    if not found.gates:
-        raise ObjectNotFound(
-            f"{found} has no manual gate; one is a webhook of type confirm-* without url in {found.file}"
-        )
-    named = [hook for hook in found.gates if hook.name == name or (not name and len(found.gates) == 1)]
-    if not named and name:
-        raise ObjectNotFound(f"{found} has no gate {name}; it has: {names}")
-    if not named:
-        raise ObjectNotFound(f"{found} has several gates; say which one: {names}")
-    return named[0]
 
 
 def _described(hook: Hook, state: HookState) -> "GateJson":

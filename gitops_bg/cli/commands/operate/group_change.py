@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from gitops_bg.cli.commands.operate.suspend import SuspendOptions, suspending
+from gitops_bg.agent.operate.commits import CommitPlan, suspending
+from gitops_bg.agent.operate.primary import Proposed, demand_overridable
+from gitops_bg.cli.commands.operate.suspend import SuspendOptions
 from gitops_bg.cli.errors import OK, REFUSED, CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.groups import Group, OneVersion, ToVersion, Version, one_version
 from gitops_bg.cli.options.options import AppOptions, AuthorOptions, CommitOptions, OverrideOptions, WaitOptions
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.commits import CommitPlan, follow_push, print_planned_commit
-from gitops_bg.cli.repository.proposals import Proposed, demand_overridable, print_offer, with_signature
+from gitops_bg.cli.repository.commits import follow_push, print_planned_commit
+from gitops_bg.cli.repository.proposals import print_offer, with_signature
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session, group_in_git

@@ -7,20 +7,18 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.agent.operate.commits import retry_of, retrying
 from gitops_bg.cli.options.options import App, AppOptions, Apps, CommitOptions, LiveOptions
 from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import commit_to_apps
-from gitops_bg.cli.repository.proposals import next_retry
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
-from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.spec import Retry
-from gitops_bg.core.model.version import AppKey, version_name
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.main_branch import Edit
-from gitops_bg.spec.yaml.edit import set_restart, set_retry
+from gitops_bg.spec.yaml.edit import set_restart
 from gitops_bg.views.words import spoken
 
 
@@ -33,7 +31,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.notice) as session:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}
-        edits = {key: _retrying(session.app_file(key), request) for key, (request, _) in asked.items()}
+        edits = {key: retrying(session.app_file(key), request) for key, (request, _) in asked.items()}
         what = ", ".join(dict.fromkeys(shown for _, shown in asked.values()))
         made = commit_to_apps(session, output, edits, f"retry {what}", commit.message)
         for key in asked:
@@ -50,20 +48,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
 def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
     """Return the retry of an app's target, and the name of that version. Raises `CommandFailed`."""
     facts = session.facts(app)
-    world = facts.world(session.now)
-    digest = world.target_digest
-    run = world.record.run(AnalysisStage.POST)
-    is_paused = run is not None and run.paused and run.digest == digest
-    if not digest or (digest == world.record.routing.traffic and not is_paused):
-        raise CommandFailed(
-            f"{app}: there is nothing to try again: the target " + ("is live" if digest else "is broken")
-        )
-    version = world.record.version(digest)
-    return next_retry(facts, digest, by), version.name if version else version_name(None, digest)
-
-
-def _retrying(file: str, request: Retry) -> Edit:
-    return lambda data: set_retry(data, request, file)
+    return retry_of(app, facts, facts.world(session.now), by)
 
 
 def restart(

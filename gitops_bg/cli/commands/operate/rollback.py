@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.operate.primary import changed_by, demand_good, plan_rollback
+from gitops_bg.agent.operate.requests import new_request
 from gitops_bg.agent.reconcile.offline import Offline
-from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.options import (
     App,
     AppOptions,
@@ -26,27 +27,22 @@ from gitops_bg.cli.options.options import (
 )
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import commit_to_apps
-from gitops_bg.cli.repository.proposals import change_to, changed_by, content_of, number_named, propose, report_proposal
-from gitops_bg.cli.repository.restore_version import version_in
+from gitops_bg.cli.repository.proposals import number_named, propose, report_proposal
 from gitops_bg.cli.repository.user_git import author, who
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.location import apps_named
-from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
+from gitops_bg.cli.session.operator_requests import carry_out, facts_of, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.watch import wait_for_traffic
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, SERVICES
 from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.core.checks.git import destination
-from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.statements import Says
-from gitops_bg.core.model.version import AppKey, Version
-from gitops_bg.core.world import World
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.main_branch import Edit
 from gitops_bg.spec.yaml.edit import set_release
 
@@ -108,9 +104,8 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     facts = session.facts(app)
     world = facts.world(session.now)
     asked = replace(asked, to=number_named(asked.named, world, session))
-    version, content = _goal(session, facts, world, asked)
-    content = content or content_of(session, facts, world, version)
-    change = change_to(facts, world, version, Event.ROLLED_BACK, by=asked.by, reason=asked.reason, content=content)
+    plan = plan_rollback(session, facts, world, asked.to, by=asked.by, reason=asked.reason, force=asked.force)
+    version, change = plan.version, plan.change
     shown = version.name
     output.would(f"{app}: {session.repository.settings.branch} would name {shown}; live traffic would go there at once")
     proposed = propose(session, output, change)
@@ -124,68 +119,11 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     return code
 
 
-def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[Version, bytes]:
-    """Return the version to go back to, and its primary.yaml from main. Raises `CommandFailed`, `ObjectNotFound`."""
-    to = asked.to
-    _demand_nothing_under_way(facts.app, world, to)
-    _demand_good(world, asked)
-    version = destination(world, to, forced=asked.force)
-    if version is None and to is not None:
-        content = session.repository.find_primary(facts.app, version=to)
-        if content is None:
-            raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a version {to} that served")
-        version = version_in(content, facts.app, session.repository.places.folder(facts.app))
-        _demand_no_objection(world, version, asked)
-        return version, content
-    if version is None:
-        raise CommandFailed(
-            f"{facts.app}: there is no good version to go back to; `gitops-bg history {facts.app}` has all"
-        )
-    return version, session.repository.find_primary(facts.app, digest=version.digest) or b""
-
-
-def _demand_good(world: World, asked: _Asked) -> None:
-    """Raise `CommandFailed` with the objection to a version that is named by its number, if there is one."""
-    version = world.record.numbered(asked.to) if asked.to is not None else None
-    if version is None or asked.force or version.digest == world.record.routing.traffic:
-        return
-    way = can_roll_back_to(world.record, version, by_name=True)
-    if version.was_active and not way:
-        raise CommandFailed(_not_good(world, version, way.why_not))
-
-
-def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
-    """Raise `CommandFailed` for a forgotten version: the record never forgets objections to a digest."""
-    objection = world.record.objection(version.digest)
-    active = world.active
-    if asked.force or version.digest == world.record.routing.traffic:
-        return
-    if objection is not None and objection.lifted is not Says.CLEARED:
-        raise CommandFailed(_not_good(world, version, f"was bad ({objection.cause}): {objection.reason}"))
-    if active is not None and version.number > active.number:
-        raise CommandFailed(_not_good(world, version, f"is newer than v{active.number}, which serves now"))
-
-
-def _not_good(world: World, version: Version, why: str) -> str:
-    app, shown = world.spec.app, version.name
-    return f"{app}: {shown} {why}; if it is good all the same, say so by --force (or without --to: the last good one)"
-
-
-def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
-    """Without --to, "back" is ambiguous while traffic moves forward."""
-    coming = world.incoming
-    if to is None and coming and world.active and world.switch_kind is SwitchKind.PROMOTION:
-        shown = coming.name
-        raise CommandFailed(
-            f"{app}: {shown} is on its way; stop it by `gitops-bg abort {app}`, or name a version by --to"
-        )
-
-
 def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: Output) -> int:
     with Offline(access(kube), app, now) as cluster:
         world = facts_of(cluster, app).world(now())
         asked = replace(asked, to=number_named(asked.named, world, None))
-        _demand_good(world, asked)
+        demand_good(world, asked.to, force=asked.force)
         version = destination(world, asked.to, forced=asked.force)
         if version is None:
             wanted = f"version {asked.to} never served here" if asked.to else "there is no good version to go back to"

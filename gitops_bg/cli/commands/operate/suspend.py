@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.operate.commits import CommitPlan, lifting, resuming, suspending
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.options import (
     AppOptions,
@@ -26,8 +26,7 @@ from gitops_bg.cli.options.options import (
 )
 from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.commits import CommitPlan, commit_change, commit_to_apps
-from gitops_bg.cli.repository.proposals import next_retry
+from gitops_bg.cli.repository.commits import commit_change, commit_to_apps
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
@@ -38,14 +37,13 @@ from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_rules import Mode, Windows
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.main_branch import Edit, EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 from gitops_bg.spec.app.settings import load_settings, new_settings
-from gitops_bg.spec.app.to_core import suspension_in
 from gitops_bg.spec.policies.freeze import Freeze, freeze_file, freeze_files, read_freeze, write_freeze
 from gitops_bg.spec.policies.load import load_policies
-from gitops_bg.spec.yaml.edit import set_history_generation, set_retry, set_suspend
+from gitops_bg.spec.yaml.edit import set_history_generation
 
 
 def moment_option(text: str) -> datetime:
@@ -101,24 +99,6 @@ def pause(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptions
     suspend(apps, at, person, how)
 
 
-def suspending(who: AppOrGroup, file: str, suspension: Suspension, *, force: bool) -> Edit:
-    """The edit that suspends an app or a group. Raises `CommandFailed` where it is suspended already."""
-
-    def change(data: bytes) -> bytes:
-        standing = suspension_in(data, file)
-        if standing and standing != suspension and standing.lasts(datetime.now(UTC)) and not force:
-            raise CommandFailed(_suspended_already(who, standing))
-        return set_suspend(data, suspension, file)
-
-    return change
-
-
-def _suspended_already(who: AppOrGroup, standing: Suspension) -> str:
-    by = f" by {standing.by}" if standing.by else ""
-    end = f"until {standing.until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if standing.until else "until it is resumed"
-    return f"{who}: suspended already{by}, {end}: {standing.reason}; to replace that, say so by --force"
-
-
 def _suspended(app: AppKey, commit: str) -> str:
     return f"{app}: suspended by commit {commit[:10]}" if commit else f"{app}: suspended already"
 
@@ -132,8 +112,8 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     by = author(commit.person.author)
     with Session(at.git, at.kube, at.place, by, about=apps_named(*apps), note=output.notice) as session:
         keys = session.apps_in_git(apps)
-        lifted = {key: _lifting(session.facts(key), f"{by[0]} <{by[1]}>", session) for key in keys}
-        edits = {key: _resuming(session.app_file(key), lifted[key]) for key in keys}
+        lifted = {key: lifting(session.facts(key), f"{by[0]} <{by[1]}>", session.now) for key in keys}
+        edits = {key: resuming(session.app_file(key), lifted[key]) for key in keys}
         made = commit_to_apps(session, output, edits, "resume", commit.message)
         for key in keys:
             session.nudge(key)
@@ -144,20 +124,6 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
         )
         for key in keys
     )
-
-
-def _lifting(facts: Facts, by: str, session: Session) -> Retry | None:
-    """Return the retry that lifts the hold on the target, if there is one."""
-    digest = facts.world(session.now).target_digest
-    return next_retry(facts, digest, by) if facts.record.held(digest) else None
-
-
-def _resuming(file: str, lifted: Retry | None) -> Edit:
-    def change(data: bytes) -> bytes:
-        data = set_suspend(data, None, file)
-        return set_retry(data, lifted, file) if lifted else data
-
-    return change
 
 
 def _resumed(app: AppKey, commit: str, lifted: Retry | None) -> str:

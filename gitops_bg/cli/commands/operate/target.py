@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.agent.operate.commits import CommitPlan, in_app
+from gitops_bg.agent.operate.restore_version import Folder, edits_back, side_of, target_file
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, version_option
 from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.commits import CommitPlan, commit_change, demand_sound, in_app
+from gitops_bg.cli.repository.commits import commit_change, demand_sound
 from gitops_bg.cli.repository.proposals import number_named, one_name, with_template
-from gitops_bg.cli.repository.restore_version import Folder, edits_back, side_of, target_file
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from gitops_bg.agent.operate.primary import content_of
+from gitops_bg.agent.operate.requests import new_request
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.main import app as command_line
-from gitops_bg.cli.repository.proposals import content_of
-from gitops_bg.cli.session.operator_requests import new_request
 from gitops_bg.cluster.execution.operator_requests import OperatorRequests, annotation_of, requests_of
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
@@ -128,7 +128,7 @@ def test_promote_full_that_fails_leaves_the_checks_on(cli: Cli, web: App, monkey
             web.configure()
             return content_of(*args, **kwargs)
 
-        monkeypatch.setattr(f"{COMMANDS}.promote.content_of", changed_meanwhile)
+        monkeypatch.setattr("gitops_bg.agent.operate.primary.content_of", changed_meanwhile)
         cli("promote", str(web.key), "--full", "-m", "hurry", code=4)
         web.scenario.wait_idle()
     assert (web.live_tag(), web.record.operator.promote_full, waiting(web)) == ("v1", None, ())

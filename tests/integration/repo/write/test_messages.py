@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_bg.agent.operate.commits import CommitPlan, commit
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.record import Event
@@ -15,7 +16,7 @@ from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.repo.read.promotion_branches import cluster_in
 from gitops_bg.repo.read.reverts import markers_in
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.write.commits import Movement, asking, blob_id, ledger_message, trailers
+from gitops_bg.repo.write.commits import Movement, Requester, asking, blob_id, ledger_message, trailers
 from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
@@ -159,6 +160,42 @@ def test_author_names_cannot_break_a_commit(opened: Opener, remote: GitRemote) -
     )
 
 
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    key = tmp_path / "signing key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], check=True, timeout=HANGS)
+    return key
+
+
+ADA = Requester(name="Ada\ncommitter <x>", email="ada@example.com>", subject=f"https://id#1\n{FORGED}", via="dashboard")
+
+
+def _people(remote: GitRemote) -> str:
+    return remote.run("log", "-1", "--format=%an|%ae|%cn|%ce", "main", cwd=remote.bare)
+
+
+def _trailers(remote: GitRemote) -> list[str]:
+    output = remote.run("log", "-1", "--format=%(trailers:only,unfold)", "main", cwd=remote.bare)
+    return [line.partition(":")[0] for line in output.splitlines() if line]
+
+
+@pytest.mark.parametrize("signs", [False, True])
+def test_who_asks_the_agent_for_a_commit_is_its_author(
+    opened: Opener, remote: GitRemote, key: Path, signs: bool
+) -> None:
+    repository = opened(signing_key=key if signs else None)
+    repository.poll()
+    wanted = "Ada committer x|ada@example.com|gitops-bg|gitops-bg@localhost"
+    repository.promotions.commit([change(repository, by=str(ADA), requester=ADA)])
+    assert _people(remote) == wanted
+    of_primary = ["Bg-App", "Bg-Event", "Bg-From", "Bg-To", "Bg-By", "Bg-Subject", "Bg-Via", "Bg-Reason"]
+    assert _trailers(remote) == of_primary
+    edits = {repository.path_of(WEB, "app.yaml"): lambda data: data + b"# looked at\n"}
+    plan = CommitPlan(edits, f"web: suspend{FORGED}", FORGED, requester=ADA)
+    commit(repository, plan)
+    assert (_people(remote), _trailers(remote)) == (wanted, ["Bg-By", "Bg-Subject", "Bg-Via", "Bg-Reason"])
+
+
 def test_blob_ids_are_those_of_git(remote: GitRemote) -> None:
     (remote.clone / "x").write_bytes(b"hello\n")
     assert blob_id(b"hello\n", "0" * 40) == remote.run("hash-object", "x")
@@ -166,20 +203,12 @@ def test_blob_ids_are_those_of_git(remote: GitRemote) -> None:
 
 
 class TestSigning:
-    @pytest.fixture
-    def key(self, tmp_path: Path) -> Path:
-        key = tmp_path / "signing key"
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], check=True, timeout=HANGS
-        )
-        return key
-
     def verify(self, remote: GitRemote, key: Path, *commits: str) -> None:
         allowed = key.with_suffix(".allowed")
         allowed.write_text(f"gitops-bg@localhost {key.with_name(key.name + '.pub').read_text()}")
         options = ("-c", "gpg.format=ssh", "-c", f"gpg.ssh.allowedSignersFile={allowed}")
-        for commit in commits:
-            remote.run(*options, "verify-commit", commit, cwd=remote.bare)
+        for each in commits:
+            remote.run(*options, "verify-commit", each, cwd=remote.bare)
 
     def test_promotions_offers_and_ledger_are_signed(self, key: Path, opened: Opener, remote: GitRemote) -> None:
         repository = opened(signing_key=key)

@@ -9,10 +9,9 @@ from functools import partial, reduce
 from typing import Any
 
 from gitops_bg.agent.live_views import live_copy
+from gitops_bg.agent.operate.commits import CommandContext
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cli.errors import CommandFailed
-from gitops_bg.cli.session.session import Session
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.errors import CommandFailed, InvalidInput
 from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import same_snapshot, snapshot_of
@@ -57,10 +56,10 @@ def version_in(content: bytes, app: AppKey, folder: str) -> Version:
 # version, every primary.yaml that main ever had, and the copies that its pods read.
 
 
-def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = "") -> ComparedSide:
+def side_of(context: CommandContext, facts: Facts, snapshot: Snapshot, commit: str = "") -> ComparedSide:
     """Return what a version refers to and its content; ``commit`` is the one that brought it, if that is known."""
     found: list[Configuration] = []
-    places = _places(session, facts, snapshot, commit)
+    places = _places(context, facts, snapshot, commit)
     while len(found) < len(snapshot.configuration) and (place := next(places, None)) is not None:
         lost = [ref for ref in snapshot.configuration if not find(found, ref)]
         found += [each for ref in lost if (each := place(ref))]
@@ -70,16 +69,16 @@ def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = ""
 _Place = Callable[[ConfigurationRef], Configuration | None]
 
 
-def _places(session: Session, facts: Facts, snapshot: Snapshot, commit: str) -> Iterator[_Place]:
+def _places(context: CommandContext, facts: Facts, snapshot: Snapshot, commit: str) -> Iterator[_Place]:
     """Yield the places to look in, the cheapest first; each is opened only when it is reached."""
     yield partial(find, facts.config.configuration)
-    if commit and session.repository.contains(commit):
-        files = session.repository.files(facts.app, commit)
-        folder = session.repository.places.folder(facts.app)
+    if commit and context.repository.contains(commit):
+        files = context.repository.files(facts.app, commit)
+        folder = context.repository.places.folder(facts.app)
         yield partial(find, load_app(facts.app, files, lambda *_names: Source(""), folder=folder).configuration)
-    content = session.repository.find_primary(facts.app, digest=snapshot.digest)
+    content = context.repository.find_primary(facts.app, digest=snapshot.digest)
     yield partial(find, configuration_in(content or b"", facts.app))
-    yield partial(live_copy, session.cluster, facts.app)
+    yield partial(live_copy, context.cluster, facts.app)
 
 
 # --- the edits ---
