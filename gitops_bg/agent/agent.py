@@ -51,7 +51,6 @@ from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.connect import commit_url
 from gitops_bg.hooks import HookCaller
 from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.repo.read.main_verifier import VerifiedBefore
@@ -91,6 +90,8 @@ class Agent:
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
+        self.on_shown: Callable[[Subject], None] = lambda _: None
+        """Called with what may be shown otherwise from now on: it was looked at, or changed. On any thread."""
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
         self._timers = Timers(clock, self._wake_one, self._crashed)
@@ -116,7 +117,9 @@ class Agent:
         self.catalog.board.wake = self.wake_all
         self.repository.remember(self._verified_before)
         self.git = self._git_loop()
-        composers = {HookType.ALERT: alert_composer(settings.repository.cluster, self._commit_url, settings.addresses)}
+        composers = {
+            HookType.ALERT: alert_composer(settings.repository.cluster, self.catalog.commit_url, settings.addresses)
+        }
         self.hooks = HookCaller(secret_reader(self.cluster), self._wake_one, clock, composers, settings.addresses)
         self.measurements = MeasurementRunner(
             cluster=self.cluster,
@@ -190,12 +193,6 @@ class Agent:
             beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
         )
-
-    def _commit_url(self, commit: str) -> str:
-        """The page of a commit, as far as the repository's URL and its settings say which forge it is on."""
-        forge = self.catalog.reading.settings.forge
-        kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
-        return commit_url(self.settings.repository.url, commit, kind=kind, address=address)
 
     def _group_commands(self) -> GroupCommands:
         live = self.cluster.release_groups
@@ -350,6 +347,7 @@ class Agent:
         if self.catalog.asked_looks.add(app, asked):
             self.git.try_again()
             self.forge.poll_soon()
+        self.on_shown(app)
         self._wake_one(app)
         group = self.members.group_of(app)
         if group is not None:
@@ -477,6 +475,8 @@ class Agent:
             self.queue.rest(subject)
             self._failures.failed(subject, error)
             return
+        finally:
+            self.on_shown(subject)
         if look is ReconcileResult.WROTE:  # Whether all is well, the pass that follows says.
             self.queue.add(subject, Urgency.WROTE)
             return

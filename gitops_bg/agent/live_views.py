@@ -9,6 +9,7 @@ from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, EVENTS, PODS, REPLICA
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.reader import labels_of
+from gitops_bg.cluster.status import pull_in
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.groups.world import member_name
@@ -41,6 +42,8 @@ def read_app_view(cluster: Cluster, app: AppKey) -> AppView | None:
         services=tuple((role, view) for role, view in roles if view is not None),
         replica_sets=replica_sets_of(cluster, app, daemon_sets=on_every_node),
         pods=tuple(pods_of(cluster, app)),
+        templates={each.snapshot.digest: each.snapshot.text for each in observed.replica_sets},
+        pull=pull_in(body.get("status") or {}),
     )
     return replace(app_view, changes=_changes(cluster, app, app_view.active, app_view.newest))
 

@@ -213,6 +213,11 @@ class Cluster:
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in states}
         return {app: state for app, state in found.items() if not app_owner_of(state, app, self._us)}
 
+    def own_bgd(self, app: AppKey) -> AppState | None:
+        """The live BlueGreenDeployment of an app, if it is ours."""
+        state = self._reader.app(app)
+        return state if state is not None and not app_owner_of(state, app, self._us) else None
+
     def groups(self, namespace: str) -> list[GroupKey]:
         """The live release groups of a namespace that follow what this agent follows; none where they cannot be listed:
         then no route counts as one of a group that left main, and stays.

@@ -5,13 +5,14 @@ Two views are equal if nothing changed but the time.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.versions import warm_until
 from gitops_bg.core.model.analysis import AnalysisRun
+from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import Strategy
@@ -67,8 +68,8 @@ def _waits(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for each in status.get("conditions") or []:
         if each["type"] == "PodScheduled" and each["status"] == "False" and each.get("reason"):
             yield each["reason"], each.get("message") or ""
-    for prefix, field in (("Init:", "initContainerStatuses"), ("", "containerStatuses")):
-        for each in status.get(field) or []:
+    for prefix, named in (("Init:", "initContainerStatuses"), ("", "containerStatuses")):
+        for each in status.get(named) or []:
             waiting = (each.get("state") or {}).get("waiting") or {}
             if waiting.get("reason") and not (prefix and waiting["reason"] == "PodInitializing"):
                 yield prefix + waiting["reason"], waiting.get("message") or ""
@@ -141,6 +142,10 @@ class AppView:
     pods: tuple[Pod, ...]
     changes: tuple[ConfigurationChange, ...] = ()
     """How the configuration of the newest version differs from that of the live version."""
+    templates: Mapping[str, str] = field(default_factory=dict)
+    """The pod template of each version that runs, as JSON, by digest."""
+    pull: PullRequest | None = None
+    """The pull request of its promotion."""
 
     @property
     def versions(self) -> list[Version]:

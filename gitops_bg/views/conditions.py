@@ -56,6 +56,18 @@ def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iter
     return (one for one in troubles(conditions, table) if _asks(one, table))
 
 
+def asked_of_people(phase: str, conditions: Iterable[Condition], of: "AppKey | GroupKey") -> Iterator[Meaning]:
+    """Yield who must do what about an app or a group, each once: what its demands say, else what its phase does."""
+    table = table_of(of)
+    said = ((each.type, each.reason) for each in conditions)
+    for those in (said, (("Ready", phase),)):
+        meanings = (meaning_of(*each, table) for each in those)
+        asked = dict.fromkeys(each.of(of) for each in meanings if each is not None and each.asks)
+        if asked:
+            yield from asked
+            return
+
+
 def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     """Return the conditions in the status of a live BlueGreenDeployment."""
     return conditions_of(Status.read(body.get("status")))

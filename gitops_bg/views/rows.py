@@ -217,9 +217,14 @@ def rows_of(apps: Iterable[Mapping[str, Any]], groups: Iterable[Mapping[str, Any
     """Return the rows of live BlueGreenDeployments and ReleaseGroups, by namespace and name; members below their
     group.
     """
-    of_groups = tuple(map(group_row_of, groups))
+    return in_order(map(row_of, apps), map(group_row_of, groups))
+
+
+def in_order(apps: Iterable[Row], groups: Iterable[GroupRow]) -> tuple[AnyRow, ...]:
+    """Return all of them by namespace and name, each app with its group, and below it."""
+    of_groups = tuple(groups)
     of = {AppKey(each.namespace, app): each.name for each in of_groups for app in each.members}
-    of_apps = (replace(row, group=of.get(row.key, "")) for row in map(row_of, apps))
+    of_apps = (replace(row, group=of.get(row.key, "")) for row in apps)
     return tuple(sorted((*of_apps, *of_groups), key=_place))
 
 

@@ -214,7 +214,7 @@ def header_of(app_view: AppView) -> Iterator[tuple[str, str, str]]:
     yield "Name:", f"{row.namespace}/{row.name}", "bold"
     if tells_branches((row.branch,)):
         yield "Branch:", row.branch, ""
-    yield "Phase:", f"{_sign(row.phase)} {row.phase}", style_of(row.phase)
+    yield "Phase:", f"{sign_of(row.phase)} {row.phase}", style_of(row.phase)
     if row.message:
         yield "Message:", row.message, ""
     if row.pull_request:
@@ -226,7 +226,8 @@ def header_of(app_view: AppView) -> Iterator[tuple[str, str, str]]:
     yield "Replicas:", _replicas(app_view), ""
 
 
-def _sign(phase: str) -> str:
+def sign_of(phase: str) -> str:
+    """Return the sign of a phase, as Argo Rollouts shows it; that of progress for one that nobody knows."""
     return _SIGNS.get(Phase(phase), "◌") if phase in set(Phase) else "◌"
 
 

@@ -1,1 +1,1 @@
-"""The agent's HTTP interface: health, metrics and the webhook that wakes it."""
+"""The agent's HTTP interface: health, metrics, the webhook that wakes it, and the dashboard."""

@@ -32,7 +32,7 @@ class CannotListen(Refused):
     reason = "CannotListen"
 
 
-def parse_address(text: str) -> tuple[str, int]:
+def parse_address(text: str, option: str = "--http") -> tuple[str, int]:
     """Parse ``127.0.0.1:8080``, ``:8080`` (all addresses) or ``[::1]:8080``; port 0 means any free one.
 
     Raises ``InvalidInput`` with a valid example.
@@ -44,7 +44,7 @@ def parse_address(text: str) -> tuple[str, int]:
     bracketed = host.startswith("[") and host.endswith("]")
     plausible = colon and port.isascii() and port.isdigit() and int(port) <= 65535
     if not plausible or (":" in host and not bracketed):
-        problem = Problem("--http", f"{text!r} is not an address", remedy="write HOST:PORT, as in 127.0.0.1:8080")
+        problem = Problem(option, f"{text!r} is not an address", remedy="write HOST:PORT, as in 127.0.0.1:8080")
         raise InvalidInput(problem)
     return (host[1:-1] if bracketed else host), int(port)
 

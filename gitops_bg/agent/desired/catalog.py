@@ -32,6 +32,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
 from gitops_bg.core.names import promotion_branch
+from gitops_bg.forge.connect import commit_url
 from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.ledger.ledger_file import NOWHERE, Position
 from gitops_bg.repo.read.polling import Poll
@@ -140,6 +141,12 @@ class Catalog:
     def standing(self) -> tuple[bool, str, bool]:
         """The state of main whose change makes every app be looked at again."""
         return self.reading.followed.standing
+
+    def commit_url(self, commit: str) -> str:
+        """The page of a commit, as far as the repository's URL and its settings say which forge it is on."""
+        forge = self.reading.settings.forge
+        kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
+        return commit_url(self._repository.settings.url, commit, kind=kind, address=address)
 
     def apps(self) -> frozenset[AppKey]:
         """The apps of main that this agent manages."""

@@ -160,6 +160,15 @@ class AgentOptions:
             help="Where /healthz and /readyz listen besides, by themselves, so that no other client delays them.",
         ),
     ] = HTTP_OFF
+    dashboard: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_DASHBOARD",
+            metavar="HOST:PORT",
+            help="Where the dashboard listens, on a port of its own. Without a login it is for reading only, unless "
+            "nobody but this machine reaches it.",
+        ),
+    ] = HTTP_OFF
     forge_token_file: Annotated[
         Path | None,
         typer.Option(
@@ -267,6 +276,10 @@ def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
     for address, made_for in servers if not options.once else ():
         if address != HTTP_OFF:
             stack.enter_context(WebServer(made_for(running), *parse_address(address)))
+    if options.dashboard != HTTP_OFF and not options.once:
+        from gitops_bg.web.dashboard.app import dashboard_server
+
+        stack.enter_context(dashboard_server(running, *parse_address(options.dashboard, "--dashboard")))
     running.start()
 
 

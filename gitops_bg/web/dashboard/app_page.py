@@ -1,0 +1,123 @@
+"""What the page of one app shows: the same views as the command line's, put together. Decides nothing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from gitops_bg.core.foreign_json import ImageChange, image_changes, reread_json
+from gitops_bg.core.model.analysis import AnalysisRun
+from gitops_bg.core.model.conditions import Condition, Meaning
+from gitops_bg.core.model.events import MOVES
+from gitops_bg.core.model.journal import PullRequest
+from gitops_bg.core.model.version import Version
+from gitops_bg.spec.manifests.differences import Difference, differences
+from gitops_bg.views.app import AppView
+from gitops_bg.views.conditions import asked_of_people
+from gitops_bg.views.history import HistoryRow
+from gitops_bg.views.obstacles import Trouble
+from gitops_bg.views.tree import Branch, root_of
+from gitops_bg.web.dashboard.drawing import draw, lanes_of
+from gitops_bg.web.dashboard.snapshot import ShownGate, moment
+
+
+@dataclass(frozen=True, slots=True)
+class Gate(ShownGate):
+    """A gate, open or shut."""
+
+    open: bool
+
+
+@dataclass(frozen=True)
+class AppPage:
+    """One app, as it was read."""
+
+    view: AppView
+    troubles: tuple[Trouble, ...]
+    history: tuple[HistoryRow, ...]
+    unread: str
+    """Why the history cannot be read; empty where it was."""
+    now: datetime
+
+    @property
+    def live(self) -> Version | None:
+        """The version that serves."""
+        return self.view.active
+
+    @property
+    def coming(self) -> Version | None:
+        """The candidate; None where the newest version serves."""
+        newest = self.view.newest
+        return newest if newest is not None and newest is not self.view.active else None
+
+    @cached_property
+    def asked(self) -> tuple[Meaning, ...]:
+        """Who must do what."""
+        row = self.view.row
+        return tuple(asked_of_people(row.phase, row.demands, row.key))
+
+    @property
+    def demands(self) -> tuple[Condition, ...]:
+        """The conditions that somebody must act on."""
+        return self.view.row.demands
+
+    @cached_property
+    def gates(self) -> tuple[Gate, ...]:
+        """What stands before the next version, open or shut."""
+        return tuple(
+            Gate(str(each["kind"]), str(each.get("reason") or ""), moment(each.get("until")), bool(each["open"]))
+            for each in self.view.gates
+        )
+
+    @property
+    def pull(self) -> PullRequest | None:
+        """The pull request of the promotion."""
+        return self.view.pull
+
+    @property
+    def picture(self) -> str:
+        """The lanes of the versions, as SVG."""
+        return draw(lanes_of(self.view), f"The rollout of {self.view.row.key}")
+
+    @cached_property
+    def moved(self) -> HistoryRow | None:
+        """The entry of the ledger by which the live version came to serve."""
+        live = self.live.digest if self.live else ""
+        entries = (each for each in self.history if each.event in MOVES)
+        return next((each for each in entries if each.json.get("toDigest") == live), None)
+
+    @cached_property
+    def images(self) -> tuple[ImageChange, ...]:
+        """The images that the promotion would change."""
+        return image_changes(*self._templates) if self.coming else ()
+
+    @cached_property
+    def changes(self) -> tuple[Difference, ...]:
+        """What the promotion would change in the pod template; nothing where one of the two is not known."""
+        before, after = self._templates
+        return tuple(differences(reread_json(before), reread_json(after))) if before and after else ()
+
+    @property
+    def _templates(self) -> tuple[str, str]:
+        before, after = self.live, self.coming
+        texts = self.view.templates
+        return (texts.get(before.digest, ""), texts.get(after.digest, "")) if before and after else ("", "")
+
+    @property
+    def runs(self) -> Sequence[AnalysisRun]:
+        """The analyses of the newest version, the newest first."""
+        newest = self.view.newest
+        return self.view.runs_of(newest)[::-1] if newest else ()
+
+    @property
+    def tree(self) -> Iterator[tuple[int, Branch]]:
+        """All that there is of the app, as `get APP` shows it: each line with its depth. Gates stand elsewhere."""
+        for child in root_of(self.view, self.now).children:
+            if child.kind != "Gate":
+                yield from _lines(child, 0)
+
+
+def _lines(branch: Branch, depth: int) -> Iterator[tuple[int, Branch]]:
+    yield depth, branch
+    for child in branch.children:
+        yield from _lines(child, depth + 1)

@@ -1,0 +1,170 @@
+"""What the pages are made of: the list of everything, one app or group, its history, main. The same for a running agent
+and for `gitops-bg dashboard`.
+
+The list is made of finished passes alone. The page of one app also asks for its pods, which no agent watches, and for
+its history in the mirror: once for all who look at it at the same time.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
+from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
+from gitops_bg.repo.ledger.ledger import Committed
+from gitops_bg.views.app import AppView
+from gitops_bg.views.group_tree import GroupView
+from gitops_bg.views.history import HistoryRow
+from gitops_bg.views.obstacles import Trouble
+from gitops_bg.web.access.person import Access
+from gitops_bg.web.dashboard.snapshot import Board, Snapshot
+
+_FRESH_SECONDS = 1.0
+"""How long what was read for one page is good for another."""
+_REMEMBERED = 256
+T = TypeVar("T")
+
+
+class Running(Protocol):
+    """An agent, or what stands for one."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Its caches."""
+        ...
+
+    @property
+    def catalog(self) -> Catalog:
+        """What it knows of main."""
+        ...
+
+    on_shown: Callable[[Subject], None]
+    """Called with what changed, on any thread."""
+
+    def readiness_problems(self) -> list[str]:
+        """What is wrong with what it knows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MainState:
+    """Main, as it was read last."""
+
+    commit: str
+    branch: str
+    age_seconds: float
+    cluster: str
+    problems: tuple[str, ...]
+
+
+class Source:
+    """All that a page may ask. Any thread but the one that answers health may call it."""
+
+    def __init__(self, running: Running, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._running = running
+        self.clock = clock
+        self.board = Board(running.cluster)
+        running.on_shown = self.board.changed
+        self._recent = Recent()
+
+    def snapshot(self) -> Snapshot:
+        """All apps and groups, as the last finished passes left them."""
+        return self.board.snapshot()
+
+    def main(self) -> MainState:
+        """What is known of main, and what is wrong with that."""
+        catalog = self._running.catalog
+        settings = catalog.repository.settings
+        return MainState(
+            commit=catalog.commit,
+            branch=settings.branch or "",
+            age_seconds=catalog.last_look.age.total_seconds(),
+            cluster=settings.cluster,
+            problems=tuple(self._running.readiness_problems()),
+        )
+
+    def app(self, app: AppKey) -> AppView | None:
+        """One app as it is now; None where the cluster runs none of that name. Raises the cluster's errors."""
+        return self._recent.of((app, "view"), lambda: read_app_view(self._running.cluster, app))
+
+    def group(self, group: GroupKey) -> GroupView | None:
+        """One release group as it is now; None where there is none. Raises the cluster's errors."""
+
+        def read() -> GroupView | None:
+            body = self._running.cluster.client.get(RELEASE_GROUPS, group.namespace, group.name)
+            return read_group(self._running.cluster, body) if body is not None else None
+
+        return self._recent.of((group, "view"), read)
+
+    def troubles(self, view: AppView) -> tuple[Trouble, ...]:
+        """Why pods of the newest version do not start."""
+        newest, app = view.newest, view.row.key
+        if newest is None or not any(pod for pod in view.pods if not pod.is_ready):
+            return ()
+        folder = self._running.catalog.repository.places.folder(app) if self._running.catalog.seen else f"apps/{app}"
+        snapshot = newest.snapshot
+        return self._recent.of((app, "troubles"), lambda: troubles_of(self._running.cluster, app, snapshot, folder))
+
+    def history(self, about: AppOrGroup, limit: int) -> Sequence[HistoryRow]:
+        """The newest entries of the ledger; none while nobody has read the repository. Raises Git's errors."""
+
+        def read() -> Sequence[Committed]:
+            return self._running.catalog.repository.history.of(about, limit) if self._running.catalog.seen else ()
+
+        return [HistoryRow(each, about) for each in self._recent.of((about, limit), read)]
+
+    def access(self) -> Access:
+        """Who may do what, as main says it now."""
+        return Access(tuple(self._running.catalog.reading.settings.access))
+
+    def commit_url(self, commit: str) -> str:
+        """The page of a commit on the forge; empty where nobody knows which that is."""
+        return self._running.catalog.commit_url(commit) if commit else ""
+
+
+class Recent:
+    """What was read a moment ago, once for all who ask at the same time."""
+
+    def __init__(self, seconds: float = _FRESH_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._read: dict[Hashable, tuple[float, Any]] = {}
+        self._reading: dict[Hashable, threading.Lock] = {}
+
+    def of(self, key: Hashable, read: Callable[[], T]) -> T:
+        """What `read` returned last, if that is recent; else what it returns now. Raises what it raises."""
+        with self._lock:
+            reading = self._reading.setdefault(key, threading.Lock())
+        with reading:
+            known = self._read.get(key)
+            if known is not None and self._clock() - known[0] < self._seconds:
+                found: T = known[1]
+                return found
+            found = read()
+            with self._lock:
+                self._forget_old()
+                self._read[key] = self._clock(), found
+            return found
+
+    def _forget_old(self) -> None:
+        if len(self._read) < _REMEMBERED:
+            return
+        for key in [key for key, (at, _) in self._read.items() if self._clock() - at >= self._seconds]:
+            del self._read[key]
+            self._reading.pop(key, None)
+
+
+def quietly(read: Callable[[], tuple[T, ...]]) -> tuple[tuple[T, ...], str]:
+    """What was read; or nothing, and why it could not be read."""
+    try:
+        return read(), ""
+    except GitopsBgError as error:
+        return (), str(error)

@@ -1,0 +1,1 @@
+"""The dashboard: its pages over HTTP, and some of them in a real browser."""

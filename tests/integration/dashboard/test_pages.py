@@ -1,0 +1,110 @@
+"""The pages of a running agent over HTTP, as a browser without scripts gets them."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import httpx
+import pytest
+
+from tests.integration.dashboard.shop import Shop
+from tests.support.waiting import eventually
+
+
+def text_of(answer: httpx.Response) -> str:
+    """What people read of a page, in one line."""
+    body = answer.text.partition("<main")[2].partition("</main>")[0]
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def test_the_first_page_shows_what_waits_for_people_before_all_else(http: httpx.Client) -> None:
+    answer = http.get("/")
+    shown = text_of(answer)
+    assert answer.status_code == 200
+    before, _, table = shown.partition("App Phase Live Next Waits for Changed")
+    assert "5 in this cluster" in before
+    assert "who promotes this app : merge the promotion branch, or promote it" in before
+    assert "shop/ catalog ✔ Healthy 1.5.0 (v2)" in table
+    assert "shop/ web ‖ AwaitingPromotion 1.4.0 (v1) 1.5.0 (v2) policy night-rest: available for 2d" in table
+    assert re.search(r"policy night-rest: available for 2d, until [\d :-]+ UTC 1d23h left", table)
+
+
+def test_what_is_asked_for_stands_in_the_address(http: httpx.Client) -> None:
+    shown = text_of(http.get("/", params={"q": "registry.example/cart"}))
+    assert "shop/ cart" in shown
+    assert "shop/ web" not in shown
+    assert "shop/ search ‖ Held" in text_of(http.get("/", params={"phase": "Held"}))
+    assert "Nothing fits. Show all 5" in text_of(http.get("/", params={"q": "no such thing"}))
+
+
+def test_an_app_shows_what_serves_since_when_by_whom_and_what_is_next(http: httpx.Client, shop: Shop) -> None:
+    shown = text_of(http.get("/apps/shop/web"))
+    assert re.search(r"Live 1\.4\.0 \(v1\) since .* ago .* deployed by gitops-bg, [0-9a-f]{10}", shown)
+    assert re.search(r"Next 1\.5\.0 \(v2\) written by Ada Pusher, [0-9a-f]{10} : Show prices in dollars", shown)
+    assert "availability open: its pods are available" in shown
+    assert "policy shut: night-rest: available for 2d" in shown
+    assert "approval shut: waiting for the promotion branch to be merged" in shown
+    assert "spec.containers[web].env[CURRENCY].value: EUR → USD" in shown
+    assert "spec.containers[web].image: registry.example/web:1.4.0 → registry.example/web:1.5.0" in shown
+    assert "candidate 1.4.0 (v1) → to 1.5.0 (v2)" in shown
+
+
+def test_the_picture_says_in_words_what_it_shows(http: httpx.Client) -> None:
+    assert (
+        "The rollout of shop/web: 1.5.0 (v2) is candidate with 2 of 2 pods available, preview goes to it, 2 of 4 gates "
+        "open; 1.4.0 (v1) is active with 2 of 2 pods available, live traffic goes to it"
+    ) in text_of(http.get("/apps/shop/web"))
+
+
+def test_pods_that_cannot_start_say_why_and_what_to_do(http: httpx.Client) -> None:
+    shown = text_of(http.get("/apps/shop/cart"))
+    assert 'ImagePullBackOff: Back-off pulling image "registry.example/cart:2.0.0-bad"' in shown
+    assert "if the image is wrong: gitops-bg set-image shop/cart CONTAINER=IMAGE" in shown
+
+
+def test_a_rollback_stands_in_the_timeline_with_its_commit(http: httpx.Client) -> None:
+    shown = text_of(http.get("/apps/shop/search"))
+    assert re.search(r"rolled-back 1\.5\.0 \(v2\) → to 1\.4\.0 \(v1\) .* ago Ada Pusher [0-9a-f]{10} Revert", shown)
+
+
+def test_an_analysis_shows_its_measurements(http: httpx.Client) -> None:
+    answer = http.get("/apps/shop/payments")
+    assert re.search(r"pre-promotion analysis (Running|Successful).* error-rate .* good, 0 bad of 60", text_of(answer))
+    assert '<rect class="bar successful"' in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/apps/shop/wbe", "This cluster runs no app shop/wbe. There is: shop/web"),
+        ("/apps/shop/<script>", "This cluster runs no app shop/<script>. There is: shop/"),
+        ("/apps/elsewhere/x", "This cluster runs no app elsewhere/x."),
+        ("/nowhere", "There is no page /nowhere."),
+        ("/static/../app.py", "There is no page /app.py."),
+        ("/static/none.css", "There is no page /static/none.css."),
+    ],
+)
+def test_what_is_not_there_says_what_there_is_instead(http: httpx.Client, path: str, said: str) -> None:
+    answer = http.get(path)
+    assert answer.status_code == 404
+    assert said in text_of(answer)
+
+
+def test_a_change_shows_at_the_next_look(http: httpx.Client, shop: Shop) -> None:
+    shop.well.push_image("1.6.0", "Sell more")
+    eventually(lambda: "1.6.0 (v3)" in text_of(http.get("/", params={"q": "catalog"})), what="the candidate is shown")
+    eventually(lambda: "Sell more" in text_of(http.get("/apps/shop/catalog")), what="its page says who pushed it")
+    shop.well.revert(shop.world.remote.tip)
+    eventually(lambda: "1.6.0" not in text_of(http.get("/", params={"q": "catalog"})), what="it is gone")
+
+
+def test_the_pages_load_nothing_but_our_own_files(http: httpx.Client) -> None:
+    answer = http.get("/")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    for address in re.findall(r'(?:src|href)="(/static/[^"]+)"', answer.text):
+        assert http.get(address).status_code == 200
+
+
+def test_health_and_metrics_are_not_on_the_port_of_the_dashboard(http: httpx.Client) -> None:
+    assert {http.get(path).status_code for path in ("/healthz", "/metrics", "/webhook")} == {404}

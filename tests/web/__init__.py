@@ -1,0 +1,1 @@
+"""What the web shows, without a server."""

@@ -1,0 +1,1 @@
+"""The dashboard's list, pages and drawings, from objects that no cluster runs."""
