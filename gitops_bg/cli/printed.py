@@ -27,6 +27,7 @@ _VERBS: dict[str, Any] = {
     "plan": groups.PlanJson,
     "diff": apps.DiffJson,
     "history": apps.HistoryJson | apps.OverridesJson,
+    "fleet": apps.FleetJson,
     "logs": apps.LogsJson,
     "version": apps.ReleasesJson,
     "set-image": decisions.ImagesJson,

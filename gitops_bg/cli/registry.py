@@ -98,6 +98,11 @@ VERBS = {
             "inspect.history:of_group",
         ),
         Verb(
+            "fleet",
+            "inspect.fleet",
+            "Show what serves in every cluster of the repository, and what waits there, from their ledgers in Git.",
+        ),
+        Verb(
             "logs",
             "inspect.running",
             "Print the last lines of the pods of a version: of the candidate, or of what serves where there is none.",

@@ -23,7 +23,7 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory
+from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory, Ledgers
 from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_log import PolicyLog
 from gitops_bg.repo.ledger.state_branch import StateBranch
@@ -119,9 +119,14 @@ class Repository:
         self.edits = Edits(mirror, self._files, committer, pusher)
         self.group_branches = GroupBranches(mirror, trees, self.edits, committer, self.branches)
         key = OwnKey(committer, verifier, settings) if verifier is not None else None
-        own = OwnCommits(mirror, committer, verifier, key)
-        self.state_branch = branch = StateBranch(mirror, trees, blobs, committer, pusher, own)
+
+        def state_branch_of(cluster: str) -> StateBranch:
+            own = OwnCommits(mirror, committer, verifier, key, cluster)
+            return StateBranch(mirror, trees, blobs, committer, pusher, own)
+
+        self.state_branch = branch = state_branch_of(settings.cluster)
         self.ledger = Ledger(branch, blobs)
+        self.ledgers = Ledgers(mirror, details, lambda cluster: Ledger(state_branch_of(cluster), blobs))
         self._primaries = Primaries(mirror, blobs, self._index)
         self._journal = MainJournal(mirror, trees, self._files, details, self._mainline, walked)
         self.history = LedgerHistory(mirror, blobs, branch)

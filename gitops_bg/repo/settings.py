@@ -93,7 +93,7 @@ class RepositorySettings:
     @property
     def state_branch(self) -> str:
         """The branch of the ledger (DESIGN §3.2)."""
-        return f"gitops-bg/state/{self.cluster}"
+        return f"{STATE_PREFIX}{self.cluster}"
 
 
 def _demand(name: str, value: str, form: re.Pattern[str]) -> None:

@@ -309,6 +309,13 @@ class Mirror:
         self._tracked = before
         self._track(wanted)
 
+    def fetch_each(self, branches: Collection[str]) -> Mapping[str, str]:
+        """Fetch branches that others write, within narrow limits; why not, by the names of those that could not be."""
+        self._tracked = None
+        apart = self._remote.fetch_apart(branches, _refspec, seconds=2 * self.settings.timeout_seconds)
+        late = "others took too long; it is tried again"
+        return {name: finished.why for name, finished in apart.failed.items()} | dict.fromkeys(apart.left, late)
+
     def fetch_blobs(self, sets: Mapping[str, Iterable[str]]) -> Apart:
         """Fetch sets of blobs in one exchange; what cannot be had, by the names of sets."""
         lines_of = {name: "".join(f"{blob}\n" for blob in blobs) for name, blobs in sets.items()}

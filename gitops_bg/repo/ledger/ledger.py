@@ -6,10 +6,12 @@ waits for it and correctness never depends on it (DESIGN §5); entries stay in t
 has them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppOrGroup, Subject
@@ -33,7 +35,8 @@ from gitops_bg.repo.ledger.ledger_file import (
 )
 from gitops_bg.repo.ledger.state_branch import ORDINARY, LedgerWrite, StateBranch, View
 from gitops_bg.repo.read.changes import TreeNode
-from gitops_bg.repo.read.history import revisions_of
+from gitops_bg.repo.read.history import Details, revisions_of
+from gitops_bg.repo.settings import STATE_PREFIX
 from gitops_bg.repo.write.commits import ledger_message, of_entry
 
 _PAGE = 100
@@ -180,6 +183,12 @@ class Ledger:
         self._branch.seen()
         return self._branch.trouble
 
+    @locked
+    def documents(self) -> Mapping[AppOrGroup, LedgerDocument]:
+        """The files of all apps and groups as the agent itself wrote them last."""
+        files = self._at(self._branch.seen())
+        return self._documents(files.blobs, files)
+
     def document(self, subject: AppOrGroup) -> LedgerDocument | None:
         """The file of a subject as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
         return self._documents([subject], self._at(self._branch.read())).get(subject)
@@ -279,6 +288,50 @@ class Ledger:
     def _message(self, fresh: list[tuple[AppOrGroup, LedgerEntry]], anew: Sequence[Problem]) -> str:
         movements = [of_entry(subject, entry) for subject, entry in fresh]
         return ledger_message(movements, self._branch.cluster, [f"{each.file}: {each.message}" for each in anew])
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLedger:
+    """The ledger of one cluster of the repository, as its branch is now."""
+
+    cluster: str
+    commit: str = ""
+    """Its last one; empty where the branch could not be read."""
+    written: datetime | None = None
+    """When that was made, by the clock of the agent there. One writes only when something happens."""
+    trouble: str = ""
+    """Why not all of it is known, or why what somebody else wrote does not count; empty where nothing is amiss."""
+    documents: Mapping[AppOrGroup, LedgerDocument] = field(default_factory=dict)
+
+
+class Ledgers:
+    """The ledgers of all clusters of the repository. Reading them needs no access to any cluster."""
+
+    def __init__(self, mirror: Mirror, details: Details, ledger_of: Callable[[str], Ledger]) -> None:
+        self._mirror = mirror
+        self.lock = mirror.lock
+        self._details = details
+        self._ledger_of = ledger_of
+        self._known: dict[str, Ledger] = {}
+
+    @locked
+    def read(self) -> tuple[ClusterLedger, ...]:
+        """Fetch and read them, by the names of their clusters. One that cannot be read keeps none of the others."""
+        clusters = self._mirror.clusters()
+        lacking = self._mirror.fetch_each([f"{STATE_PREFIX}{each}" for each in clusters])
+        return tuple(self._read(each, lacking.get(f"{STATE_PREFIX}{each}", "")) for each in clusters)
+
+    def _read(self, cluster: str, why: str) -> ClusterLedger:
+        if why:
+            return ClusterLedger(cluster, trouble=why)
+        ledger = self._known.setdefault(cluster, self._ledger_of(cluster))
+        try:
+            documents, (tip, own), doubts = ledger.documents(), ledger.looked_at(), ledger.doubts()
+            made = self._details.of([own])[own] if own else None
+        except GitopsBgError as error:
+            return ClusterLedger(cluster, trouble=str(error))
+        trouble = ledger.trouble() or next(iter(doubts.values()), "")
+        return ClusterLedger(cluster, tip, made.date if made else None, trouble, documents)
 
 
 def _ordinary(nodes: Iterable[TreeNode]) -> list[str]:

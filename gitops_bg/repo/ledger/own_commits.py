@@ -88,7 +88,9 @@ _WHY = {
 
 
 class OwnCommits:
-    """Asks git, and the verifier where commits are verified. ``monotonic`` gives seconds."""
+    """Asks git, and the verifier where commits are verified. They are those of the agent of a ``cluster``.
+    ``monotonic`` gives seconds.
+    """
 
     def __init__(
         self,
@@ -96,9 +98,11 @@ class OwnCommits:
         committer: Committer,
         verifier: MainVerifier | None,
         key: OwnKey | None,
+        cluster: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._mirror = mirror
+        self.cluster = cluster
         self._committer = committer
         self._verifier = verifier
         self._key = key
@@ -128,7 +132,7 @@ class OwnCommits:
         asked = (*walk, tip, *([f"^{since}"] if since else []), "--")
         told = map(text, self._mirror.stream(*asked, longest=_LONGEST))
         for found, parents, author, committer, mark, _ in zip(*[told] * _PARTS, strict=False):
-            is_marked = self._verifier is not None and mark.strip() == self._mirror.settings.cluster
+            is_marked = self._verifier is not None and mark.strip() == self.cluster
             if search.meets(
                 CommitSummary(found.strip(), tuple(parents.split()), author, committer), is_marked=is_marked
             ):

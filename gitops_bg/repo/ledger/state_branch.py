@@ -30,6 +30,7 @@ from gitops_bg.repo.ledger.ledger_file import (
 from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, OwnCommit, OwnCommits, OwnershipProof
 from gitops_bg.repo.read.changes import NOTHING, Pair, TreeChange, TreeNode, Trees
 from gitops_bg.repo.read.signatures import FIRST_SECONDS
+from gitops_bg.repo.settings import STATE_PREFIX
 from gitops_bg.repo.write.commits import CommitDraft, Committer
 from gitops_bg.repo.write.push import Pusher, PushVerdict, Update
 
@@ -171,6 +172,8 @@ class StateBranch:
         self._committer = committer
         self._pusher = pusher
         self._commits = commits
+        self.cluster = commits.cluster
+        self._name = f"{STATE_PREFIX}{self.cluster}"
         self._monotonic = monotonic
         self._view = View()
         self._stamp = _NEVER
@@ -181,11 +184,6 @@ class StateBranch:
         """The commit that was built last: nobody has to ask whose it is."""
         self.trouble = ""
         """Why the branch, as last fetched, is not known yet; empty where it is."""
-
-    @property
-    def cluster(self) -> str:
-        """The cluster whose branch it is."""
-        return self._mirror.settings.cluster
 
     def seen(self) -> View:
         """The branch as last fetched; as it was before while nobody can tell whose its commits are."""
@@ -200,7 +198,7 @@ class StateBranch:
 
         Raises ``LedgerNotChecked``, and ``TooLarge`` where git cannot walk through it.
         """
-        tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
+        tip = self._mirror.tracked().get(self._name)
         if self._view.tip and not self._mirror.has(self._view.tip):
             self._view = View()
         if tip is None:
@@ -222,7 +220,7 @@ class StateBranch:
         May be called again after any failure. Raises ``PushRefused``, ``RemoteMoved``, the errors of an unreachable
         remote, and as `read`.
         """
-        attempts, name = self._pusher.attempts(), self._mirror.settings.state_branch
+        attempts, name = self._pusher.attempts(), self._name
         for _ in attempts:
             tracked, view = self._mirror.tracked().get(name), self.read()
             written = compose(view)

@@ -2,7 +2,7 @@
 the codec makes of the core's dataclasses.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, with_config
 from pydantic_core import CoreSchema, core_schema
@@ -368,3 +368,69 @@ class OverridesJson(TypedDict):
         | Annotated[dict[str, Any], Encoded(LedgerEntry, **_OF_LEDGER, group=str)]
     ]
     """Each with the name of its app, or of its group."""
+
+
+@with_config(CLOSED)
+class ServingJson(TypedDict):
+    """A version that serves in a cluster, or is to follow there."""
+
+    version: int
+    digest: str
+    """Empty for a version of a release group."""
+    tag: str
+    sourceCommit: str
+    since: str | None
+    """When live traffic came to it; null for a candidate."""
+
+
+@with_config(CLOSED)
+class HeldJson(TypedDict):
+    """A version that is on hold."""
+
+    digest: str
+    reason: str
+
+
+@with_config(CLOSED)
+class LastEventJson(TypedDict):
+    """What happened last to an app or a release group in a cluster."""
+
+    event: Event
+    at: str
+    by: str
+
+
+@with_config(CLOSED)
+class FleetItemJson(TypedDict):
+    """An app, or a release group, in a cluster."""
+
+    app: NotRequired[str]
+    group: NotRequired[str]
+    cluster: str
+    agrees: bool
+    """Whether the same version serves in every cluster that has it."""
+    active: ServingJson | None
+    candidate: ServingJson | None
+    holds: list[HeldJson]
+    lastEvent: LastEventJson | None
+
+
+@with_config(CLOSED)
+class LedgerJson(TypedDict):
+    """The ledger of a cluster."""
+
+    cluster: str
+    commit: str
+    """Its last one; empty where it could not be read."""
+    written: str | None
+    """When the agent there wrote last."""
+    trouble: str
+    """What is amiss with it; empty where nothing is."""
+
+
+@with_config(CLOSED)
+class FleetJson(TypedDict):
+    """What `fleet` prints."""
+
+    clusters: list[LedgerJson]
+    items: list[FleetItemJson]
