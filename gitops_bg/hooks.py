@@ -17,11 +17,12 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.foreign_text import printable

@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_plus, urlsplit
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.hooks import Alert, Severity
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules

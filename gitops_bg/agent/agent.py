@@ -33,7 +33,6 @@ from gitops_bg.agent.reconcile.background import Background, MeasurementRunner, 
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.kind import Urgency, is_to_move_traffic, moves_requests, urgency_of, urgency_of_group
 from gitops_bg.agent.reconcile.reconciler import Reconciler, ReconcileResult
-from gitops_bg.agent.runtime.cpu import collect_less_often
 from gitops_bg.agent.runtime.failures import LOOK_SECONDS, AwaitedNamespaces, Failures, log_missing, quietly
 from gitops_bg.agent.runtime.leadership import Leadership, Lease, identity
 from gitops_bg.agent.runtime.schedule import COMPARE_SECONDS, ClockWatch, Recurring, SteadyClock, Timers, utc_now
@@ -227,7 +226,6 @@ class Agent:
 
         Raises ``Refused`` or ``Transient`` where the cluster cannot be watched in time.
         """
-        collect_less_often()
         self.cluster.start()
         self.cluster.demand_synced(self.settings.sync_timeout_seconds)
         log_missing(self.settings.namespaces, self.cluster.has_namespace)

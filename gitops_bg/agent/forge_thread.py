@@ -6,7 +6,6 @@ name the forge, and the command line has the credentials; without a forge, it do
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -17,6 +16,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.failures import log_bug, quietly
 from gitops_bg.agent.runtime.workers import BackgroundThread
 from gitops_bg.agent.settings import ForgeAccess
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision

@@ -1,10 +1,10 @@
 """The settings of an agent: everything that the command line or the environment can set."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_bg.agent.runtime.leadership import LeaseSettings
 from gitops_bg.cluster.api.access import Access
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.outbound.addresses import ORDINARY, AddressRules
 from gitops_bg.repo.settings import RepositorySettings
 

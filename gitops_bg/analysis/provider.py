@@ -5,10 +5,10 @@ when called without arguments. A provider judges nothing (`conditions` does).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import Subject
 from gitops_bg.outbound import http
 from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed

@@ -9,7 +9,6 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 
 from gitops_bg.cli.errors import NameNotFound
+from gitops_bg.core.dataclass import dataclass
 
 _BARE = {"--worktree": "."}
 """What an option means without a value."""

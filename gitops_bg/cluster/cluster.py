@@ -6,7 +6,6 @@ What is known of namespaces is asked of ``caches``, release groups are in ``rele
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -48,6 +47,7 @@ from gitops_bg.cluster.status import (
     with_condition,
 )
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InternalError, Refused, Transient, WorldChanged
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.actions import ClusterAction

@@ -10,12 +10,12 @@ import logging
 import queue
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, EVENTS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
 

@@ -4,7 +4,6 @@ Every method raises only the errors of `core.errors`. Reads live; foreign object
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -35,6 +34,7 @@ from gitops_bg.cluster.observation.routes import acceptance_of_rules, is_reporte
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.cluster.status import differs_in_process_view_only, pull_in, with_condition
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput, WorldChanged
 from gitops_bg.core.groups.inputs import FormerGroup, LiveRoute, Member, ObservedGroup, StableService
 from gitops_bg.core.groups.plan import object_of

@@ -4,7 +4,7 @@ Deployment, its pods and their logs. Waits for nothing itself.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from gitops_bg.cluster.chart import (
     bindings_of,
 )
 from gitops_bg.cluster.execution.writer import entry_of
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.foreign_text import lines_of

@@ -8,11 +8,12 @@ for a line of a commit message.
 import json
 import re
 import zlib
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+
+from gitops_bg.core.dataclass import dataclass
 
 # --- the one decoder of JSON from outside: with limits, and a result that can always be encoded again ---
 # `read_json` is for a document of one author, and refuses what breaks a rule of `DocumentLimits`. `read_objects` is for

@@ -10,9 +10,10 @@ back. An accident ends nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery import analyses, gates, hooks, subject
 from gitops_bg.core.delivery.ledger import (
     acknowledge_ledger,
@@ -255,7 +256,7 @@ class LeftGroup:
     """Its own live Services with the services' own names."""
     members: tuple[str, ...] = ()
     """The live apps of its services."""
-    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    main: MainRead = MainRead()
     """The main that its folder left."""
     ledger_at: tuple[str, int] | None = None
     """As `GitView.ledger_at`."""

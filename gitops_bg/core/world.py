@@ -4,11 +4,12 @@ Steps take a World and return one in which only the record differs; the actions 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import can_roll_back_to, can_roll_back_without_gates
 from gitops_bg.core.delivery.ledger import with_entry
 from gitops_bg.core.model.analysis import AnalysisStage

@@ -7,10 +7,11 @@ Knows no file and no library that reads one: pydantic asks `Matching` by two met
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from annotated_types import Interval, MinLen
+
+from gitops_bg.core.dataclass import dataclass
 
 
 class Conflict(ValueError):

@@ -5,9 +5,10 @@ Nothing is judged here: only code with access to Git knows who is who and what a
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch

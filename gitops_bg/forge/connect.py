@@ -6,13 +6,14 @@ Which one it is the remote's URL says, the settings do, or one probe finds it ou
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.forge.adapters import gitea, github, gitlab

@@ -7,10 +7,11 @@ the markers.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from urllib.parse import quote, unquote
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import AwaitsPoll, PullState
 from gitops_bg.forge.port import CheckStatus, Pull
 

@@ -6,10 +6,10 @@ values.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.forecast import Proposal
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, PullRequest, PullState, PullView

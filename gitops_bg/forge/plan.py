@@ -8,11 +8,12 @@ before close before comment before merge; within each the oldest first (forges.m
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 from gitops_bg.core.backoff import delay
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppOrGroup

@@ -6,11 +6,11 @@ The caller controls the pace: an adapter delays nothing.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 from gitops_bg.core.model.journal import PullState
 

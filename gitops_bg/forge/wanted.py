@@ -5,9 +5,10 @@ Texts of others are escaped for the Markdown of three forges: they cannot break 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import image_changes, images_in, read_json, tag_of
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.groups.forecast import Changed

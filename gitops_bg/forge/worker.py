@@ -6,10 +6,11 @@ and decides nothing about rollouts; its errors only delay what people see.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.journal import AwaitsPoll, PullState, PullView
 from gitops_bg.core.model.version import AppOrGroup

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment
@@ -18,6 +18,7 @@ from urllib.request import getproxies_environment
 import httpcore
 import httpx
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.outbound.addresses import AddressRules, is_address
 
 # --- of httpx: a name is resolved once, and what was checked is used ---

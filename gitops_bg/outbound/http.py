@@ -7,12 +7,13 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 import httpx
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.connections import guarded

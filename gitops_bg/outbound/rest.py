@@ -8,12 +8,13 @@ import json
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import hidden, printable
 from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed, NoResponse, Trust, client_for, exchange
 

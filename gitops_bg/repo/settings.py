@@ -3,9 +3,9 @@ Plain data; nothing is checked against the world here.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey

@@ -3,13 +3,13 @@ declares them (`core.written`).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Annotated
 
 from annotated_types import MinLen
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.written import Glob, Text
 
 

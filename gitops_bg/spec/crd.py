@@ -9,13 +9,13 @@ JSON Schemas know each field, too; rules between fields, and between files, only
 import sys
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.names import GROUP, GROUP_KIND, GROUP_PLURAL, KIND, OWN_LABELS, PLURAL
 from gitops_bg.spec import status
 from gitops_bg.spec.analysis.templates import AnalysisTemplate, ClusterAnalysisTemplate

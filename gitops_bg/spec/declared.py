@@ -18,11 +18,12 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.checks.policy_rules import length
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.spec import IntOrPercent, Revision
 from gitops_bg.core.written import NOT_WRITTEN, Delay, WrittenAs
 from gitops_bg.spec.app.fields import (
@@ -41,7 +42,7 @@ Read = Callable[[Any], Any]
 """Turns what is written into a value of the core."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Form:
     """How values of a type are written: as what pydantic reads, how to read that, and how to write a default."""
 
@@ -66,7 +67,6 @@ _NOTHING: tuple[Any, ...] = (None, "", (), frozenset(), timedelta(), UTC)
 class DeclaredModel(Model):
     """What is written for a dataclass of the core."""
 
-    model_config = ConfigDict(defer_build=True)
     declares: ClassVar[Any]
     nullable: ClassVar[Mapping[str, bool]]
     """Of each declared field, whether None says nothing."""

@@ -10,11 +10,12 @@ or an alert is sent.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookType, Severity
@@ -294,7 +295,7 @@ class Alerting:
 
     providers: Providers = field(default_factory=Providers)
     defaults: tuple[AlertEntry, ...] = ()
-    document: Document = Document(SETTINGS_FILE, None)  # noqa: RUF009 - it is frozen
+    document: Document = Document(SETTINGS_FILE, None)
 
 
 @dataclass(frozen=True, slots=True)

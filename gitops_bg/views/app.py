@@ -5,12 +5,13 @@ Two views are equal if nothing changed but the time.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.versions import warm_until
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import ServiceView

@@ -9,9 +9,10 @@ server-defaulted objects; a rule in between changes no line of another one.
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import hidden
 from gitops_bg.core.groups.inputs import LiveRoute, StableService
 from gitops_bg.core.model.auxiliary import Backend, Deny, HttpMatch, HttpRoute, HttpRule, ParentRef, PathKind

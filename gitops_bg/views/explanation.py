@@ -3,10 +3,10 @@ said what, what comes next; in words, and for programs. What only an app has is 
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.inputs import DesiredGroup, Member, ObservedGroup
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupDecision

@@ -3,10 +3,10 @@ cluster; each line is as old as the last commit of its agent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppOrGroup, version_name
 from gitops_bg.repo.ledger.ledger import ClusterLedger
 from gitops_bg.repo.ledger.ledger_file import LedgerDocument, VersionState, in_order

@@ -3,10 +3,11 @@ gates; and the same for programs.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.inputs import LiveRoute, ObservedGroup
 from gitops_bg.core.groups.model import Endpoint, GroupVersion, VersionStage
 from gitops_bg.core.groups.record import GroupRecord

@@ -3,10 +3,11 @@ and the changes of promotion policies between them; in cells, and for programs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.events import MOVES, goal_of, name_in, origin_of
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup, short

@@ -4,11 +4,11 @@ do not start, in the words of the scheduler or the kubelet.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 
 from gitops_bg.core.checks.git import why_not_back
 from gitops_bg.core.checks.pods import remedy_for
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.record import Record

@@ -3,10 +3,11 @@ waits for; and the same for programs.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.forecast import Forecast
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.conditions import PROMOTION_REJECTED, Condition, Phase

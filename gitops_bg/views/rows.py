@@ -5,13 +5,14 @@ A member of a group stands below its group, which it names: it is an app like an
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey, short
 from gitops_bg.repo.settings import MAIN

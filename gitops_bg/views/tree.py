@@ -5,10 +5,11 @@ The columns and signs are those of `kubectl argo rollouts get rollout` (argo-rol
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, MetricRun, due_at
 from gitops_bg.core.model.conditions import Phase

@@ -12,13 +12,13 @@ import logging
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gitops_bg.agent.logs import fields
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.web.agent_port import AgentView, MessageAnswer
 
 # --- signatures: who may wake the agent ---

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -40,6 +42,12 @@ from gitops_bg.spec.codec import encoded_schema, from_json, to_json
 
 st.register_type_strategy(datetime, st.datetimes(datetime(1900, 1, 1), datetime(9000, 12, 31), timezones=st.just(UTC)))
 
+
+for module in [each for name, each in sys.modules.items() if name.startswith("gitops_bg.core.")]:
+    for declared in filter(dataclasses.is_dataclass, vars(module).values()):
+        if isinstance(declared, type):
+            with contextlib.suppress(TypeError):
+                declared(*range(99))  # its first call compiles its signature, from which it is drawn
 st.register_type_strategy(PolicyInput, st.just(PolicyInput()))  # programs and zones cannot be drawn, and are in no file
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

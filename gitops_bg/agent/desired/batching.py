@@ -9,10 +9,11 @@ refused branch has a backoff of its own, and slows no other. Nothing here writes
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.backoff import Backoff
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Refused
 
 SOON = timedelta(milliseconds=20)

@@ -6,7 +6,7 @@ app's history says) are answered for the reading that they hold. Decides nothing
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from gitops_bg.agent.desired.reader import MainReader
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.reconcile.contests import RewriteReports
 from gitops_bg.core.checks.git import asks_main, asks_of_file
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.inputs import GroupSpec
 from gitops_bg.core.groups.record import GroupRecord, MemberState

@@ -5,7 +5,7 @@ Traffic never waits for it. Whoever hears that a poll has ended (`polled`) says 
 
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from time import monotonic
 
@@ -17,6 +17,7 @@ from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.runtime.failures import log_bug, quietly
 from gitops_bg.agent.runtime.workers import BackgroundThread
 from gitops_bg.core.backoff import Backoff
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, WorldChanged, guarded
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.main import VerificationFailure

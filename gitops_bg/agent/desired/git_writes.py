@@ -4,11 +4,12 @@ Only the last decision about each counts. Nothing here decides; the caller gets 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import monotonic
 from typing import assert_never
 
 from gitops_bg.agent.reconcile.facts import completed
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.groups.record import CommitActive, GroupRecord

@@ -12,12 +12,13 @@ of a later generation (`gitops-bg accept-history`).
 import threading
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import TypedDict
 
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.status import load
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.decision import HandledPoll
 from gitops_bg.core.model.journal import PollCount

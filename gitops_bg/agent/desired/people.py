@@ -5,10 +5,11 @@ with the reason. Decides nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitops_bg.agent.desired.promoted import Promoted
 from gitops_bg.core.checks.policy_judge import AskedOfPeople, asked_of_people
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.journal import Merge
 from gitops_bg.core.model.policy_facts import Approval, CommitFacts, Person, PolicyInput

@@ -7,7 +7,7 @@ not count, and a removed one no longer does. Decides nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cachetools import LRUCache
 
@@ -17,6 +17,7 @@ from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.policy_judge import OVERRIDE, AskedOfPeople, asks_for_signed_override, matching
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.journal import Merge, PullView

@@ -7,7 +7,7 @@ scaled. The next version of a release group is in `agent.groups.policing`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import Protocol
@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from gitops_bg.agent.desired.provenance import brought_in
 from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.core.checks.policy_facts import awaits_promotion
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Desired, Primary, Target
 from gitops_bg.core.model.policy_facts import CommitFacts

@@ -7,7 +7,7 @@ or one that cannot be seen, what it said last holds: unknown is not absent. Judg
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import takewhile
 from time import thread_time
@@ -16,6 +16,7 @@ from typing import TypeVar
 from gitops_bg.agent.runtime.cpu import LONGEST, cpu_limited
 from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.core.checks.policy_judge import matches, matching, scopes_asked_about
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.desired import Problem

@@ -5,12 +5,12 @@ The rules of the lifecycle say at once what would be rejected. What the commit l
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.cluster.group_cluster import GroupCluster
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import (

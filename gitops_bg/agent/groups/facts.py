@@ -4,7 +4,7 @@ Of services that two folders claim as apps, the one that has an app keeps it.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +25,7 @@ from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import SeenGroup
 from gitops_bg.core.checks.auxiliary import with_formers
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.inputs import DesiredGroup, DesiredVersion, FormerGroup, GroupBranch, ObservedGroup

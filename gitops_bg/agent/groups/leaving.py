@@ -5,7 +5,7 @@ merge, and live groups whose folder left main, to end them or to leave them as t
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from gitops_bg.agent.reconcile.facts import why_accident
 from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import SeenGroup
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, guarded
 from gitops_bg.core.group_engine import LeftGroup, decide_left
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupBranch, ObservedGroup

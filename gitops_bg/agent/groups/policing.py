@@ -6,7 +6,7 @@ Decides nothing. The counterpart for apps is `agent.desired.policing`, with `age
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from cachetools import LRUCache
@@ -18,6 +18,7 @@ from gitops_bg.agent.groups.leaving import GroupFolders
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.policy_judge import asked_of_people
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.inputs import DesiredGroup, MemberPolicing
 from gitops_bg.core.groups.model import GroupState, VersionStage, version_number

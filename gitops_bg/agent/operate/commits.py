@@ -3,13 +3,13 @@ here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.checks.policy_judge import OVERRIDE, REASON
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import CommandFailed
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.analysis import AnalysisStage

@@ -5,7 +5,7 @@ The core decides which version it is; the agent moves the traffic.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitops_bg.agent.operate.commits import CommandContext
 from gitops_bg.agent.operate.requests import new_request
@@ -14,6 +14,7 @@ from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.checks.git import destination
 from gitops_bg.core.checks.ports import services_of
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.delivery.subject import answer_request
 from gitops_bg.core.errors import CommandFailed, ObjectNotFound, UsageError, WorldChanged

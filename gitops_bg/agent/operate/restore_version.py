@@ -3,7 +3,7 @@ into the app's folder. Nothing is committed here.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial, reduce
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from gitops_bg.agent.live_views import live_copy
 from gitops_bg.agent.operate.commits import CommandContext
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import CommandFailed, InvalidInput
 from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.model.desired import Problem

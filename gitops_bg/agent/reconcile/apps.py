@@ -6,19 +6,18 @@ the record with its notes. The facts of each look serve the policies of other ap
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.desired.peers import RolloutRegistry
-from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, contents_for, gather
 from gitops_bg.agent.reconcile.kind import GIT_ACTIONS, Acted, Results, act
-from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.conditions import SUSPENDED, Phase
 from gitops_bg.core.model.decision import Decision, Occurrence, is_deferrable
@@ -29,6 +28,11 @@ from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.alike import ProcessView, process_view_of
 from gitops_bg.core.status.peers import peer_of
+
+if TYPE_CHECKING:  # the command line gathers facts, and runs no loop
+    from gitops_bg.agent.desired.git_loop import GitLoop
+    from gitops_bg.agent.reconcile.event_recorder import EventRecorder
+    from gitops_bg.agent.runtime.schedule import Timers
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class AppKind:
     """All apps. See `ReconciledKind`."""
 
     def __init__(
-        self, *, catalog: Catalog, cluster: Cluster, git: GitLoop, timers: Timers, recorder: EventRecorder
+        self, *, catalog: Catalog, cluster: Cluster, git: "GitLoop", timers: "Timers", recorder: "EventRecorder"
     ) -> None:
         self._catalog = catalog
         self._cluster = cluster

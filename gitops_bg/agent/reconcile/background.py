@@ -6,7 +6,7 @@ where the agent lacks the right.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -23,6 +23,7 @@ from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.jobs import PROVIDER as JOB
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.record import GroupDecision

@@ -7,11 +7,11 @@ turns. An agent that is alone is never contradicted, and never waits.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
 from gitops_bg.core.backoff import delay
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.drift import ChangeSetEntry, DriftLoop, after_repair
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Subject
 

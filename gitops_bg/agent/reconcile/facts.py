@@ -6,7 +6,7 @@ Secrets of a version comes from Git's files, then the live copies, then main's h
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -16,6 +16,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core import names
 from gitops_bg.core.checks.auxiliary import has_http_route, with_formers
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.engine import decide
 from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.groups.record import MemberState

@@ -9,7 +9,6 @@ once more, as after a start, a change of leader or `--resync`.
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from typing import Any, Protocol, Self, TypeVar
@@ -17,6 +16,7 @@ from typing import Any, Protocol, Self, TypeVar
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.desired.reading import AppEntry
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, Transient
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord

@@ -6,7 +6,7 @@ What differs between apps and groups is behind `ReconciledKind`.
 
 import logging
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
@@ -22,6 +22,7 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder, log_decision
 from gitops_bg.agent.reconcile.kind import GIT_ACTIONS, REFUSALS, Acted, AnyKind, D, F, ReconciledKind, Results
 from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.agent.runtime.schedule import Timers
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import LASTING, GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.conditions import goes_on_by_itself
 from gitops_bg.core.model.decision import Occurrence, result_event

@@ -1,4 +1,4 @@
-"""What CPU the process spends: no computation takes too much of it, and Python searches for garbage seldom.
+"""Limits the CPU that a computation may take.
 
 Without a limit, one app's files, or its decision, could hold up all others. Only what computes may be limited, such as
 the core and the reading of YAML: it is ended in the middle, wherever it is. So what is called holds no lock and writes
@@ -10,13 +10,12 @@ limits of their own (patterns, conditions).
 """
 
 import ctypes
-import gc
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import TookTooLong
 
 T = TypeVar("T")
@@ -148,13 +147,3 @@ _LIMIT = CpuLimit()
 
 cpu_limited = _LIMIT.run
 outside_cpu_limit = _LIMIT.outside
-
-
-_YOUNG = 50_000
-"""New objects before a collection of the youngest generation; Python's own 700 costs a fifth of the CPU of a start."""
-_OLDER = 20
-
-
-def collect_less_often() -> None:
-    """Collect less often in the whole process; objects outside of cycles are still freed at once."""
-    gc.set_threshold(_YOUNG, _OLDER, _OLDER)

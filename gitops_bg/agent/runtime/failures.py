@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gitops_bg.agent.logs import fields
-from gitops_bg.agent.metrics import Metrics
 from gitops_bg.cluster.api.errors import NamespaceClosed, NamespaceMissing, no_namespace
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.backoff import Backoff
@@ -27,6 +27,9 @@ from gitops_bg.core.errors import (
 from gitops_bg.core.model.version import AppOrGroup, Subject
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.status.alike import internal_error
+
+if TYPE_CHECKING:
+    from gitops_bg.agent.metrics import Metrics
 
 LOGGER = logging.getLogger(__name__)
 _MOST_KNOWN = 1000
@@ -95,7 +98,7 @@ class Failures:
     def __init__(
         self,
         cluster: Cluster,
-        metrics: Metrics,
+        metrics: "Metrics",
         backoff: Backoff[AppOrGroup],
         wake_later: Callable[[Iterable[AppOrGroup], float], None],
         clock: Callable[[], datetime],

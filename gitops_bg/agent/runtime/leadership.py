@@ -17,12 +17,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import LEASES, OURS, Object
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, LostLeadership, WorldChanged
 
 

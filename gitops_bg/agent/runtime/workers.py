@@ -11,13 +11,13 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
 from traceback import format_stack
 
 from gitops_bg.agent.logs import fields
 from gitops_bg.agent.runtime.failures import quietly
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import TookTooLong
 from gitops_bg.core.model.version import AppOrGroup
 

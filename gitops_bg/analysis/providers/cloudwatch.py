@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from gitops_bg.analysis.provider import Context, NoData, Reading, Value
 from gitops_bg.analysis.providers.blocks import at, present, read, rows, trust
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed, ask
 from gitops_bg.outbound.secrets import is_json

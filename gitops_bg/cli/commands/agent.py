@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,6 +22,7 @@ from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings, verification_settings
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.connection import own_namespace
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Transient
 from gitops_bg.outbound.addresses import AddressRules, Network, networks
 from gitops_bg.repo.git.transport import repository_name

@@ -5,7 +5,7 @@ again, and everything that serves goes on serving. The objects are those of `dep
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,6 +52,7 @@ from gitops_bg.cluster.installation import (
     superseded,
     watched_now,
 )
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.drift import ChangeSetEntry
 from gitops_bg.spec.yaml.scalars import to_yaml
 from gitops_bg.views.words import spoken

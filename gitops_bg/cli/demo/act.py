@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gitops_bg.cli.demo.scene import APP, IMAGE, Scene
 from gitops_bg.cli.demo.screen import Screen
 from gitops_bg.cli.demo.traffic import Answer
+from gitops_bg.core.dataclass import dataclass
 
 DEADLINE = 60.0
 """Seconds within which every expectation must be met; an idle machine needs less than one, a busy one many."""

@@ -11,10 +11,10 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.outbound.http import NoResponse
 from gitops_bg.outbound.rest import RestClient, RestSettings

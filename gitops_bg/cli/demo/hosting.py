@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_bg.agent.settings import ForgeAccess
@@ -10,6 +9,7 @@ from gitops_bg.cli.demo import gitea
 from gitops_bg.cli.demo.git import Git
 from gitops_bg.cli.demo.remote import Remote
 from gitops_bg.cli.repository.worktree import template_folder
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.settings import RepositorySettings
 
 CLUSTER = "demo"

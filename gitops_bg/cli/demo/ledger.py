@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gitops_bg.cli.demo.remote import Remote
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey

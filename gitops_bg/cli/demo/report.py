@@ -1,11 +1,12 @@
 """The findings of the demo, and their JSON for `--report`. It must not look at anything itself."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from gitops_bg.cli.demo.ledger import Switched
+from gitops_bg.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

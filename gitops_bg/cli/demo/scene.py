@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_bg.agent.agent import Agent
@@ -19,6 +18,7 @@ from gitops_bg.cli.demo.traffic import Traffic
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEFINITIONS
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.outbound.addresses import EVERYWHERE
 from gitops_bg.sandbox import Sandbox

@@ -1,12 +1,12 @@
 """What a story of the demo is: where its repository lives, and one step after the other."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.hosting import Hosting
 from gitops_bg.cli.demo.scene import WEB
 from gitops_bg.cli.demo.subject import Subject
+from gitops_bg.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

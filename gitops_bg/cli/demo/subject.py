@@ -1,10 +1,10 @@
 """What a story is about: the objects that its cluster has at first, and what its users see."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.sandbox import Sandbox
 

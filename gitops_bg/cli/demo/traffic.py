@@ -8,9 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import read_json
 
 REQUESTS_PER_CONNECTION = (1, 1, 25, 25)

@@ -1,6 +1,5 @@
 """The options that verbs share: which repository, which cluster, how to print. Declarations only."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.values import a_version_name, an_app, namespace_name, positive_seconds, seconds
 from gitops_bg.cli.views.templates import FORMS, is_template
+from gitops_bg.core.dataclass import dataclass
 
 GIT, CLUSTER, OUTPUT = "Git", "Cluster", "Output"
 

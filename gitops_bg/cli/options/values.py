@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import typer
 
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import parts_of
 from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.core.model.version import version_name

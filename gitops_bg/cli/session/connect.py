@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -23,6 +23,7 @@ from gitops_bg.agent.logs import mask
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import GitOptions, VerifyOptions
 from gitops_bg.cli.repository.user_git import asked, repository_url, users_environment
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.errors import AuthenticationFailed, DiskProblem, MirrorInUse
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.repository import Repository

@@ -3,7 +3,7 @@ what their Gateways have of listeners and hosts. Reads only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gitops_bg.cluster.api.errors import KindMissing, missing_kind
@@ -11,6 +11,7 @@ from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, GATEWAYS, Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.execution.auxiliary_kinds import FAMILIES, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.observation.routes import hosts_served, is_served
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APP_FILE, GROUP_FILE, PRIMARY_FILE, ROUTES_FILE, app_of, group_of, is_manifest

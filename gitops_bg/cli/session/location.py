@@ -8,7 +8,7 @@ a token and a signature go to no address but one that the user has named. Asks n
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from gitops_bg.cli.errors import UsageError
@@ -21,6 +21,7 @@ from gitops_bg.cluster.api.errors import Forbidden, NoAccess, NotFound
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, Kind, Object
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
 from gitops_bg.cluster.observation.states import decided_from
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings

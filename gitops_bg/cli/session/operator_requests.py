@@ -9,7 +9,6 @@ What an app needs for an emergency is in its record and its live object, so that
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,6 +22,7 @@ from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.watch import Wait, changes, until
 from gitops_bg.cluster.execution.operator_requests import requests_at
 from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gitops_bg.agent.runtime.signals import wait_interruptibly
@@ -22,6 +22,7 @@ from gitops_bg.cluster.api.watch import Watch
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.cluster.observation.states import decided_from
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model.conditions import GIT_REACHABLE

@@ -6,12 +6,13 @@ cut: it is wrapped between words, beside the others or below them. What even the
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
+
+from gitops_bg.core.dataclass import dataclass
 
 GAP = 2
 """The columns between two columns."""

@@ -1,13 +1,13 @@
 """Which cluster, and how to reach it: plain values, from options, and the context that counts. Connects to nothing."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from gitops_bg import __version__
+from gitops_bg.core.dataclass import dataclass
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 """The variable that every container of a cluster has."""

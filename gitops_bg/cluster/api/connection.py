@@ -15,7 +15,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -28,6 +27,7 @@ from gitops_bg.cluster.api.access import IN_CLUSTER, Access
 from gitops_bg.cluster.api.errors import Silent, border, refusal
 from gitops_bg.cluster.api.kinds import APPS, EVENTS, LEASES, RELEASE_GROUPS
 from gitops_bg.cluster.api.transport import Transport, plain_transport
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import json_for_yaml
 
 TOLERATED = timedelta(seconds=5)

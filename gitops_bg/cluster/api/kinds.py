@@ -1,11 +1,11 @@
 """The paths of each kind of object at the API server. Nothing here sends a request."""
 
-from dataclasses import dataclass
 from sys import intern
 from typing import Any
 from urllib.parse import quote
 
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import WorkloadKind
 
 Object = dict[str, Any]

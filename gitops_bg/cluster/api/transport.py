@@ -11,7 +11,6 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.request import getproxies
@@ -22,6 +21,7 @@ from urllib3.connection import HTTPConnection
 from urllib3.util import create_urllib3_context
 
 from gitops_bg.cluster.api.access import IN_CLUSTER, Access
+from gitops_bg.core.dataclass import dataclass
 
 Timeouts = tuple[float, float]
 """Seconds to connect, and seconds of silence until the response has begun."""

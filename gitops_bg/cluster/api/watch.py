@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from gitops_bg.cluster.api.client import BOOKMARK, DELETED, ERROR, Client, items_of, read_event, version_of
@@ -17,6 +17,7 @@ from gitops_bg.cluster.api.connection import Stream
 from gitops_bg.cluster.api.errors import Forbidden, Gone, Silent
 from gitops_bg.cluster.api.kinds import Kind, Object
 from gitops_bg.core.backoff import delay
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient
 
 _LOG = logging.getLogger(__name__)

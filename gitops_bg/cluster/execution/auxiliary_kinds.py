@@ -1,10 +1,9 @@
 """The kinds of auxiliary objects that a cluster serves, with their versions. Asks the server once for each group."""
 
-from dataclasses import dataclass
-
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ thing: the number of pods of the Deployment that an app was adopted from, and no
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
@@ -27,6 +27,7 @@ from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import ReplicaSetState, State, meta_of
 from gitops_bg.cluster.ports import Entries, Spare, TrafficRouter, Workloads
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import (
     ApplyApp,

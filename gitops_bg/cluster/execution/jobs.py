@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,7 @@ from gitops_bg.cluster.observation.informer import Informer, Unlisted
 from gitops_bg.cluster.observation.ownership import controlling_subject
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, WorldChanged, guarded
 from gitops_bg.core.model.analysis import (
     AnalysisPhase,

@@ -9,11 +9,11 @@ is the lock. What the record has answered goes.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gitops_bg.cluster.api.errors import NotFound
 from gitops_bg.cluster.api.kinds import Kind, Object
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.subject import is_too_late
 from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
 from gitops_bg.core.foreign_json import UNIQUE, read_json

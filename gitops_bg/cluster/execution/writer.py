@@ -12,7 +12,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -41,6 +41,7 @@ from gitops_bg.cluster.observation.project import app_state
 from gitops_bg.cluster.observation.reader import Reader, WriteThrough
 from gitops_bg.cluster.observation.states import meta_of
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.drift import ADMISSION, Change, ChangeSetEntry, Drift
 from gitops_bg.core.model.version import AppKey

@@ -5,12 +5,12 @@ So the way back needs no memory but the Service itself, which no record and no c
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import Pairs, pairs
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import NotJson, read_json
 
 _SELECTOR, _PORTS, _MANAGED_BY, _LABELS, _ANNOTATIONS = "selector", "ports", "managedBy", "labels", "annotations"

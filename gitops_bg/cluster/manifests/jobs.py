@@ -7,7 +7,6 @@ inconclusive.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sys import intern
 from typing import Any
@@ -16,6 +15,7 @@ from gitops_bg.cluster.api.kinds import JOB_NAME, JOBS, Object
 from gitops_bg.cluster.manifests.render import owner_reference, subject_label
 from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementRequest

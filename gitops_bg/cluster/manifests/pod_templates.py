@@ -14,13 +14,13 @@ Each is written when a ReplicaSet is created, and kept in an annotation, so that
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.version import (
     NO_METADATA,

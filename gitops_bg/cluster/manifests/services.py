@@ -8,13 +8,13 @@ with the short digest (docs/decisions/0038).
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import GRPC_ROUTES, HTTP_ROUTES, Object
 from gitops_bg.cluster.manifests.render import service_manifest
 from gitops_bg.cluster.observation.states import AppState, ServiceState
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.model import version_number

@@ -8,10 +8,10 @@ those of secrets.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import NotJson, read_json
 from gitops_bg.core.foreign_text import HOLDERS, one_line
 from gitops_bg.core.model.drift import FieldChange

@@ -9,12 +9,12 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import Object, name_of
 from gitops_bg.cluster.observation.states import Meta, State, meta_of
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, guarded
 from gitops_bg.core.model.version import Subject
 

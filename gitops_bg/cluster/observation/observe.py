@@ -4,7 +4,7 @@ The agent fills in Git's part (``Observed.git``). Nothing here says what to do a
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 
@@ -43,6 +43,7 @@ from gitops_bg.cluster.ports import SeenWorkloads, TrafficRouter, TrafficRoutes,
 from gitops_bg.core import names
 from gitops_bg.core.checks.onboarding import may_be_exposed
 from gitops_bg.core.checks.pods import wants_pods
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.auxiliary import ROUTES, RivalRoute

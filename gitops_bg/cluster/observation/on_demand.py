@@ -7,7 +7,7 @@ users come in, for a load balancer goes with its address (docs/decisions/0021).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -32,6 +32,7 @@ from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.states import Pairs, ServiceState, meta_of, pairs
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import derived_ports
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.foreign_text import one_line

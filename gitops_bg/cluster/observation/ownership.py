@@ -6,12 +6,13 @@ nobody controls it and it carries our two labels, by which people hand objects o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
 from gitops_bg.cluster.api.kinds import APPS, Kind
 from gitops_bg.cluster.observation.states import AppState, Meta
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.spec import Adoption
 from gitops_bg.core.model.version import AppKey, GroupKey
 

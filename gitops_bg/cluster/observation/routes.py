@@ -9,7 +9,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -27,6 +27,7 @@ from gitops_bg.cluster.observation.states import Pairs, ServiceState, SliceState
 from gitops_bg.cluster.observation.views import AppContext
 from gitops_bg.core import names
 from gitops_bg.core.checks.ports import choose, sources_of, written
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InternalError, Refused, Transient
 from gitops_bg.core.foreign_json import reread_json, sorted_json
 from gitops_bg.core.model.desired import Desired, Missing

@@ -5,13 +5,14 @@ state means.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from sys import intern
 from typing import Protocol
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.manifests.stored_record import unpacked
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import PackedJson
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import WorkloadKind

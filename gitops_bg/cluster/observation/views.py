@@ -5,7 +5,7 @@ A ReplicaSet keeps the name that it was created with, also when its app is renam
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from gitops_bg.cluster.api.kinds import WORKLOADS, Object
@@ -16,6 +16,7 @@ from gitops_bg.cluster.observation.project import snapshot_in
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.states import AppState, Meta, ReplicaSetState, ServiceState
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.digest import digest_of
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import Record

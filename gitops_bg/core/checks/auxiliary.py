@@ -7,10 +7,11 @@ requests up, once all of them have somewhere to go.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.auxiliary import AppRoute, HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
 from gitops_bg.core.model.observed import AuxiliaryView

@@ -7,10 +7,11 @@ promotion, after traffic moved; nothing waits for the answer.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import can_roll_back_to, can_roll_back_without_gates
 from gitops_bg.core.delivery.world import Describes
 from gitops_bg.core.model.desired import Desired, Missing

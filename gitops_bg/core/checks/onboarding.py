@@ -14,12 +14,12 @@ whether main still says so: that app may have another name again, or no word of 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.core import names
 from gitops_bg.core.checks.adoption import others_to_escape, placeholder_labels
 from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.auxiliary import ROUTES, AuxiliaryObject

@@ -3,11 +3,12 @@ promotion, and how long they serve on after live traffic has left.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitops_bg.core.checks.adoption import placeholder_labels
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Record, SwitchKind
 from gitops_bg.core.model.spec import PreviewSwitch

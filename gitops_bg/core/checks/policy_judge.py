@@ -3,13 +3,14 @@ now, and of past promotions, each as of its own time (policies.md §3).
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from gitops_bg.core.checks import policy_rules as of
 from gitops_bg.core.checks.policy_people import approvals, separation
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.policy_facts import CommitFacts, Overriding, PolicyFacts, RuleVerdict
 from gitops_bg.core.model.policy_rules import (

@@ -6,10 +6,10 @@ and moments.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatchcase
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.policy_facts import CommitFacts, PastMove, Peer, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import (
     NAMESPACE,

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.desired import Desired

@@ -4,13 +4,13 @@ replace (argo-rollouts.md §1.3).
 One rule gives the size of each role.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption import is_released, pods_of_others
 from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.subject import awaits_confirmation
 from gitops_bg.core.checks.versions import live_name
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.observed import PodView

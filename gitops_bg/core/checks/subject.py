@@ -3,13 +3,13 @@ only listens.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from gitops_bg.core.checks.auxiliary import requests_claimed_by_others
 from gitops_bg.core.checks.pods import arrived_at, reaches_only
 from gitops_bg.core.checks.policy_facts import gates_of_commit, place_of, verdicts
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.gates import LAST
 from gitops_bg.core.delivery.holds import was_lifted_since

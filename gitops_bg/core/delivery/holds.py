@@ -8,8 +8,7 @@ A revert of a promotion or of a push, `rollback` with and without Git, an abort,
 promotion: all lead only to a version that served before and that nothing speaks against.
 """
 
-from dataclasses import dataclass
-
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.journal import AwaitsPoll

@@ -13,9 +13,10 @@ in order for each hook, and no hook waits for another (flagger.md §3.4, §3.7).
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.events import EVENTS, entry_text, sentence_of, severity_of

@@ -6,11 +6,12 @@ gate is opened and closed alike for apps and release groups; the other verbs are
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Generic, Protocol, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import (
     Analyses,
     AnalysisPhase,
@@ -245,7 +246,7 @@ class Round(Generic[S_co]):
     """What was measured, likewise."""
     problems: tuple[Problem, ...] = ()
     """The mistakes in its files."""
-    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    main: MainRead = MainRead()
     lost: str = ""
     """The commit that main lacks although it was seen."""
     incoming: str = ""

@@ -10,9 +10,10 @@ path, the longest prefix, a method, most headers; then the first HTTPRoute by na
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.gates import gates_before_merge
 from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
 from gitops_bg.core.groups.model import GroupGateway, GroupState, PromotionRejected, VersionStage

@@ -3,12 +3,13 @@ members, its Services and its HTTPRoutes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Annotated
 
 from annotated_types import MinLen
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch, VersionName
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.analysis import MeasurementPlan, MeasurementResult
@@ -94,7 +95,7 @@ class MemberPolicing:
     yet.
     """
     to: VersionFacts
-    serving: VersionFacts = VersionFacts("")  # noqa: RUF009 - frozen
+    serving: VersionFacts = VersionFacts("")
     """What its service runs in the active version; nothing is known of a service that is new there."""
     available_since: datetime | None = None
     """Since when it has been available; None while it is not."""
@@ -126,7 +127,7 @@ class DesiredGroup:
     """What main said of the group: since when group.yaml names its version, where something moves; who suspended it, or
     ended that, where the record does not know of it.
     """
-    main: MainRead = MainRead()  # noqa: RUF009 - frozen
+    main: MainRead = MainRead()
     """Main as it was read. Where it does not count, all else is what the record's main says, as far as that can still
     be read: what serves needs its folders.
     """
@@ -195,7 +196,7 @@ class FormerGroup:
     """A live ReleaseGroup of the namespace whose folder left main, with what is labelled as its own."""
 
     name: str
-    record: GroupRecord = GroupRecord()  # noqa: RUF009 - frozen
+    record: GroupRecord = GroupRecord()
     """Empty as well where it is ``unreadable``: that is not what it remembers."""
     unreadable: str = ""
     """Why nobody can read its record; empty where it can be read."""
@@ -254,7 +255,7 @@ class ObservedGroup:
     """Why the last step was not written: where it leads, no pod answered at that moment; empty where it was."""
     refused: str = ""
     """Why the cluster refused a write last (missing rights, somebody else's object); empty where it did not."""
-    git: GitView = GitView()  # noqa: RUF009 - frozen
+    git: GitView = GitView()
     """What Git showed last, and a forge of the pull request of its branch."""
     unwritten: str = ""
     """The mistake in a file, or the bug, that kept a commit from being made: only said, as main refused none."""

@@ -6,11 +6,12 @@ After Netcracker's control plane (versions-and-routes.md §6, §7), without its 
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.auxiliary import NO_BACKEND, Deny, ParentRef, PathKind
 from gitops_bg.core.written import Matching

@@ -5,11 +5,11 @@ Routes follow from Git and from where each service serves (`core.groups.world`).
 service whose folder leaves main while it serves.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import GroupGateway, GroupState, TransitionStep, VersionStage, version_in
 from gitops_bg.core.model.actions import WithdrawPromotion
 from gitops_bg.core.model.analysis import MeasurementRequest
@@ -95,7 +95,7 @@ class GroupMove:
 class GroupRecord(Delivery):
     """The memory of one group. A digest is that of a version with what its folder says (`GroupWorld.digest_of`)."""
 
-    state: GroupState = GroupState()  # noqa: RUF009 - frozen
+    state: GroupState = GroupState()
     """Versions, endpoints, registrations, and the last routes of the active and the legacy version."""
     transition: Transition | None = None
     leaving: tuple[str, ...] = ()

@@ -7,9 +7,10 @@ override, until Git follows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import lift_hold, lift_others, put_hold, speaks_against
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.groups.model import (

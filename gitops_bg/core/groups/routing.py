@@ -17,10 +17,11 @@ version to another one.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import (
     GroupGateway,
     GroupState,

@@ -6,12 +6,13 @@ the way back (I6).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from gitops_bg.core.checks.policy_judge import judge_each
 from gitops_bg.core.checks.policy_people import standing
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.gates import of_commit, place_in_queue
 from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.subject import Judged, Round, steps_for

@@ -3,11 +3,12 @@ takes one world and returns one with another record.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.ledger import with_entry
 from gitops_bg.core.groups.inputs import DesiredGroup, DesiredRoute, GroupSpec, Member, ObservedGroup
 from gitops_bg.core.groups.model import (

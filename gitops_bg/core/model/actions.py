@@ -4,8 +4,7 @@ A new side effect starts here; `match` over `Action` ends in `assert_never`, so 
 that must learn it.
 """
 
-from dataclasses import dataclass
-
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind

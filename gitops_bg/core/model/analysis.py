@@ -8,10 +8,12 @@ counts and the last answers of an ended run stay.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
+
+from gitops_bg.core.dataclass import dataclass
 
 LATEST = "{{podTemplateHash.Latest}}"
 STABLE = "{{podTemplateHash.Stable}}"

@@ -6,8 +6,10 @@ They follow Git at once, without any gate, as ``replicas`` does; the scale targe
 HTTPRoutes are those of https://gateway-api.sigs.k8s.io/reference/spec/; a group's are made by `core.groups.routing`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
+
+from gitops_bg.core.dataclass import dataclass
 
 
 class PathKind(StrEnum):

@@ -9,10 +9,10 @@ person is not Ready, and has neither.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Generic, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.actions import CommitPrimary
 
 

@@ -10,10 +10,11 @@ a record is a decision, or a moment that nobody could find again, and is saved b
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.actions import (
     Action,
     ApplyAuxiliaryObject,

@@ -1,9 +1,10 @@
 """What Git says about one app at one commit of main, and what the ledger remembers of the app."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Literal
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount

@@ -7,9 +7,11 @@ no clock. Nothing here holds the value of a secret.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from gitops_bg.core.dataclass import dataclass
 
 AT_ONCE = 4
 """So many repairs of an object are made at once: one more change of it is a fight."""

@@ -6,9 +6,9 @@ holds a word or a severity of an event.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import AnalysisPhase
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event, LedgerEntry

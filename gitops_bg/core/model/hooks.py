@@ -4,11 +4,12 @@ Frozen data and arithmetic on one hook; it knows no versions and no traffic (`co
 is called here: `Decision.calls` lists the calls that are due, `Observed.calls` their answers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitops_bg.core.backoff import delay
+from gitops_bg.core.dataclass import dataclass
 
 LONGEST_BACKOFF = 30
 """The longest wait between two tries, in seconds, as in Flagger (1 to 30 s)."""

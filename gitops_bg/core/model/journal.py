@@ -7,10 +7,10 @@ The order is that of main's own line; a place that is not known is a value (`Sou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.spec import AppSpec, Retry
 from gitops_bg.core.model.version import Snapshot, Source, Version
 

@@ -4,10 +4,12 @@ how it relates to the main that the record was decided from; with one sentence f
 Nobody but the operators of the agent says which keys count, so no remedy here is a change of the repository's files.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
+
+from gitops_bg.core.dataclass import dataclass
 
 # --- whether its commits are signed by the keys that the agent was given ---
 

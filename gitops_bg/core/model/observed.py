@@ -1,9 +1,10 @@
 """What Kubernetes and Git show of one app at present, as plain data. Adapters fill it; only the core reads it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject, BackendPorts, RivalRoute
 from gitops_bg.core.model.drift import DriftLoop

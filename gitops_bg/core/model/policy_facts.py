@@ -4,9 +4,10 @@ The core builds these from a world; tests and replays write them down.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.policy_rules import OF_THE_VERSION, Mode, PoliciesThen, Policy, Proof
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.written import Labels

@@ -5,13 +5,14 @@ Frozen data; no rule is judged here. Time zones are loaded and expressions compi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Annotated, Literal, Protocol
 
 from annotated_types import MinLen
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.written import Conflict, Glob, Matching, Positive, Text, WrittenAs
 

@@ -4,11 +4,12 @@ It is the status of the BlueGreenDeployment, saved before the actions that it le
 resourceVersion. It holds nothing that can be seen in the cluster or in Git.
 """
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage

@@ -2,11 +2,11 @@
 (`core.written`): what stands below a field is what its users read. `gitops_bg.spec.app` has what is only of the file.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata

@@ -18,10 +18,11 @@ What no answer follows from is forgotten at once (`said`), so that each version 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import AwaitsPoll, PollCount
 
 

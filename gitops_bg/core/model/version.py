@@ -5,11 +5,11 @@ Nothing else changes a stage; a transition that is not in the table raises. docs
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.written import Labels
 
 

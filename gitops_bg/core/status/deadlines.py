@@ -6,7 +6,6 @@ wait for; last, what only the engine waits for. Nothing here decides anything.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption import is_adopting, is_releasing, may_go_at, watched_deployment
@@ -20,6 +19,7 @@ from gitops_bg.core.checks.pods import late_at as pods_listed_at
 from gitops_bg.core.checks.sizes import is_in_flight, progress_deadline, recheck_at
 from gitops_bg.core.checks.subject import listeners, round_of
 from gitops_bg.core.checks.versions import pauses, warm_until
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery import analyses, gates, hooks, messages
 from gitops_bg.core.delivery.gates import live_verdict
 from gitops_bg.core.delivery.world import answered_once

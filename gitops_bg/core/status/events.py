@@ -10,11 +10,11 @@ What only the executor knows, the result of an action, is one of them as well (`
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 
 from gitops_bg.core.checks.git import why_rewritten
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.ledger import new_entries
 from gitops_bg.core.groups.record import GroupRecord, Transition
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, MetricRun, why

@@ -5,8 +5,8 @@ The table of conditions is as `core.status.meanings` for apps; `{app}` in a comm
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
 from gitops_bg.core.groups.model import Endpoint, TransitionStep, VersionStage, version_in
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord, Transition, TransitionKind

@@ -15,7 +15,7 @@ without pause, analyses and preview size, in its present rollout. Every other ga
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitops_bg.core.checks.git import (
     asks_for_names,
@@ -26,6 +26,7 @@ from gitops_bg.core.checks.git import (
     revert_objection,
     reverted,
 )
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.gates import SKIPPED
 from gitops_bg.core.delivery.holds import lift_hold, put_hold
 from gitops_bg.core.model.journal import Entry, Named, Retried, Targeted, awaited

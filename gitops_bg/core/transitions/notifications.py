@@ -6,13 +6,14 @@ is derived from the gates, and told once for each rollout. Post-rollout hooks, e
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import FLAGGER_PHASES, flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.ledger import undelivered_entries, with_entry
 from gitops_bg.core.delivery.messages import NotificationFacts, OngoingAlert, calls_due, delivered, moments, notify
 from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup

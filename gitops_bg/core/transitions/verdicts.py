@@ -6,7 +6,7 @@ that failed before.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gitops_bg.core.checks.adoption import is_released
 from gitops_bg.core.checks.gates import waits_only_for_hooks
@@ -14,6 +14,7 @@ from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.pods import is_watched, stabilization_ends, why_stuck
 from gitops_bg.core.checks.sizes import DEADLINE_EXCEEDED, is_available, is_expired, is_in_flight, progress_deadline
 from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, round_as
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import can_roll_back_without_gates
 from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.delivery.world import answered_once

@@ -5,11 +5,11 @@ A `Shape` reads the forge's JSON value by value: an undocumented shape is an err
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from gitops_bg.core.backoff import delay
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.foreign_json import NotJson, read_json, read_objects
 from gitops_bg.core.foreign_text import printable, read_moment

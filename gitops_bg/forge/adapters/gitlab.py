@@ -4,10 +4,10 @@ approved one, or requests changes, and which version they saw, is in its notes a
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.api import Api, Shape

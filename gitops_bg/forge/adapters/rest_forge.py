@@ -5,10 +5,11 @@ GitHub and Gitea (`IssueForge`): a pull request is an issue there, with its comm
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.api import Api, Shape
 from gitops_bg.forge.port import (

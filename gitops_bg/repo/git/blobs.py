@@ -1,10 +1,11 @@
 """Reads the contents of many blobs: missing ones are fetched in one exchange, huge ones are not read at all."""
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.errors import MirrorBroken, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import entries_of

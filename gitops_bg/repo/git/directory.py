@@ -8,13 +8,13 @@ import shutil
 import struct
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TextIO, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import CommandLimits, Git, GitFailed, initialise

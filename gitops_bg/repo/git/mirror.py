@@ -4,12 +4,12 @@ It knows commits, branches and blobs, not apps. Only `fetch` and `fetch_blobs` b
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.names import PROMOTION_PREFIXES

@@ -6,12 +6,12 @@ import re
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from subprocess import Popen
 from typing import IO, Self
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.output import Commit, commit_in, text
 from gitops_bg.repo.git.runner import Finished, Git, GitFailed
 

@@ -7,9 +7,9 @@ and a branch name may contain them; a commit message may contain anything but NU
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import YEARS, lines_of
 
 # --- the signature of a raw commit, if that has the form that git itself writes ---

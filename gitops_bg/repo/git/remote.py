@@ -7,8 +7,9 @@ So a set of things is fetched in one exchange, and where that fails, in parts, u
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import AuthenticationFailed, MirrorBroken, RemoteTimedOut, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.runner import LARGEST_OUTPUT, MEBIBYTE, CommandLimits, Finished, Git

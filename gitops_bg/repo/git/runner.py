@@ -13,11 +13,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import IO, BinaryIO, cast
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.output import parts_of, text
 from gitops_bg.repo.git.transport import LOCKED_DOWN, GitTransport, no_git_variables, without_the_machine

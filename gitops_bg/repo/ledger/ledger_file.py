@@ -4,11 +4,12 @@ each once, in order. Pure data.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain, pairwise
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.groups.model import VersionStage, version_number

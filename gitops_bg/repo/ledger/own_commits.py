@@ -5,9 +5,9 @@ Writes nothing but a commit of no branch, to try the signing key.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.main import VerificationFailure

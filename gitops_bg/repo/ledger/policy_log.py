@@ -7,11 +7,12 @@ twice, whoever writes: after a refused push it starts again from what others wro
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.foreign_text import one_line

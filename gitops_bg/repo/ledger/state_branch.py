@@ -9,8 +9,9 @@ of the ledger that somebody else has changed since. Other files of others stay a
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.version import AppOrGroup, SubjectKind, version_name
 from gitops_bg.repo.git.blobs import Blobs

@@ -7,8 +7,9 @@ absence.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import LONGEST_NAME

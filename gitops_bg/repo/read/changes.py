@@ -4,11 +4,11 @@ commits: the folders of apps, and the few files by which main speaks to them. Re
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from sys import intern
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror

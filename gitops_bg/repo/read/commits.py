@@ -3,10 +3,10 @@ which files a promotion changes besides ``primary.yaml`` (policies.md §5). Read
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.core.model.policy_facts import CommitFacts, Person
 from gitops_bg.core.model.version import AppKey

@@ -5,13 +5,14 @@ file said and when, which contents it ever had, and which files left a folder. D
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from sys import intern
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import is_in_range, one_line
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.repo.git.blobs import Blobs

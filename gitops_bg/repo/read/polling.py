@@ -5,9 +5,10 @@ successful one ended.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, auto
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.main import SourceVerification, VerificationFailure
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.directory import locked

@@ -3,8 +3,8 @@ they start from; cached as long as nothing moves.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey

@@ -4,8 +4,8 @@ Of the newest few commits it is read from objects, without a process, as ``git l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import Commit, text

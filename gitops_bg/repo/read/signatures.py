@@ -17,13 +17,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.foreign_text import lines_of, one_line
 from gitops_bg.core.model.main import VerificationFailure

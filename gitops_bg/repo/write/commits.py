@@ -9,12 +9,12 @@ import hashlib
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 from uuid import uuid4
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Transient
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem

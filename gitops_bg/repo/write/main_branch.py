@@ -6,8 +6,8 @@ moved, it is applied again to the new content (never rebased or merged), so that
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.main import VerificationFailure

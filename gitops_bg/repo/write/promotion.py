@@ -11,11 +11,11 @@ People share the promotion branches, so each is written only from the head that 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import repeat
 from typing import Generic, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.directory import locked

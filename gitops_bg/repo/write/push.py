@@ -7,10 +7,11 @@ between GitHub, GitLab and Gitea (gitops.md §1.1).
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from gitops_bg.core.backoff import delay
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.git.errors import PushRefused, RemoteMoved, RemoteTimedOut
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text

@@ -6,9 +6,10 @@ Templates are those of apps. In place of the digests of one pod template, a grou
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import LATEST, STABLE, MeasurementPlan
 from gitops_bg.core.model.analysis import Metric as CoreMetric
 from gitops_bg.core.model.desired import Problem

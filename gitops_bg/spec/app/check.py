@@ -6,9 +6,9 @@ A note is no error: the app, or the release group, is valid with it.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem

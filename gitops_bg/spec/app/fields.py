@@ -137,7 +137,7 @@ TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
 class Model(BaseModel):
     """Base of all models of user files: unknown fields and wrong types are errors, never guesses."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 # --- references to one key of a Secret; no file contains its value ---

@@ -4,8 +4,9 @@ allowed in it. Reads no file.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.written import DNS_LABEL

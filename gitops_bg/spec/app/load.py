@@ -4,9 +4,10 @@ Fetches nothing: contents are arguments, and commits come from a callable that i
 """
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Primary, Problem, Target
 from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.hooks import Hook

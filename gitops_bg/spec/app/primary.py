@@ -3,11 +3,12 @@ it tells the differences in ConfigMaps and Secrets, by name and key, and never s
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gitops_bg.core.checks.ports import written
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InternalError, InvalidInput
 from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.model.desired import Problem

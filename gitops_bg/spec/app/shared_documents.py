@@ -4,9 +4,10 @@ The problems of a document are kept with it: apps that use it show them, the oth
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import DnsLabel
 from gitops_bg.spec.app.fields import Model

@@ -9,11 +9,12 @@ Where Git cannot be read, what the file of a group said last is told by the spec
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.inputs import DesiredGroup, DesiredRoute, DesiredService, DesiredVersion, GroupSpec
 from gitops_bg.core.groups.model import GroupGateway, RouteMatch
 from gitops_bg.core.model.auxiliary import Backend, Deny, ExtensionRef, PathKind

@@ -5,9 +5,10 @@ They are read as the agent would: an import that is not valid is not whole. Noth
 
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey

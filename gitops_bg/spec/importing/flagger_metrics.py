@@ -5,9 +5,10 @@ A measurement here is of the pods of one version, which the arg ``hash`` names; 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.importing.draft import AppDraft
 from gitops_bg.spec.importing.manifest import Manifest, Table, imported, left, left_fields

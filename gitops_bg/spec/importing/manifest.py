@@ -7,9 +7,10 @@ nothing is dropped silently.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.tools import without_marks

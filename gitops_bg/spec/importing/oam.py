@@ -9,9 +9,10 @@ a file stands at its path by itself, and hides none of its neighbours; a volume 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.importing.draft import AppDraft, deployment_of, of_other_tools, target_of

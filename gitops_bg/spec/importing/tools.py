@@ -8,9 +8,9 @@ https://helm.sh/docs/chart_best_practices/labels.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.names import MANAGED_BY, MANAGER
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.manifests.objects import ALLOWED, REMEDIES

@@ -3,9 +3,9 @@ particular.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import WorkloadKind
 from gitops_bg.spec.app.layout import member_of

@@ -6,11 +6,12 @@ Reads documents only.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey

@@ -8,9 +8,10 @@ import copy
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import Json, canonical_json, content_digest

@@ -29,7 +29,7 @@ ALLOWED = {
 class Loose(BaseModel):
     """Base of models of Kubernetes objects: wrong types are errors, unknown fields are ignored."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True, defer_build=True)
 
 
 class ObjectMeta(Loose):

@@ -4,9 +4,9 @@ Where the API server would refuse the resulting ReplicaSet, the author gets the 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind

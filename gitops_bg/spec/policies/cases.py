@@ -1,13 +1,13 @@
 """Test cases of policies, in files (``*.test.yaml``): facts and the expected verdicts, which the core judges."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gitops_bg.core.checks.policy_judge import judge, matching
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_facts import (
     Approval,

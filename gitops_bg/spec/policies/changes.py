@@ -6,8 +6,9 @@ Test cases, the library and other files of the folder have no effect, and are le
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_rules import Policy
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SETTINGS_FILE, SIGNERS_FILE

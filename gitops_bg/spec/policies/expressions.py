@@ -4,9 +4,9 @@ cron, by the syntax of crontab(5) and nothing else. Pure.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gitops_bg.core.checks.policy_rules import VARIABLES
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.policy_rules import Cron, NoAnswer
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, loops_in, value_of, without_texts

@@ -4,9 +4,9 @@ A file is known by what it says, never by its name alone: people name policies o
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import json_for_yaml
 from gitops_bg.core.model.policy_rules import DateSpan, Match, Policy, Windows
 from gitops_bg.core.names import fit

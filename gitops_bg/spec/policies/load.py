@@ -6,11 +6,12 @@ conversion loads zones and compiles expressions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from gitops_bg.core.checks.policy_judge import matches
 from gitops_bg.core.checks.policy_rules import next_open
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_rules import After, BreakGlass, Cel, DateSpan, Match, Mode, Policy, Proof, Windows
 from gitops_bg.core.model.version import AppKey

@@ -6,8 +6,8 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_facts import CommitFacts, Person
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SIGNERS_FILE

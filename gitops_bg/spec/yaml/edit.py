@@ -8,12 +8,12 @@ begins one, wherever it is (YAML 1.2 §9.1.2).
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from ruamel.yaml.events import AliasEvent, MappingStartEvent
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import json_for_yaml
 from gitops_bg.core.foreign_text import lines_of, one_line

@@ -7,7 +7,6 @@ The strictness of `reader` is here: a value that is not the same for every reade
 import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,6 +25,7 @@ from ruamel.yaml.events import (
     StreamStartEvent,
 )
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.yaml.paths import Path, is_hidden, written
 from gitops_bg.spec.yaml.scalars import AmbiguousScalar, mode_remedy, quoted, resolve

@@ -8,12 +8,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml.events import ScalarEvent
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import MASK
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node

@@ -8,9 +8,9 @@ agent owns; an author's file is only ever edited in place (`edit`).
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import UNPRINTABLE, json_for_yaml
 from gitops_bg.core.model.digest import Json
 

@@ -10,7 +10,6 @@ import hmac
 import ipaddress
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.web.access.person import ANYBODY, Access, Person, Via
 from gitops_bg.web.access.tokens import Tokens
 

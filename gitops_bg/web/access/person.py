@@ -2,11 +2,11 @@
 values that `guard` leaves in it.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from starlette.requests import Request
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.spec.access import AccessRule, Role, has_role
 
 __all__ = ["ANYBODY", "Access", "Person", "Role", "Via", "access_for", "form_token", "person_of"]

@@ -7,7 +7,6 @@ import hmac
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +14,7 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 
 from gitops_bg.agent.logs import fields
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import Matching, Text

@@ -1,10 +1,10 @@
 """What the page of one app shows: the same views as the command line's, put together. Decides nothing."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import ImageChange, image_changes, reread_json
 from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.conditions import Condition, Meaning

@@ -3,9 +3,9 @@ the stylesheet gives; every word in it is escaped here.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.analysis import AnalysisPhase, MetricRun
 from gitops_bg.core.model.version import Stage, Version

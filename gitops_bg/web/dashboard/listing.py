@@ -1,10 +1,11 @@
 """Which lines of the list a page shows: what its address asks for, and one page of what fits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from urllib.parse import urlencode
 
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.status.meanings import meaning_of
 from gitops_bg.web.dashboard.snapshot import Listed, Snapshot

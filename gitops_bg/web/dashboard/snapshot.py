@@ -9,13 +9,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Meaning
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Subject, SubjectKind

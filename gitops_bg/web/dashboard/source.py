@@ -8,7 +8,6 @@ its history in the mirror: once for all who look at it at the same time.
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +15,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
 from gitops_bg.repo.ledger.ledger import Committed

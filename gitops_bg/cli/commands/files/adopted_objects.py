@@ -5,13 +5,13 @@ Every reason is found before anything is written: a half adopted app is worse th
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from gitops_bg.cluster.lint import lint
 from gitops_bg.cluster.observation.on_demand import LiveWorkload
 from gitops_bg.core import names
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.check import check_repository

@@ -10,7 +10,6 @@ a path is relative to the root of the repository.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from pydantic.alias_generators import to_camel
 from gitops_bg import __version__
 from gitops_bg.cli import errors
 from gitops_bg.cli.output import clean
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.lint.app_folder import PROBLEM, Finding, LintSeverity
@@ -53,7 +53,7 @@ class Report:
 
 
 class _Json(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", defer_build=True)
 
 
 class FindingJson(_Json):

@@ -5,7 +5,7 @@ HTTPRoutes and Services besides.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from gitops_bg.agent.groups.facts import GroupFacts
@@ -18,6 +18,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.proposals import number_named, with_template
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.groups.forecast import Forecast, forecast

@@ -3,7 +3,7 @@ gates; writes nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +27,7 @@ from gitops_bg.cli.session.agent_knowledge import (
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, group_facts, group_in_git
 from gitops_bg.cli.views.subject import drawn_explained, drawn_explanation, indented
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.foreign_json import ImageChange, image_changes
 from gitops_bg.core.model.conditions import Phase

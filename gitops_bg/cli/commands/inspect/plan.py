@@ -4,7 +4,7 @@ for a terminal of 80 columns.
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +28,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.cli.views.subject import gate_table, indented
 from gitops_bg.cluster.observation.ownership import UNOWNED, Ownership
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.forecast import DENIED, NOT_FOUND, Changed
 from gitops_bg.views.explanation import ShownGate
 from gitops_bg.views.plan import PlannedGroup, PlannedSubject, counted, json_plan, json_planned

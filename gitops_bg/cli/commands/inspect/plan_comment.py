@@ -4,7 +4,6 @@ for each app or group, and keeping the comment up to date.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import CommentOptions
 from gitops_bg.cli.output import clean
 from gitops_bg.cli.session.connect import credential_file
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.forge.connect import ForgeEndpoint, connect
 from gitops_bg.forge.wanted import code
 from gitops_bg.views.plan import Planned, PlannedSubject, counted, until

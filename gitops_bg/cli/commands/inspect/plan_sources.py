@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from gitops_bg.agent.reconcile.facts import Live
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cli.options.options import GitOptions
 from gitops_bg.cli.repository.user_git import answered, asked, git_answers_no
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import DocumentLimits, read_json
 from gitops_bg.core.model.desired import Problem

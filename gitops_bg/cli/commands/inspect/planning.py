@@ -5,7 +5,7 @@ It writes nothing, and draws nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from gitops_bg.cli.session.agent_knowledge import as_the_agent_knows
 from gitops_bg.cli.session.session import Session, asking_for, board_of_all, group_facts, group_in_git
 from gitops_bg.cluster.api.errors import Forbidden, no_namespace
 from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord

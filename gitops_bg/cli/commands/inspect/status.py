@@ -7,7 +7,6 @@ As in `kubectl argo rollouts status`: good or bad ends the wait, a pause does no
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +21,7 @@ from gitops_bg.cli.session.watch import ASK_AGAIN, SEEN_WITHIN, SeenCommit, chan
 from gitops_bg.cli.views.rows import drawn
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.core.checks.situations import FOLDER_IN_MAIN, LEAVING
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase
 from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.spec import DeletionPolicy

@@ -6,7 +6,6 @@ The core decides what to stop and where traffic goes (`aborting`), of an app as 
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +27,7 @@ from gitops_bg.cli.session.operator_requests import AnsweredRequest, asked_group
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.kinds import APPS
 from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import GroupAborting

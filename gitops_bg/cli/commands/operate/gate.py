@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from gitops_bg.cli.repository.user_git import who
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.operator_requests import AskedObject, asked_group, carry_out, facts_of, now
 from gitops_bg.cli.session.session import Session
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import HookState

@@ -5,7 +5,6 @@ Where main takes no commit from the user, it is on the group's branch, to be mer
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from gitops_bg.cli.session.location import group_named
 from gitops_bg.cli.session.session import Session, group_in_git
 from gitops_bg.cli.session.watch import wait_for_requests
 from gitops_bg.cluster.group_cluster import GroupCluster
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in

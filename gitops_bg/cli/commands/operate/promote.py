@@ -4,7 +4,6 @@ The record says which version is the candidate; its gates are checked where traf
 paused analysis, are sent to the agent as a request: the core knows what they mean.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -33,6 +32,7 @@ from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.session.watch import wait_for_traffic
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.version import AppKey, Version

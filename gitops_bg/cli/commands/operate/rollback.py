@@ -6,7 +6,7 @@ decides to which version (`destination`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -38,6 +38,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import DEPLOYMENTS, SERVICES
 from gitops_bg.cluster.manifests.adoption import before_in
 from gitops_bg.core.checks.git import destination
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import OperatorCommand

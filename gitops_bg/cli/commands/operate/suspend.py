@@ -7,7 +7,6 @@ only what `freeze` wrote: a file is known by its content, for people name polici
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -32,6 +31,7 @@ from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_judge import may_cover
 from gitops_bg.core.checks.policy_rules import is_open, why_shut
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.model.desired import Problem
