@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from gitops_bg.agent.desired.batching import ClosedRefs
@@ -28,6 +28,7 @@ from gitops_bg.agent.groups.kind import GroupKind
 from gitops_bg.agent.groups.members import Members
 from gitops_bg.agent.logs import mask
 from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.operate.apps import AppCommands
 from gitops_bg.agent.reconcile.apps import AppKind
 from gitops_bg.agent.reconcile.background import Background, MeasurementRunner, alert_composer, secret_reader
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
@@ -134,6 +135,7 @@ class Agent:
         self.members = Members(self.catalog, self.cluster)
         self.catalog.member_state_of = self.members.state
         self.group_commands = self._group_commands()
+        self.app_commands = self._app_commands()
         self._tracer = tracer_from(os.environ, settings.repository.cluster)
         recorder = EventRecorder(self.cluster, self.metrics, clock, self._tracer)
         self._apps = AppKind(
@@ -197,8 +199,24 @@ class Agent:
         live = self.cluster.release_groups
         return GroupCommands(self.catalog, self.repository, live, self.git.poll_soon, self._clock, self._pull_of)
 
-    def _pull_of(self, group: GroupKey) -> PullRequest | None:
-        shown = self.forge.view(group)
+    def _app_commands(self) -> AppCommands:
+        return AppCommands(
+            self.catalog,
+            self.repository,
+            self.cluster,
+            lambda: self._asking,
+            self.git.poll_soon,
+            self._clock,
+            self._pull_of,
+        )
+
+    @cached_property
+    def _asking(self) -> Cluster:
+        """The cluster as a command line reaches it: to ask the agent that works for something needs no lease."""
+        return Cluster.live(self.settings.access, self.settings.namespaces)
+
+    def _pull_of(self, subject: AppOrGroup) -> PullRequest | None:
+        shown = self.forge.view(subject)
         return shown.pull if shown is not None else None
 
     def _forge_thread(self) -> ForgeThread:
@@ -274,6 +292,8 @@ class Agent:
         self.hooks.stop()
         self.leadership.stop()
         self.cluster.stop()
+        if "_asking" in vars(self):
+            self._asking.stop()
         self._tracer.stop(self._left(until))
         self.repository.close()
 

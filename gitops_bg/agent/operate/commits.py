@@ -145,6 +145,11 @@ def _suspended_already(who: AppOrGroup, standing: Suspension) -> str:
     return f"{who}: suspended already{by}, {end}: {standing.reason}; to replace that, say so by --force"
 
 
+def suspended(app: AppKey, commit: str) -> str:
+    """What became of a suspension, as a sentence; ``commit`` is empty where main has it already."""
+    return f"{app}: suspended by commit {commit[:10]}" if commit else f"{app}: suspended already"
+
+
 def lifting(facts: Facts, by: str, now: datetime) -> Retry | None:
     """Return the retry that lifts the hold on the target, if there is one."""
     digest = facts.world(now).target_digest
@@ -159,6 +164,13 @@ def resuming(file: str, lifted: Retry | None) -> Edit:
         return set_retry(data, lifted, file) if lifted else data
 
     return change
+
+
+def resumed(app: AppKey, commit: str, lifted: Retry | None) -> str:
+    """What became of it, as a sentence; ``commit`` is empty where there was nothing to end."""
+    if not commit:
+        return f"{app}: it is neither suspended nor is its target on hold"
+    return f"{app}: resumed{', the hold on its target is lifted' if lifted else ''} by commit {commit[:10]}"
 
 
 def retry_of(app: AppKey, facts: Facts, world: World, by: str) -> tuple[Retry, str]:
@@ -185,3 +197,8 @@ def next_retry(facts: Facts, digest: str, by: str) -> Retry:
 def retrying(file: str, request: Retry) -> Edit:
     """The edit that asks for a retry."""
     return lambda data: set_retry(data, request, file)
+
+
+def retried(app: AppKey, shown: str, commit: str) -> str:
+    """What became of a retry of the version that is ``shown`` so, as a sentence."""
+    return f"{app}: retries {shown} by commit {commit[:10]}"

@@ -24,7 +24,7 @@ from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.policy_rules import Policy, Proof
 from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.statements import Says
-from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.model.version import AppKey, Version, version_name
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.verdicts import acting_app
 from gitops_bg.core.transitions.versions import paused_versions
@@ -48,6 +48,11 @@ class PrimaryPlan:
     """What traffic would wait for."""
     request: Request | None = None
     """What the agent is to be asked besides, once the commit is made."""
+
+    def says(self, branch: str) -> str:
+        """What would become of ``branch``, as a sentence."""
+        goes = "; live traffic would go there at once" if self.change.movement.event is Event.ROLLED_BACK else ""
+        return f"{self.change.subject}: {branch} would name {self.version.name}{goes}"
 
 
 def asked_of_agent(world: World, *, full: bool) -> OperatorCommand | None:
@@ -234,6 +239,14 @@ class Proposed:
     changed: bool
     branch: str = ""
     refused: str = ""
+
+    def says(self, change: PrimaryChange[AppKey], branch: str) -> str:
+        """What became of a change that ``branch`` took, as a sentence."""
+        movement = change.movement
+        shown = version_name(movement.to_version, movement.to_digest, movement.to_tag)
+        return f"{change.subject}: {branch} names {shown} " + (
+            f"by commit {self.commit[:10]}" if self.changed else "already"
+        )
 
 
 def content_of(context: CommandContext, facts: Facts, world: World, version: Version) -> bytes:

@@ -1,5 +1,5 @@
-"""What people ask of the agent at the live object of an app or a release group (decision 4): new requests, and which
-manual gate is meant.
+"""What people ask of the agent at the live object of an app or a release group (decision 4): new requests, what an
+abort would do, and which manual gate is meant.
 """
 
 import uuid
@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from gitops_bg.core.errors import ObjectNotFound
+from gitops_bg.core.errors import CommandFailed, ObjectNotFound
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.transitions.journal import Aborting
 
 
 def new_request(
@@ -25,6 +28,28 @@ def new_request(
     """Return a request without an answer yet. ``about`` and ``live`` are digests, see `Request`."""
     now = datetime.now(UTC)
     return Request(uuid.uuid4().hex, verb, by, now, reason, to_version, force=force, about=tuple(about), live=live)
+
+
+def demand_abortable(record: Record, app: AppKey, found: Aborting) -> Aborting:
+    """Return what an abort would do. Raises `CommandFailed` where that is nothing."""
+    live = record.version(found.live)
+    if not found and live is None:
+        raise CommandFailed(f"{app}: there was nothing to abort")
+    if not found and live is not None:
+        stays = f"{live.name} stays live, and `gitops-bg rollback {app}` leaves it"
+        raise CommandFailed(f"{app}: there was nothing to abort; {stays}")
+    return found
+
+
+def abort_says(app: object, found: Aborting) -> str:
+    """What an abort would do, as a sentence."""
+    goes = f"goes back to {found.goes_to.name}" if found.goes_to else "stays where it is"
+    return f"{app}: stops {names_of(found.stops)}; live traffic {goes}"
+
+
+def names_of(versions: Iterable[Version]) -> str:
+    """The names of versions, in words."""
+    return ", ".join(each.name for each in versions)
 
 
 def new_gate_request(verb: OperatorCommand, by: str, reason: str, gate: str) -> Request:

@@ -6,18 +6,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gitops_bg.agent import logs
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.runtime.leadership import LeaseSettings
+from gitops_bg.agent.runtime.schedule import utc_now
 from gitops_bg.agent.runtime.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.agent.settings import AgentSettings, ForgeAccess
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOptions
-from gitops_bg.cli.options.values import positive_seconds, service_account_name
+from gitops_bg.cli.options.values import positive_seconds, public_address, service_account_name
 from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings, verification_settings
 from gitops_bg.cluster.api.access import Access
@@ -29,6 +30,9 @@ from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.server import WebServer, parse_address
+
+if TYPE_CHECKING:
+    from gitops_bg.web.access.guard import Login
 
 HTTP_OFF = "off"
 
@@ -170,6 +174,22 @@ class AgentOptions:
             "nobody but this machine reaches it.",
         ),
     ] = HTTP_OFF
+    dashboard_tokens_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_DASHBOARD_TOKENS_FILE",
+            help="The tokens by which scripts use the dashboard, as hashes. Then nobody sees it without one.",
+        ),
+    ] = None
+    public_url: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_PUBLIC_URL",
+            metavar="URL",
+            parser=public_address,
+            help="The dashboard's address in browsers, where a proxy stands before it, such as https://bg.example.com.",
+        ),
+    ] = ""
     forge_token_file: Annotated[
         Path | None,
         typer.Option(
@@ -280,8 +300,18 @@ def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
     if options.dashboard != HTTP_OFF and not options.once:
         from gitops_bg.web.dashboard.app import dashboard_server
 
-        stack.enter_context(dashboard_server(running, *parse_address(options.dashboard, "--dashboard")))
+        host, port = parse_address(options.dashboard, "--dashboard")
+        stack.enter_context(dashboard_server(running, host, port, _login(options)))
     running.start()
+
+
+def _login(options: AgentOptions) -> "Login":
+    """Return how people and scripts show who they are. Raises `InvalidInput` where a file says it wrong."""
+    from gitops_bg.web.access.guard import Login
+    from gitops_bg.web.access.tokens import Tokens
+
+    file = options.dashboard_tokens_file
+    return Login(tokens=Tokens(file, utc_now) if file else None, public_url=options.public_url)
 
 
 def _once(running: Agent, seconds: float) -> int:

@@ -48,6 +48,20 @@ def one_namespace_name(text: str) -> str:
     return _demanded("namespace", text, text)
 
 
+def public_address(text: str) -> str:
+    """Return ``text`` if it is empty or the address of a site, without a slash at the end. Raises `UsageError`.
+
+    >>> public_address("https://bg.example.com/")
+    'https://bg.example.com'
+    """
+    address = text.rstrip("/")
+    if address and not re.fullmatch(
+        r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-fA-F:]+\](:[0-9]{1,5})?", address
+    ):
+        raise UsageError(f"{text!r} is no address of a site; write it without a path, as in https://bg.example.com")
+    return address
+
+
 def an_app(text: str) -> str:
     """Return ``text`` as an argument APP; an invalid name is refused before any server is asked."""
     app_name(text)

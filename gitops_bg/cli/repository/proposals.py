@@ -19,7 +19,7 @@ from gitops_bg.cli.repository.user_git import signing_key
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.version import AppKey, Snapshot, Version, version_name
+from gitops_bg.core.model.version import AppKey, Snapshot, Version
 from gitops_bg.core.world import World
 from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import ConfigurationChange
@@ -115,16 +115,13 @@ def report_proposal(
 
     ``changes`` are those of configuration.
     """
-    movement = change.movement
     if output.json:
         more = {"waitsFor": list(waits), "configuration": [to_json(each) for each in changes]}
         output.data(_json(proposed, change) | more | ({"asked": asked} if asked else {}))
     elif proposed.branch:
         print_offer(output, proposed, branch)
     else:
-        shown = version_name(movement.to_version, movement.to_digest, movement.to_tag)
-        done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
-        output.line(f"{change.subject}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
+        output.line(f"{proposed.says(change, branch)}{f'; {asked}' if asked else ''}", "green")
         for wait in waits:
             output.line(f"traffic waits: {wait}", "yellow")
     for each in changes if proposed.changed else ():

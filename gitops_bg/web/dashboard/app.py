@@ -1,7 +1,9 @@
 """The dashboard as a web application: its pages, each of which is read in a thread of its own."""
 
+import logging
 import mimetypes
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any
@@ -14,7 +16,8 @@ from starlette.routing import Route
 
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.web.access.guard import Guard, Login, is_loopback
-from gitops_bg.web.access.person import Person, Role, Via, access_for, person_of
+from gitops_bg.web.access.person import Person, Role, Via, access_for, form_token, person_of
+from gitops_bg.web.dashboard.actions import Acting, actions_for
 from gitops_bg.web.dashboard.app_page import AppPage
 from gitops_bg.web.dashboard.listing import Query, page_of
 from gitops_bg.web.dashboard.rendering import page
@@ -22,6 +25,7 @@ from gitops_bg.web.dashboard.snapshot import Snapshot
 from gitops_bg.web.dashboard.source import Running, Source, quietly
 from gitops_bg.web.server import WebServer
 
+_log = logging.getLogger(__name__)
 _ENTRIES = 12
 """Entries of the ledger on the page of an app."""
 _SIMILAR = 5
@@ -35,11 +39,18 @@ class NotHere(Exception):
         self.instead = instead or []
 
 
-def dashboard_server(running: Running, host: str, port: int) -> WebServer:
-    """A server of the dashboard, not started."""
-    local = Person("somebody on this machine", "localhost", "loopback", frozenset(), Via.LOOPBACK)
-    login = Login(loopback=local if is_loopback(host) else None)
-    return WebServer(dashboard(Source(running), login), host, port, headers=())
+LOCAL = Person("somebody on this machine", "dashboard@localhost", "loopback", frozenset(), Via.LOOPBACK)
+"""Who acts where there is no login, and nobody but this machine reaches the dashboard."""
+
+
+def dashboard_server(running: Running, host: str, port: int, login: Login | None = None) -> WebServer:
+    """A server of the dashboard, not started. Without a ``login``, and on an address that others reach, nobody acts."""
+    wanted = login or Login()
+    if not wanted.is_needed and is_loopback(host):
+        wanted = replace(wanted, loopback=LOCAL)
+    if not wanted.is_needed and not is_loopback(host):
+        _log.warning("nobody can log in at the dashboard, and others reach it: it is for reading only")
+    return WebServer(dashboard(Source(running), wanted), host, port, headers=())
 
 
 def dashboard(source: Source, login: Login) -> Guard:
@@ -48,6 +59,7 @@ def dashboard(source: Source, login: Login) -> Guard:
     routes = [
         _page("/", pages.all),
         _page("/apps/{namespace}/{app}", pages.app),
+        *Acting(source.commands, pages.show).routes(),
         Route("/static/{name}", _static, methods=["GET"]),
     ]
     app = Starlette(routes=routes, exception_handlers={404: pages.unknown, NotHere: pages.unknown})
@@ -84,7 +96,7 @@ class Pages:
         snapshot = self._seen(request)
         listed = page_of(snapshot, Query.read(request.query_params))
         waiting = [each for each in snapshot.rows if each.asked][: _SIMILAR + 1] if listed.query == Query() else []
-        return self._page(request, "list.html", page=listed, waiting=waiting, number=snapshot.number)
+        return self.show(request, "list.html", page=listed, waiting=waiting, number=snapshot.number)
 
     def app(self, request: Request) -> Response:
         """One app."""
@@ -95,13 +107,16 @@ class Pages:
         entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
         troubles, _ = quietly(lambda: self._source.troubles(view))
         shown = AppPage(view, troubles, entries, unread, self._source.clock())
-        return self._page(request, "app.html", app=app, page=shown, row=view.row)
+        may = actions_for(person_of(request), access_for(request), app.namespace)
+        actions = [each for each in may if each.command in shown.possible]
+        given: dict[str, Any] = {"app": app, "page": shown, "row": view.row, "actions": actions}
+        return self.show(request, "app.html", token=form_token(request), **given)
 
     def unknown(self, request: Request, error: Exception) -> Response:
         """What there is instead of what was asked for."""
         what = str(error) if isinstance(error, NotHere) else f"There is no page {request.url.path}."
         instead = error.instead if isinstance(error, NotHere) else []
-        return self._page(request, "unknown.html", status=404, what=what, instead=instead)
+        return self.show(request, "unknown.html", status=404, what=what, instead=instead)
 
     def _similar(self, request: Request, wanted: AppOrGroup) -> list[AppOrGroup]:
         """Those whose names are like it, and those of its namespace."""
@@ -114,7 +129,8 @@ class Pages:
         """What the person sees of everything."""
         return self._source.snapshot().seen_by(_sees(request))
 
-    def _page(self, request: Request, name: str, status: int = 200, **given: Any) -> Response:
+    def show(self, request: Request, name: str, status: int = 200, **given: Any) -> Response:
+        """A page of a template, with what all have."""
         main, now = self._source.main(), self._source.clock()
         common = {"main": main, "now": now, "here": request.url.path, "commit_url": self._source.commit_url}
         return page(name, status, **common, **given)

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 
+from gitops_bg.agent.operate.apps import AppCommand
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import ImageChange, image_changes, reread_json
 from gitops_bg.core.model.analysis import AnalysisRun
-from gitops_bg.core.model.conditions import Condition, Meaning
+from gitops_bg.core.model.conditions import Condition, Meaning, Phase
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.version import Version
@@ -60,6 +61,26 @@ class AppPage:
     def demands(self) -> tuple[Condition, ...]:
         """The conditions that somebody must act on."""
         return self.view.row.demands
+
+    @property
+    def possible(self) -> frozenset[AppCommand]:
+        """What makes sense at present."""
+        record, live = self.view.record, self.live
+        on_the_way = self.coming is not None and not record.held(self.coming.digest)
+        ways = {
+            AppCommand.PROMOTE: on_the_way,
+            AppCommand.ABORT: on_the_way,
+            AppCommand.RETRY: self.coming is not None,
+            AppCommand.ROLL_BACK: live is not None and any(each.was_active for each in record.versions if each != live),
+            AppCommand.SUSPEND: not self.is_suspended,
+            AppCommand.RESUME: self.is_suspended or (self.coming is not None and not on_the_way),
+        }
+        return frozenset(command for command, makes_sense in ways.items() if makes_sense)
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether somebody suspended it."""
+        return self.view.row.phase == Phase.SUSPENDED
 
     @cached_property
     def gates(self) -> tuple[Gate, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
+from gitops_bg.agent.operate.apps import AppCommands
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.dataclass import dataclass
@@ -43,6 +44,11 @@ class Running(Protocol):
     @property
     def catalog(self) -> Catalog:
         """What it knows of main."""
+        ...
+
+    @property
+    def app_commands(self) -> AppCommands:
+        """What may be asked of apps."""
         ...
 
     on_shown: Callable[[Subject], None]
@@ -119,6 +125,11 @@ class Source:
             return self._running.catalog.repository.history.of(about, limit) if self._running.catalog.seen else ()
 
         return [HistoryRow(each, about) for each in self._recent.of((about, limit), read)]
+
+    @property
+    def commands(self) -> AppCommands:
+        """What may be asked of apps."""
+        return self._running.app_commands
 
     def access(self) -> Access:
         """Who may do what, as main says it now."""

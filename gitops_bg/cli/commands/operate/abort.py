@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitops_bg.agent.operate.requests import new_request
+from gitops_bg.agent.operate.requests import abort_says, demand_abortable, names_of, new_request
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
 from gitops_bg.cli.commands.operate.gate import Reason
@@ -145,11 +145,8 @@ def _one(asked: _Asked, key: AppOrGroup, shown: _Planned | None = None) -> "tupl
 def _one_app(asked: _Asked, key: AppKey, shown: Aborting | None) -> "tuple[AbortedAppJson, str]":
     with Offline(access(asked.at.kube), key, now) as cluster:
         facts = facts_of(cluster, key)
-        planned = shown or _planned(facts)
-        if not planned:
-            live = facts.record.version(planned.live)
-            raise CommandFailed(_nothing(key, live))
-        said = f"{key}: stops {_names(planned.stops)}; live traffic {_traffic_goes(planned)}"
+        planned = demand_abortable(facts.record, key, shown or _planned(facts))
+        said = abort_says(key, planned)
         if asked.output.dry_run:
             return _unstopped(key, planned), f"{said} (--dry-run: nothing was done)"
         if planned.goes_to:
@@ -172,12 +169,6 @@ def _unstopped(app: AppKey, planned: Aborting) -> "AbortedAppJson":
     }
 
 
-def _nothing(app: AppKey, live: Version | None) -> str:
-    if live is None:
-        return f"{app}: there was nothing to abort"
-    return f"{app}: there was nothing to abort; {_shown(live)} stays live, and `gitops-bg rollback {app}` leaves it"
-
-
 def _planned(facts: Facts) -> Aborting:
     return aborting(facts.world(now()))
 
@@ -192,7 +183,7 @@ def _abort_result(app: AppKey, planned: Aborting, answered: AnsweredRequest[Reco
     moved, live = answered.after.routing.traffic != planned.live, _live(answered)
     if not stopped:
         raise CommandFailed(
-            f"{app}: too late to abort {_names(named)}; live traffic is with {live or 'nothing'};"
+            f"{app}: too late to abort {names_of(named)}; live traffic is with {live or 'nothing'};"
             f" see `gitops-bg history {app}`"
         )
     goes = f"went back to {live}" if moved else f"stays with {live or 'nothing'}"
@@ -205,20 +196,12 @@ def _abort_result(app: AppKey, planned: Aborting, answered: AnsweredRequest[Reco
             "byAgent": answered.by_agent,
             "dryRun": False,
         },
-        f"{app}: aborted {_names(stopped)}; live traffic {goes}",
+        f"{app}: aborted {names_of(stopped)}; live traffic {goes}",
     )
-
-
-def _names(versions: Iterable[Version]) -> str:
-    return ", ".join(_shown(each) for each in versions)
 
 
 def _shown(version: Version) -> str:
     return version.name
-
-
-def _traffic_goes(found: Aborting) -> str:
-    return f"goes back to {_shown(found.goes_to)}" if found.goes_to else "stays where it is"
 
 
 def _live(answered: AnsweredRequest[Record]) -> str | None:
@@ -349,7 +332,7 @@ def _says(key: AppOrGroup, found: _Planned) -> str:
     """What would be stopped, and where live traffic goes."""
     if isinstance(found, GroupAborting):
         return f"{key}: stops {', '.join(found.stops)}; live traffic {requests_go(found)}"
-    return f"{key}: stops {_names(found.stops)}; live traffic {_traffic_goes(found)}"
+    return abort_says(key, found)
 
 
 def _ask(planned: dict[AppOrGroup, _Planned]) -> None:

@@ -104,7 +104,7 @@ def promote(
         change, shut = plan.change, plan.waits
         branch = session.repository.settings.branch
         output.would(
-            f"{facts.app}: {branch} would name {candidate.name}",
+            plan.says(branch),
             *(f"traffic would wait: {reason}" for reason in shut),
         )
         proposed = propose(session, output, change)

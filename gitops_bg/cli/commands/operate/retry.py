@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.operate.commits import retry_of, retrying
+from gitops_bg.agent.operate.commits import retried, retry_of, retrying
 from gitops_bg.cli.options.options import App, AppOptions, Apps, CommitOptions, LiveOptions
 from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output
@@ -39,7 +39,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     output.each(
         (
             {"app": str(key), "digest": request.digest, "number": request.number, "commit": made[key]},
-            f"{key}: retries {shown} by commit {made[key][:10]}",
+            retried(key, shown, made[key]),
         )
         for key, (request, shown) in asked.items()
     )

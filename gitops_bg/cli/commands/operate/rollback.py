@@ -107,8 +107,7 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     asked = replace(asked, to=number_named(asked.named, world, session))
     plan = plan_rollback(session, facts, world, asked.to, by=asked.by, reason=asked.reason, force=asked.force)
     version, change = plan.version, plan.change
-    shown = version.name
-    output.would(f"{app}: {session.repository.settings.branch} would name {shown}; live traffic would go there at once")
+    output.would(plan.says(session.repository.settings.branch))
     proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
         wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)

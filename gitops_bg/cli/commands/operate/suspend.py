@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.operate.commits import CommitPlan, lifting, resuming, suspending
+from gitops_bg.agent.operate.commits import CommitPlan, lifting, resumed, resuming, suspended, suspending
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.options import (
     AppOptions,
@@ -36,8 +36,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_rules import Mode, Windows
-from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.write.main_branch import Edit, EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 from gitops_bg.spec.app.settings import load_settings, new_settings
@@ -86,7 +85,7 @@ def suspend(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptio
         edits = {key: suspending(key, session.app_file(key), suspension, force=how.force) for key in keys}
         made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(
-        ({"app": str(key), "commit": commit, "changed": bool(commit)}, _suspended(key, commit))
+        ({"app": str(key), "commit": commit, "changed": bool(commit)}, suspended(key, commit))
         for key, commit in made.items()
     )
 
@@ -97,10 +96,6 @@ def pause(apps: Apps, at: AppOptions, person: AuthorOptions, how: SuspendOptions
     Example: gitops-bg pause shop/web shop/api --reason 'incident 4711'
     """
     suspend(apps, at, person, how)
-
-
-def _suspended(app: AppKey, commit: str) -> str:
-    return f"{app}: suspended by commit {commit[:10]}" if commit else f"{app}: suspended already"
 
 
 def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
@@ -120,16 +115,10 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
     output.each(
         (
             {"app": str(key), "commit": made[key], "changed": bool(made[key]), "holdLifted": bool(lifted[key])},
-            _resumed(key, made[key], lifted[key]),
+            resumed(key, made[key], lifted[key]),
         )
         for key in keys
     )
-
-
-def _resumed(app: AppKey, commit: str, lifted: Retry | None) -> str:
-    if not commit:
-        return f"{app}: it is neither suspended nor is its target on hold"
-    return f"{app}: resumed{', the hold on its target is lifted' if lifted else ''} by commit {commit[:10]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

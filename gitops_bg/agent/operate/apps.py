@@ -1,0 +1,317 @@
+"""What somebody asks of an app over HTTP: planned first, so that it can be shown, then carried out, as the same commit
+or request that the command line makes.
+
+Every agent may be asked, also one that stands by: what it writes is a commit, or a request to whichever agent works.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.operate.commits import (
+    CommitPlan,
+    app_file,
+    commit,
+    in_app_files,
+    lifting,
+    resumed,
+    resuming,
+    retried,
+    retry_of,
+    retrying,
+    suspended,
+    suspending,
+)
+from gitops_bg.agent.operate.primary import (
+    PrimaryPlan,
+    changed_by,
+    commit_or_offer,
+    demand_candidate,
+    demand_overridable,
+    plan_promotion,
+    plan_rollback,
+)
+from gitops_bg.agent.operate.requests import (
+    abort_says,
+    demand_abortable,
+    gate_named,
+    new_gate_request,
+    new_request,
+)
+from gitops_bg.agent.reconcile.facts import Facts, gather
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.errors import CommandFailed, GitopsBgError, ObjectNotFound, WorldChanged
+from gitops_bg.core.model.journal import PullRequest, PullState
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.transitions.journal import aborting
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import is_commit_id
+from gitops_bg.repo.write.commits import Requester
+from gitops_bg.repo.write.main_branch import Edit
+
+
+class AppCommand(StrEnum):
+    """What can be asked of an app."""
+
+    PROMOTE = "promote"
+    ROLL_BACK = "rollback"
+    ABORT = "abort"
+    RETRY = "retry"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    OPEN_GATE = "open-gate"
+    CLOSE_GATE = "close-gate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedOfApp:
+    """What somebody asks, and what they saw when they did."""
+
+    command: AppCommand
+    by: Requester
+    reason: str = ""
+    digest: str = ""
+    """The candidate that they saw; empty: any."""
+    head: str = ""
+    """The commit of main that they saw; empty: any."""
+    version: int | None = None
+    """Of a rollback: to which; None: the last good one."""
+    gate: str = ""
+    """Which gate; not needed where there is only one."""
+    until: datetime | None = None
+    """Of a suspension: its end."""
+    overrides: tuple[str, ...] = ()
+    """Of a promotion: the policies in spite of which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of it."""
+
+    says: str
+    commit: str = ""
+    """Empty where none was made."""
+    branch: str = ""
+    """Where it waits for its merge, because main takes no commit from the agent; else empty."""
+    pull: str = ""
+    """The address of the pull request of that branch, once the forge has one; else empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCommand:
+    """What would be done, before anybody is sure."""
+
+    says: str
+    carry_out: Callable[[], Answer]
+    """Does it. Raises the errors of ``core.errors``: `WorldChanged` where somebody was faster."""
+    waits: tuple[str, ...] = ()
+    """What traffic would wait for."""
+    changes: tuple[str, ...] = ()
+    """The changes of ConfigMaps and Secrets that come with it."""
+    digest: str = ""
+    """The version that it is about; empty where it is about none."""
+    head: str = ""
+    """The commit of main that it was planned from."""
+
+
+class AppCommands:
+    """Any thread may call it. It is a `CommandContext`: the agent's own caches and clone.
+
+    ``asking`` reaches the live objects also where this agent stands by; ``pushed`` is called after each commit,
+    ``clock`` gives UTC, ``pull_of`` knows the pull request of an app.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        repository: Repository,
+        cluster: Cluster,
+        asking: Callable[[], Cluster],
+        pushed: Callable[[], None],
+        clock: Callable[[], datetime],
+        pull_of: Callable[[AppKey], PullRequest | None] = lambda _: None,
+    ) -> None:
+        self._catalog = catalog
+        self.repository = repository
+        self.cluster = cluster
+        self._asking = asking
+        self._pushed = pushed
+        self._clock = clock
+        self._pull_of = pull_of
+
+    @property
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return self._clock()
+
+    def facts(self, app: AppKey) -> Facts:
+        """All facts about an app now, as this agent knows them. Raises ``ObjectNotFound``."""
+        facts = gather(self._catalog, self.cluster, app, self.now) if self._catalog.cares_for(app) else None
+        if facts is None:
+            raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
+        return facts.with_others(self._catalog.board.others(facts.policies, app))
+
+    def nudge(self, app: AppKey) -> None:
+        """Have the agent that works look at Git now; the change is there either way."""
+        self._pushed()
+        try:
+            self._asking().reconcile(app, self.now)
+        except GitopsBgError:
+            return
+
+    def plan(self, app: AppKey, asked: AskedOfApp) -> PlannedCommand:
+        """Return what would be done; nothing is done yet.
+
+        Raises `ObjectNotFound`, `CommandFailed` where it makes no sense, `WorldChanged` where the app is not as it was
+        when the person saw it, and the errors of Git and the cluster.
+        """
+        facts = self.facts(app)
+        self._demand_as_seen(facts, asked)
+        return replace(_PLANS[asked.command](self, facts, asked), head=facts.commit)
+
+    def _demand_as_seen(self, facts: Facts, asked: AskedOfApp) -> None:
+        """Raise `WorldChanged` where somebody changed the app's folder since."""
+        if not asked.head or asked.head == facts.commit:
+            return
+        app, files = facts.app, self.repository.entries_of
+        is_known = is_commit_id(asked.head) and self.repository.contains(asked.head)
+        if not is_known or files([app], asked.head) != files([app], facts.commit):
+            raise WorldChanged(f"{app}: somebody changed it in {self._branch} meanwhile; look at it again")
+
+    @property
+    def _branch(self) -> str:
+        return self.repository.settings.branch
+
+    # --- by a commit of primary.yaml ---
+
+    def _promotion(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        world = facts.world(self.now)
+        candidate = demand_candidate(world, force=False)
+        if asked.digest not in ("", candidate.digest):
+            raise WorldChanged(
+                f"{facts.app}: the candidate is {candidate.name} by now; look at it before it is promoted"
+            )
+        policies = world.desired.policing.policies if world.desired.policing else ()
+        overrides = demand_overridable(facts.app, policies, asked.overrides, asked.reason, asked.by.email, signed=False)
+        by, reason = str(asked.by), asked.reason
+        plan = plan_promotion(
+            self, facts, world, candidate, by=by, reason=reason, overrides=overrides, requester=asked.by
+        )
+        return self._of_primary(facts, asked, plan)
+
+    def _rollback(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        world, reason = facts.world(self.now), asked.reason or "rolled back by hand"
+        plan = plan_rollback(self, facts, world, asked.version, by=str(asked.by), reason=reason, requester=asked.by)
+        return self._of_primary(facts, asked, plan)
+
+    def _of_primary(self, facts: Facts, asked: AskedOfApp, plan: PrimaryPlan) -> PlannedCommand:
+        """``asked.head`` is what it was decided from: who changed the app since, and changed it back, decided, too."""
+        change = replace(plan.change, decided_from=asked.head or plan.change.decided_from)
+
+        def carry_out() -> Answer:
+            proposed = commit_or_offer(self.repository, change)
+            self.nudge(facts.app)
+            if plan.request is not None:
+                self._ask(facts.app, plan.request)
+            made = proposed.commit if proposed.changed or proposed.branch else ""
+            says, pull = proposed.says(change, proposed.branch or self._branch), ""
+            if proposed.branch:
+                says = f"{says}; {self._branch} takes no commit from the agent, so that has to be merged"
+                known = self._pull_of(facts.app)
+                pull = known.url if known is not None and known.state is PullState.OPEN else ""
+            return Answer(says=says, commit=made, branch=proposed.branch, pull=pull)
+
+        changes = tuple(map(str, changed_by(facts, change)))
+        return PlannedCommand(
+            says=plan.says(self._branch),
+            carry_out=carry_out,
+            waits=plan.waits,
+            changes=changes,
+            digest=plan.version.digest,
+        )
+
+    # --- by a commit of app.yaml ---
+
+    def _retry(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        request, shown = retry_of(facts.app, facts, facts.world(self.now), str(asked.by))
+        edit, subject = retrying(self._file(facts.app), request), f"retry {shown}"
+        return self._of_app_file(facts, asked, edit, subject, lambda made: retried(facts.app, shown, made))
+
+    def _suspension(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        reason = asked.reason or "suspended by hand"
+        suspension = Suspension(reason, str(asked.by), asked.until)
+        edit = suspending(facts.app, self._file(facts.app), suspension, force=False)
+        return self._of_app_file(facts, asked, edit, "suspend", lambda made: suspended(facts.app, made))
+
+    def _resumption(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        lifted = lifting(facts, str(asked.by), self.now)
+        edit = resuming(self._file(facts.app), lifted)
+        return self._of_app_file(facts, asked, edit, "resume", lambda made: resumed(facts.app, made, lifted))
+
+    def _file(self, app: AppKey) -> str:
+        return app_file(self.repository, app)
+
+    def _of_app_file(
+        self, facts: Facts, asked: AskedOfApp, edit: Edit, subject: str, says: Callable[[str], str]
+    ) -> PlannedCommand:
+        app, repository = facts.app, self.repository
+        plan: CommitPlan = in_app_files(repository, {app: edit}, subject, asked.reason, asked.by)
+        if not repository.edits.changed(plan.edits, repository.head):
+            raise CommandFailed(says(""))
+
+        def carry_out() -> Answer:
+            edited = commit(repository, plan)
+            self.nudge(app)
+            made = edited.commit if edited.changed else ""
+            return Answer(says=says(made), commit=made)
+
+        return PlannedCommand(says=f"would commit to {self._branch}: {plan.subject}", carry_out=carry_out)
+
+    # --- by a request to the agent that works ---
+
+    def _abortion(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        app = facts.app
+        found = demand_abortable(facts.record, app, aborting(facts.world(self.now)))
+        about = [each.digest for each in found.stops]
+        if asked.digest and asked.digest not in about:
+            raise WorldChanged(f"{app}: what is on its way is another version by now; look at it again")
+        reason = asked.reason or "aborted by hand"
+        request = new_request(OperatorCommand.ABORT, str(asked.by), reason, about=about, live=found.live)
+        return self._of_request(app, request, abort_says(app, found), digest=about[0])
+
+    def _gate(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+        app, opens = facts.app, asked.command is AppCommand.OPEN_GATE
+        manual = [hook for hook in facts.spec.strategy.hooks if hook.manual]
+        hook = gate_named(app, manual, asked.gate, "app.yaml")
+        if (facts.record.hook_state.gate(hook.name) is not None) is opens:
+            raise CommandFailed(f"{app}: the gate {hook.name} is {'open' if opens else 'closed'} already")
+        verb = OperatorCommand.OPEN_GATE if opens else OperatorCommand.CLOSE_GATE
+        request = new_gate_request(verb, str(asked.by), asked.reason, hook.name)
+        return self._of_request(app, request, f"{app}: would {'open' if opens else 'close'} the gate {hook.name}")
+
+    def _of_request(self, app: AppKey, request: Request, says: str, digest: str = "") -> PlannedCommand:
+        def carry_out() -> Answer:
+            self._ask(app, request)
+            return Answer(says=f"{says}: the agent was asked, and does it now")
+
+        return PlannedCommand(says=says, carry_out=carry_out, digest=digest)
+
+    def _ask(self, app: AppKey, request: Request) -> None:
+        self._asking().operator_requests.add(app, request)
+
+
+_PLANS: dict[AppCommand, Callable[[AppCommands, Facts, AskedOfApp], PlannedCommand]] = {
+    AppCommand.PROMOTE: AppCommands._promotion,
+    AppCommand.ROLL_BACK: AppCommands._rollback,
+    AppCommand.ABORT: AppCommands._abortion,
+    AppCommand.RETRY: AppCommands._retry,
+    AppCommand.SUSPEND: AppCommands._suspension,
+    AppCommand.RESUME: AppCommands._resumption,
+    AppCommand.OPEN_GATE: AppCommands._gate,
+    AppCommand.CLOSE_GATE: AppCommands._gate,
+}

@@ -1,0 +1,298 @@
+"""What people do on the dashboard: the one table of actions, and the paths by which they are asked for.
+
+Each is asked once: a form, or a link, leads to a page that says what would happen, and its button does it. Roles are
+checked here, where the action is carried out; pages only hide what somebody may not do.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gitops_bg.agent.logs import fields
+from gitops_bg.agent.operate.apps import Answer, AppCommand, AppCommands, AskedOfApp, PlannedCommand
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.errors import (
+    CommandFailed,
+    GitopsBgError,
+    InvalidInput,
+    ObjectNotFound,
+    Refused,
+    UsageError,
+    WorldChanged,
+)
+from gitops_bg.core.foreign_text import is_in_range, one_line, seconds_of
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.settings import is_app
+from gitops_bg.repo.write.commits import Requester
+from gitops_bg.web.access.guard import posted_form
+from gitops_bg.web.access.person import Access, Person, Role, access_for, form_token, person_of
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """An action on an app."""
+
+    command: AppCommand
+    label: str
+    """The words of its button."""
+    role: Role
+    """Who may."""
+    needs_reason: bool = False
+    effect: str
+    """What it does, in one sentence."""
+
+
+ACTIONS = {
+    action.command: action
+    for action in (
+        Action(
+            command=AppCommand.PROMOTE,
+            label="Promote",
+            role=Role.OPERATOR,
+            effect="Commits the candidate's checked snapshot as primary.yaml. Live traffic follows once every gate is "
+            "open.",
+        ),
+        Action(
+            command=AppCommand.ROLL_BACK,
+            label="Roll back",
+            role=Role.OPERATOR,
+            needs_reason=True,
+            effect="Commits the older primary.yaml. Live traffic follows at once; no gate stands in the way. The "
+            "version that it leaves is on hold.",
+        ),
+        Action(
+            command=AppCommand.ABORT,
+            label="Abort",
+            role=Role.OPERATOR,
+            needs_reason=True,
+            effect="Puts the candidate on hold, and takes traffic back from a version that is not proven yet. This "
+            "works without Git, and is written to Git afterwards.",
+        ),
+        Action(
+            command=AppCommand.RETRY,
+            label="Retry",
+            role=Role.OPERATOR,
+            effect="Starts a new rollout of the target with fresh checks, whatever held or paused the last one.",
+        ),
+        Action(
+            command=AppCommand.SUSPEND,
+            label="Suspend",
+            role=Role.OPERATOR,
+            needs_reason=True,
+            effect="No candidate and no promotion until it is resumed. Live traffic stays, and rollbacks still work.",
+        ),
+        Action(
+            command=AppCommand.RESUME,
+            label="Resume",
+            role=Role.OPERATOR,
+            effect="Ends the suspension, and lets the target be promoted again if it is on hold.",
+        ),
+        Action(
+            command=AppCommand.OPEN_GATE,
+            label="Open the gate",
+            role=Role.APPROVER,
+            effect="The gate stays open, also for later versions and across restarts, until somebody closes it.",
+        ),
+        Action(
+            command=AppCommand.CLOSE_GATE,
+            label="Close the gate",
+            role=Role.APPROVER,
+            effect="The gate is shut from now on. What it has let through is not taken back; abort does that.",
+        ),
+    )
+}
+"""Every action, by what is asked for, which is also the last part of its path."""
+
+
+def actions_for(person: Person | None, access: Access, namespace: str) -> tuple[Action, ...]:
+    """What somebody may do to the apps of a namespace."""
+    return tuple(each for each in ACTIONS.values() if access.may(person, each.role, namespace))
+
+
+Show = Callable[..., Response]
+"""Makes a page: of a request and a template, with a status and what is shown."""
+
+_STATUSES: tuple[tuple[type[GitopsBgError], int], ...] = (
+    (ObjectNotFound, 404),
+    (UsageError, 400),
+    (CommandFailed, 409),
+    (InvalidInput, 409),
+    (WorldChanged, 409),
+    (Refused, 403),
+)
+
+
+def status_of(error: GitopsBgError) -> int:
+    """The status of an error over HTTP; 503 for what may pass by itself."""
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 503)
+
+
+class Acting:
+    """The paths of all actions on apps."""
+
+    def __init__(self, commands: AppCommands, show: Show) -> None:
+        self._commands = commands
+        self._show = show
+
+    def routes(self) -> list[Route]:
+        """``/apps/NAMESPACE/APP/ACTION``: GET says what would happen, POST does it once the form says ``sure=yes``."""
+        return [self._route(action) for action in ACTIONS.values()]
+
+    def _route(self, action: Action) -> Route:
+        async def answer(request: Request) -> Response:
+            posted = request.method == "POST"
+            form = await posted_form(request) if posted else dict(request.query_params)
+            return await run_in_threadpool(self._answer, action, request, form)
+
+        return Route(f"/apps/{{namespace}}/{{app}}/{action.command}", answer, methods=["GET", "POST"])
+
+    def _answer(self, action: Action, request: Request, form: Mapping[str, str] | None) -> Response:
+        asking = _Asking(action, request, form, self._show)
+        try:
+            asked = asking.demand_permitted(self._commands.now)
+            plan = self._commands.plan(asking.app, asked)
+            if not asking.is_sure:
+                return asking.confirm(plan)
+            asking.demand_reason(asked)
+            done = plan.carry_out()
+        except WorldChanged as error:
+            return asking.refuse(error, self._again(asking))
+        except GitopsBgError as error:
+            return asking.refuse(error)
+        _log.info("asked on the dashboard", extra=asking.logged(done))
+        return asking.report(done)
+
+    def _again(self, asking: "_Asking") -> PlannedCommand | None:
+        """What would be done to the app as it is now, for who saw it as it was; None where that is nothing."""
+        try:
+            return self._commands.plan(asking.app, asking.as_it_is_now(self._commands.now))
+        except GitopsBgError:
+            return None
+
+
+class NotPermitted(Refused):
+    """Who asks has not the role."""
+
+    reason = "NotPermitted"
+
+
+class _Asking:
+    """One request for an action, and its answers: pages for people, JSON for programs."""
+
+    def __init__(self, action: Action, request: Request, form: Mapping[str, str] | None, show: Show) -> None:
+        self._action = action
+        self._request = request
+        self._form = form or {}
+        self._is_ours = form is not None
+        self._show = show
+        self.app = AppKey(request.path_params["namespace"], request.path_params["app"])
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is to be done, and not only shown."""
+        return self._request.method == "POST" and self._form.get("sure") == "yes"
+
+    def demand_permitted(self, now: datetime) -> AskedOfApp:
+        """Return what is asked. Raises `ObjectNotFound` for an app that the person may not even see, `NotPermitted`,
+        and `UsageError` for what makes no sense.
+        """
+        person, access, namespace = person_of(self._request), access_for(self._request), self.app.namespace
+        sees = is_app(namespace, self.app.name) and access.may(person, Role.VIEWER, namespace)
+        if not sees or person is None:
+            raise ObjectNotFound(f"there is no app {one_line(str(self.app))}")
+        role = Role.ADMIN if self._form.get("override") else self._action.role
+        if not access.may(person, role, namespace):
+            raise NotPermitted(
+                f"{person.name} may not do that in {namespace}: it needs the role {role}, which `access` in "
+                "gitops-bg.yaml gives to groups"
+            )
+        if not self._is_ours:
+            raise NotPermitted("this form is of another session, or of before this one began: load the page again")
+        return self._asked(person, now)
+
+    def _asked(self, person: Person, now: datetime) -> AskedOfApp:
+        form, number = self._form, self._form.get("version", "")
+        if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
+            raise UsageError(f"the version is {number[:20]!r}: write its number, such as 4")
+        return AskedOfApp(
+            command=self._action.command,
+            by=Requester(name=person.name, email=person.email, subject=person.subject, via="dashboard"),
+            reason=one_line(form.get("reason", "")),
+            digest=form.get("digest", ""),
+            head=form.get("head", ""),
+            version=int(number) if number else None,
+            gate=form.get("gate", ""),
+            until=_moment(form.get("until", ""), now),
+            overrides=tuple(filter(None, map(str.strip, form.get("override", "").split(",")))),
+        )
+
+    def as_it_is_now(self, now: datetime) -> AskedOfApp:
+        """The same, of the app as it is."""
+        self._form = {name: value for name, value in self._form.items() if name not in ("digest", "head", "sure")}
+        return self.demand_permitted(now)
+
+    def demand_reason(self, asked: AskedOfApp) -> None:
+        """Raise `UsageError` where a reason is needed and missing."""
+        if (self._action.needs_reason or asked.overrides) and not asked.reason:
+            raise UsageError(f"say why: what {self._action.command} does is in the ledger for all to see")
+
+    # --- answers ---
+
+    def confirm(self, plan: PlannedCommand) -> Response:
+        """What would happen, and the button that does it."""
+        return self._answer(200, "confirm.html", {"would": plan.says, **_shown(plan)}, plan=plan)
+
+    def report(self, done: Answer) -> Response:
+        """What was done."""
+        said = {"says": done.says, "commit": done.commit, "branch": done.branch, "pullRequest": done.pull}
+        return self._answer(202 if done.branch else 200, "done.html", said, done=done)
+
+    def refuse(self, error: GitopsBgError, newer: PlannedCommand | None = None) -> Response:
+        """Why it was not done; with what could be done now, where the app has changed meanwhile."""
+        said: dict[str, Any] = {"message": str(error), "reason": error.reason}
+        if newer is not None:
+            said["newer"] = {"would": newer.says, **_shown(newer)}
+        return self._answer(status_of(error), "confirm.html", said, plan=newer, trouble=str(error))
+
+    def _answer(self, status: int, template: str, said: Mapping[str, Any], **given: Any) -> Response:
+        if "text/html" not in self._request.headers.get("accept", ""):
+            return JSONResponse({"app": str(self.app), "action": self._action.command, **said}, status)
+        token = form_token(self._request)
+        form = dict.fromkeys(("reason", "until", "version", "gate", "override"), "") | dict(self._form)
+        shown = {"plan": None, "done": None, "trouble": "", "form": form, "token": token} | given
+        return self._show(self._request, template, status, app=self.app, action=self._action, **shown)
+
+    def logged(self, done: Answer) -> dict[str, Any]:
+        """Who did what, for the log."""
+        person = person_of(self._request)
+        who = (str(person), person.subject) if person is not None else ("", "")
+        return fields(app=self.app, action=self._action.command, by=who[0], subject=who[1], commit=done.commit)
+
+
+def _shown(plan: PlannedCommand) -> dict[str, Any]:
+    return {"waitsFor": plan.waits, "configuration": plan.changes, "digest": plan.digest, "head": plan.head}
+
+
+def _moment(text: str, now: datetime) -> datetime | None:
+    """A time with its zone, or a duration from now. Raises `UsageError`."""
+    if not text.strip():
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        try:
+            return now.replace(microsecond=0) + timedelta(seconds=seconds_of(text.strip()))
+        except (ValueError, OverflowError) as error:
+            wanted = "write a time such as 2026-03-01T12:00:00Z, or a duration such as 2h"
+            raise UsageError(f"until {text[:40]!r}: {wanted}") from error
+    if moment.tzinfo is None or not is_in_range(moment):
+        raise UsageError(f"until {text[:40]!r}: write a time with its zone, such as 2026-03-01T12:00:00Z")
+    return moment
