@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import uvicorn
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gitops_bg.agent.logs import fields
@@ -251,12 +251,21 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
-    """Wrap ``app``, so that requests cut short by the stop end with 503; no response of ours is streamed."""
+    """Wrap ``app``, so that requests cut short by the stop end with 503; a stream of events just ends."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         try:
-            await app(scope, receive, send)
+            await app(scope, receive, sending)
         except asyncio.CancelledError:
+            if begun:
+                return
             await PlainTextResponse("the agent is stopping", 503, {"HttpConnection": "close"})(scope, receive, send)
 
     return wrapped

@@ -1,22 +1,27 @@
 """What the page of one app shows: the same views as the command line's, put together. Decides nothing."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 
 from gitops_bg.agent.operate.apps import AppCommand
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import ImageChange, image_changes, reread_json
+from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.conditions import Condition, Meaning, Phase
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.version import Version
+from gitops_bg.core.status.group_advice import serving_in
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.views.app import AppView
 from gitops_bg.views.conditions import asked_of_people
+from gitops_bg.views.group_tree import GroupView, group_root
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.obstacles import Trouble
+from gitops_bg.views.rows import GroupRow, group_row_of
 from gitops_bg.views.tree import Branch, root_of
 from gitops_bg.web.dashboard.drawing import draw, lanes_of
 from gitops_bg.web.dashboard.snapshot import ShownGate, moment
@@ -38,7 +43,7 @@ class AppPage:
     history: tuple[HistoryRow, ...]
     unread: str
     """Why the history cannot be read; empty where it was."""
-    now: datetime
+    now: datetime = field(compare=False)
 
     @property
     def live(self) -> Version | None:
@@ -134,6 +139,52 @@ class AppPage:
     def tree(self) -> Iterator[tuple[int, Branch]]:
         """All that there is of the app, as `get APP` shows it: each line with its depth. Gates stand elsewhere."""
         for child in root_of(self.view, self.now).children:
+            if child.kind != "Gate":
+                yield from _lines(child, 0)
+
+
+@dataclass(frozen=True)
+class GroupPage:
+    """One release group, as it was read."""
+
+    view: GroupView
+    history: tuple[HistoryRow, ...]
+    unread: str
+    """Why the history cannot be read; empty where it was."""
+    now: datetime = field(compare=False)
+
+    @property
+    def row(self) -> GroupRow:
+        """Its line of the list."""
+        return group_row_of(self.view.body)
+
+    @property
+    def asked(self) -> tuple[Meaning, ...]:
+        """Who must do what."""
+        row = self.row
+        return tuple(asked_of_people(row.phase, row.demands, row.key))
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """What stands before the version that main names."""
+        return tuple(
+            Gate(each.kind, each.reason or "", moment(each.until), each.open) for each in self.view.status.gates or ()
+        )
+
+    @property
+    def members(self) -> tuple[tuple[str, str, AppView | None], ...]:
+        """Each service of each version that serves: the version, the name of its app, and that."""
+        return tuple(
+            (version.name, name, self.view.apps.get(name))
+            for version in reversed(self.view.record.state.versions)
+            for place in serving_in(self.view.record, version.name)
+            for name in (member_name(place.service, place.initial_version),)
+        )
+
+    @property
+    def tree(self) -> Iterator[tuple[int, Branch]]:
+        """All that there is of the group, as `get GROUP` shows it: each line with its depth."""
+        for child in group_root(self.view, self.now).children:
             if child.kind != "Gate":
                 yield from _lines(child, 0)
 

@@ -2,7 +2,8 @@
 the stylesheet gives; every word in it is escaped here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 from html import escape
 
 from gitops_bg.core.dataclass import dataclass
@@ -11,6 +12,7 @@ from gitops_bg.core.model.analysis import AnalysisPhase, MetricRun
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.views.app import AppView
 from gitops_bg.views.tree import stage_in_a_word
+from gitops_bg.web.dashboard.policies import DAYS, Span
 
 _WIDTH, _LANE, _TOP = 760, 62, 30
 _NAME, _PODS, _PREVIEW, _GATES, _LIVE = 16, 236, 404, 520, 690
@@ -175,6 +177,40 @@ def _number(value: str) -> float | None:
     except ValueError:
         return None
     return found if abs(found) < 1e15 else None
+
+
+# --- when a policy is shut ---
+
+_DAY, _CALENDAR_TOP, _CALENDAR_HEIGHT = 100, 16, 16
+
+
+def calendar(spans: Sequence[Span], now: datetime) -> str:
+    """The coming days of a policy as one line: open, and shut."""
+    width, begin = DAYS * _DAY, now
+
+    def x(moment: datetime) -> float:
+        return max(0.0, min(float(width), (moment - begin).total_seconds() / 86400 * _DAY))
+
+    at = f'y="{_CALENDAR_TOP}" height="{_CALENDAR_HEIGHT}"'
+    shut = "".join(
+        f'<rect class="shut" {at} x="{x(each.start):.1f}" width="{max(1.0, x(each.end) - x(each.start)):.1f}" rx="2">'
+        f"<title>{_text(each.why)}</title></rect>"
+        for each in spans
+    )
+    title = f"shut {len(spans)} times in {DAYS} days" if spans else f"open for {DAYS} days"
+    return (
+        f'<svg class="calendar" viewBox="0 0 {width} {_CALENDAR_TOP + _CALENDAR_HEIGHT}" role="img">'
+        f'<title>{title}</title><rect class="open" {at} x="0" width="{width}" rx="3"/>'
+        f"{shut}{''.join(_midnights(begin, x))}</svg>"
+    )
+
+
+def _midnights(begin: datetime, x: Callable[[datetime], float]) -> Iterator[str]:
+    midnight = begin.replace(hour=0, minute=0, second=0, microsecond=0)
+    for day in range(1, DAYS + 1):
+        at = midnight + timedelta(days=day)
+        yield f'<path class="day" d="M{x(at):.1f} {_CALENDAR_TOP - 4}v{_CALENDAR_HEIGHT + 4}"/>'
+        yield f'<text x="{x(at) + 3:.1f}" y="11">{at:%a %d}</text>' if day < DAYS else ""
 
 
 # --- words ---

@@ -16,7 +16,7 @@ from gitops_bg.core.model.events import name_in
 from gitops_bg.core.model.version import AppKey, AppOrGroup, short
 from gitops_bg.views.tree import sign_of
 from gitops_bg.views.words import spoken, style_of
-from gitops_bg.web.dashboard.drawing import bars
+from gitops_bg.web.dashboard.drawing import bars, calendar
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,6 +49,7 @@ def templates() -> "Environment":
         "time": time_tag,
         "style_class": style_class,
         "bars": bars,
+        "calendar": calendar,
         "person": name_in,
     }
     return made

@@ -20,7 +20,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Meaning
 from gitops_bg.core.model.version import AppKey, AppOrGroup, Subject, SubjectKind
-from gitops_bg.spec.status import Gate, GroupStatus, Status
+from gitops_bg.spec.status import GroupStatus, Status
 from gitops_bg.views.conditions import asked_of_people
 from gitops_bg.views.rows import AnyRow, GroupRow, Row, group_row_of, in_order, row_of
 
@@ -44,8 +44,8 @@ class Listed:
 
     row: AnyRow
     message: str
-    waits_for: ShownGate | None
-    """The first shut gate."""
+    shut: tuple[ShownGate, ...]
+    """The shut gates, the one that it waits for first."""
     changed_at: datetime | None
     """When a condition changed last; None where the status has no time."""
     asked: tuple[Meaning, ...]
@@ -57,6 +57,11 @@ class Listed:
     def key(self) -> AppOrGroup:
         """The app or the group."""
         return self.row.key
+
+    @property
+    def waits_for(self) -> ShownGate | None:
+        """The first shut gate."""
+        return next(iter(self.shut), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +105,21 @@ class Board:
         self._place: dict[AppOrGroup, int] = {}
         self._groups_at = -math.inf
         self._snapshot = Snapshot()
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[Subject], None]] = []
+        self.changes = 0
+        """How often something changed."""
 
     def changed(self, subject: Subject) -> None:
         """Note that an app or a group may have changed. Costs next to nothing."""
         with self._noting:
             if isinstance(subject, AppKey) and self._stale is not None:
                 self._stale.add(subject)
+            self.changes += 1
         for wake in self._listeners:
-            wake()
+            wake(subject)
 
-    def listen(self, wake: Callable[[], None]) -> None:
-        """Have somebody woken at each change, on whichever thread it happens."""
+    def listen(self, wake: Callable[[Subject], None]) -> None:
+        """Have somebody told of each change, on whichever thread it happens."""
         self._listeners.append(wake)
 
     def snapshot(self) -> Snapshot:
@@ -199,16 +207,13 @@ def _listed(row: AnyRow, status: Status | GroupStatus, message: str, more: Itera
     return Listed(
         row=row,
         message=message,
-        waits_for=next(shut_gates(status.gates or ()), None),
+        shut=tuple(
+            ShownGate(each.kind, each.reason or "", moment(each.until)) for each in status.gates or () if not each.open
+        ),
         changed_at=max(filter(None, changes), default=None),
         asked=tuple(asked_of_people(row.phase, row.demands, row.key)),
         text="\n".join((str(row.key), row.phase, message, *more)).lower(),
     )
-
-
-def shut_gates(gates: Iterable[Gate]) -> Iterator[ShownGate]:
-    """The shut gates of a status, the one that is waited for first."""
-    return (ShownGate(each.kind, each.reason or "", moment(each.until)) for each in gates if not each.open)
 
 
 def moment(text: str | None) -> datetime | None:

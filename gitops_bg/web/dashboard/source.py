@@ -7,7 +7,8 @@ its history in the mirror: once for all who look at it at the same time.
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -17,18 +18,26 @@ from gitops_bg.agent.operate.apps import AppCommands
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, Transient
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
-from gitops_bg.repo.ledger.ledger import Committed
+from gitops_bg.repo.ledger.ledger import ClusterLedger, Committed
+from gitops_bg.spec.app.layout import PRIMARY_FILE
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.manifests.differences import Difference, differences
+from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.views.app import AppView
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.obstacles import Trouble
 from gitops_bg.web.access.person import Access
-from gitops_bg.web.dashboard.snapshot import Board, Snapshot
+from gitops_bg.web.dashboard.policies import DAYS, shown_policies
+from gitops_bg.web.dashboard.snapshot import Board, Listed, Snapshot
 
 _FRESH_SECONDS = 1.0
 """How long what was read for one page is good for another."""
+_FETCHED_SECONDS = 60.0
+"""How long what was fetched for one is good for another."""
 _REMEMBERED = 256
 T = TypeVar("T")
 
@@ -65,7 +74,7 @@ class MainState:
 
     commit: str
     branch: str
-    age_seconds: float
+    age_seconds: float = field(compare=False)
     cluster: str
     problems: tuple[str, ...]
 
@@ -79,6 +88,7 @@ class Source:
         self.board = Board(running.cluster)
         running.on_shown = self.board.changed
         self._recent = Recent()
+        self._fetched = Recent(_FETCHED_SECONDS)
 
     def snapshot(self) -> Snapshot:
         """All apps and groups, as the last finished passes left them."""
@@ -130,6 +140,37 @@ class Source:
     def commands(self) -> AppCommands:
         """What may be asked of apps."""
         return self._running.app_commands
+
+    def changes(self, app: AppKey, row: HistoryRow) -> tuple[Difference, ...]:
+        """How the pod templates of an entry differ; nothing where one of the two is nowhere to be found any more."""
+        sides = [self._template(app, str(row.json.get(key) or "")) for key in ("fromDigest", "toDigest")]
+        return tuple(differences(*map(reread_json, sides))) if all(sides) else ()
+
+    def _template(self, app: AppKey, digest: str) -> str:
+        """The pod template of a version, from what runs, or from a former primary.yaml of main."""
+        view = self.app(app)
+        known = view.templates.get(digest, "") if view is not None else ""
+        if known or not digest or not self._running.catalog.seen:
+            return known
+        content = self._running.catalog.repository.find_primary(app, digest=digest)
+        document = read_one(PRIMARY_FILE, content)[0] if content else None
+        primary = read_primary(document, app)[0] if document else None
+        return primary.snapshot.text if primary else ""
+
+    def policies(self, rows: Iterable[Listed], now: datetime) -> dict[str, Any]:
+        """The policies of main with what they shut, the errors of their files, and these files."""
+        reading = self._running.catalog.reading
+        labels = {app: entry.config.labels for app, entry in reading.entries.items()}
+        shown = shown_policies(reading.policies.policies, rows, labels, now)
+        return {"policies": shown, "troubles": [each.said for each in reading.policies.troubles], "days": DAYS}
+
+    def fleet(self) -> tuple[datetime, tuple[ClusterLedger, ...]]:
+        """The ledgers of all clusters of the repository, and when they were fetched: within the last minute. Raises
+        `Transient` before main was read, and Git's errors.
+        """
+        if not self._running.catalog.seen:
+            raise Transient("the repository was not read yet")
+        return self._fetched.of("fleet", lambda: (self.clock(), self._running.catalog.repository.ledgers.read()))
 
     def access(self) -> Access:
         """Who may do what, as main says it now."""

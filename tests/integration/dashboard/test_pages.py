@@ -9,12 +9,13 @@ import httpx
 import pytest
 
 from tests.integration.dashboard.shop import Shop
+from tests.support.scenario import STATE_BRANCH
 from tests.support.waiting import eventually
 
 
 def text_of(answer: httpx.Response) -> str:
     """What people read of a page, in one line."""
-    body = answer.text.partition("<main")[2].partition("</main>")[0]
+    body = re.split("<main[^>]*>|</main>", answer.text)[1]
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
 
@@ -89,6 +90,63 @@ def test_what_is_not_there_says_what_there_is_instead(http: httpx.Client, path: 
     answer = http.get(path)
     assert answer.status_code == 404
     assert said in text_of(answer)
+
+
+def test_the_history_has_every_entry_and_each_a_page_of_its_own(http: httpx.Client, shop: Shop) -> None:
+    answer = http.get("/apps/shop/search/history")
+    assert re.findall(r'class="event">([^<]*)<', answer.text) == [
+        *("rolled-back", "held", "promoted", "candidate", "deployed", "candidate")
+    ]
+    (merge,) = re.findall(r"promoted .*? ([0-9a-f]{10})", text_of(answer))
+    shown = text_of(http.get(f"/apps/shop/search/history/{merge}"))
+    assert "promoted: 1.4.0 (v1) → to 1.5.0 (v2)" in shown
+    assert "spec.containers[web].image: registry.example/search:1.4.0 → registry.example/search:1.5.0" in shown
+    assert http.get("/apps/shop/search/history/ffffffffff").status_code == 404
+    assert http.get("/apps/shop/nothing/history").status_code == 404
+
+
+def test_the_policies_say_what_they_hold_now(http: httpx.Client) -> None:
+    shown = text_of(http.get("/policies"))
+    assert "night-rest soak · for 5 apps" in shown
+    assert re.search(r"Holds now .*shop/web night-rest: available for 2d, until .* left", shown)
+
+
+def test_the_fleet_is_read_from_the_ledgers_of_all_clusters(http: httpx.Client, shop: Shop) -> None:
+    bare = shop.world.remote.bare
+    shop.world.remote.run("update-ref", "refs/heads/gitops-bg/state/eu", f"refs/heads/{STATE_BRANCH}", cwd=bare)
+    shown = text_of(http.get("/fleet"))
+    assert re.search(r"2 clusters of this repository, .* App eu wrote .* ago test wrote .* ago", shown)
+    assert re.search(r"shop/ catalog 1\.5\.0 \(v2\) .* 1\.5\.0 \(v2\)", shown)
+    assert "shop/ search 1.4.0 (v1) on hold" in shown
+
+
+def test_a_wall_shows_what_needs_people_and_what_moves(http: httpx.Client) -> None:
+    shown = text_of(http.get("/wall"))
+    assert re.match(r"What needs people, and what moves 3 for people [01] on the way [12] well", shown)
+
+
+def test_somebody_sees_who_they_are_and_what_they_may(http: httpx.Client) -> None:
+    shown = text_of(http.get("/me"))
+    assert "known by loopback" in shown
+    assert "viewer everywhere operator everywhere" in shown
+
+
+def test_a_stream_begins_with_the_page_as_it_is(http: httpx.Client) -> None:
+    with http.stream("GET", "/events", params={"at": "/apps/shop/web?x=1"}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = []
+        for line in answer.iter_lines():
+            if not line:
+                break
+            lines.append(line)
+    assert all(line.startswith("data: ") for line in lines)
+    assert any("<h1>web</h1>" in line for line in lines)
+    assert not any("<html" in line or "<header" in line for line in lines)
+
+
+@pytest.mark.parametrize("at", ["/nowhere", "", "/events?at=/", "/static/style.css", "https://elsewhere.example/"])
+def test_there_is_no_stream_of_what_is_no_page(http: httpx.Client, at: str) -> None:
+    assert http.get("/events", params={"at": at}).status_code == 404
 
 
 def test_a_change_shows_at_the_next_look(http: httpx.Client, shop: Shop) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
@@ -23,15 +23,22 @@ from gitops_bg.core.model.analysis import (
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.policy_rules import Match, Policy
 from gitops_bg.core.model.record import Event, LedgerEntry, Record, Routing
-from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
-from gitops_bg.repo.ledger.ledger import Committed
+from gitops_bg.core.model.version import AppKey, Color, GroupKey, Snapshot, Source, Stage, Version
+from gitops_bg.repo.ledger.ledger import ClusterLedger, Committed
+from gitops_bg.repo.ledger.ledger_file import LedgerDocument, PublishedEntry, SubjectState, VersionState
+from gitops_bg.spec.manifests.differences import Difference
 from gitops_bg.views.app import AppView, Pod, ReplicaSet
+from gitops_bg.views.fleet import FleetRow
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.obstacles import Trouble
 from gitops_bg.views.rows import Row
+from gitops_bg.web.access.person import Person, Role, Via
+from gitops_bg.web.dashboard.actions import ACTIONS
 from gitops_bg.web.dashboard.app_page import AppPage
 from gitops_bg.web.dashboard.listing import Query, page_of
+from gitops_bg.web.dashboard.policies import ShownPolicy, Span
 from gitops_bg.web.dashboard.rendering import render, web_link
 from gitops_bg.web.dashboard.snapshot import snapshot_of
 from tests.web.dashboard.objects import MAIN, NOW, line
@@ -48,7 +55,7 @@ EVIL = {
 _ALLOWED = set(
     "html head meta title link body a header img nav span main div h1 h2 h3 p ul ol li section form label input select "  # noqa: SIM905
     "option button table caption thead tbody tr th td time footer code b strong dl dt dd figure pre br "
-    "svg g rect circle path text".split()
+    "script dialog kbd svg g rect circle path text".split()
 )
 
 
@@ -138,15 +145,25 @@ def _template(value: str) -> str:
 
 
 def _rendered(name: str, **given: Any) -> str:
-    return render(
-        name, {"main": MAIN, "now": NOW, "here": "/", "commit_url": lambda _: "https://forge.example/c", **given}
-    )
+    common = {
+        "main": MAIN,
+        "now": NOW,
+        "here": "/",
+        "address": "/?",
+        "commit_url": lambda _: "https://forge.example/c",
+        "person_name": "ada",
+        "token": "",
+        "live": True,
+        "fragment": False,
+    }
+    return render(name, common | given)
 
 
 def _demand_text(page: str) -> None:
     """No element or attribute that a template does not have, and no character that nobody sees."""
     found = Elements(page)
     assert found.names <= _ALLOWED
+    assert page.count("<script") == 1
     assert found.acts == []
     assert all(sign.isprintable() or sign == "\n" for sign in page)
     page.encode()
@@ -155,7 +172,8 @@ def _demand_text(page: str) -> None:
 @pytest.mark.parametrize("evil", EVIL.values(), ids=list(EVIL))
 def test_every_field_of_an_app_is_text(evil: str) -> None:
     page = _app_page(evil)
-    shown = _rendered("app.html", app=AppKey(evil, evil), page=page, row=page.view.row)
+    more = {"actions": list(ACTIONS.values()), "token": evil, "address": evil, "person_name": evil}
+    shown = _rendered("app.html", app=AppKey(evil, evil), page=page, **more)
     _demand_text(shown)
     assert "javascript:" not in re.sub(r">[^<]*<", "><", shown)
 
@@ -166,7 +184,29 @@ def test_every_field_of_the_list_is_text(evil: str) -> None:
     snapshot = replace(snapshot_of(1, [one]), namespaces=(evil,))
     page = page_of(snapshot, Query(search=evil, phase=evil, namespace=evil))
     main = everywhere(replace(MAIN, problems=("x",)), evil)
-    _demand_text(_rendered("list.html", page=replace(page, rows=(one,)), waiting=[one], number=1, main=main))
+    _demand_text(_rendered("list.html", page=replace(page, rows=(one,)), waiting=[one], main=main))
+
+
+@pytest.mark.parametrize("evil", EVIL.values(), ids=list(EVIL))
+def test_every_field_of_the_other_pages_is_text(evil: str) -> None:
+    app, group, row = AppKey(evil, evil), GroupKey(evil, evil), _app_page(evil).history[0]
+    one = everywhere(line("web", "Held", gates=[{"kind": "policy", "open": False, "reason": "x"}]), evil)
+    difference = Difference(evil, evil, f"{evil}\n{evil}")
+    _demand_text(_rendered("history.html", subject=app, rows=(row,), number=2, more=True))
+    _demand_text(_rendered("entry.html", subject=group, row=row, changes=(difference,)))
+    _demand_text(_rendered("wall.html", asking=[one], moving=[one], total=2))
+    policy = Policy(evil, match=Match(), broken=evil)
+    shown = ShownPolicy(policy, (evil,), 1, (one,), (Span(NOW, NOW + timedelta(hours=1), evil),))
+    _demand_text(_rendered("policies.html", policies=[shown], troubles=[evil], days=7))
+    state = SubjectState(active=VersionState(1, evil, evil, tag=evil), candidate=VersionState(2, evil, tag=evil))
+    entry = PublishedEntry("e", everywhere(LedgerEntry(1, NOW, Event.HELD), evil))
+    document = LedgerDocument(state, history=(entry,))
+    ledger = ClusterLedger(evil, evil, NOW, evil)
+    rows = [(each, {evil: FleetRow(each, evil, document, agrees=True)}) for each in (app, group)]
+    _demand_text(_rendered("fleet.html", read_at=NOW, ledgers=[ledger], rows=rows, found=3, query=Query(search=evil)))
+    person = Person(evil, evil, evil, frozenset({evil}), Via.OIDC)
+    _demand_text(_rendered("me.html", person=person, roles={Role.VIEWER: [evil]}, places=[evil, "shop"]))
+    _demand_text(_rendered("failed.html", what=evil))
 
 
 @pytest.mark.parametrize("evil", EVIL.values(), ids=list(EVIL))
@@ -184,5 +224,5 @@ def test_only_http_and_https_lead_out(address: str) -> None:
 
 def test_times_are_readable_without_a_script() -> None:
     at = datetime(2026, 3, 1, 11, 0, tzinfo=UTC)
-    page = _rendered("list.html", page=page_of(snapshot_of(1, [line("web")]), Query()), waiting=[], number=1)
+    page = _rendered("list.html", page=page_of(snapshot_of(1, [line("web")]), Query()), waiting=[])
     assert f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}" title="2026-03-01 11:00:00 UTC" class="ago">1h ago</time>' in page

@@ -1,0 +1,138 @@
+"""Keeps pages that are open up to date: sends the inside of a page again, as HTML, whenever it would look otherwise.
+
+A stream is about one address. It begins with the page as it is now, so that a browser that was away has missed nothing;
+and it ends by itself before the server's deadline for an answer does (`web.server`): the browser connects again. Who
+reads slowly gets fewer messages, and no queue grows. What is sent is made once for all who look at the same page.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import field
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match, Route
+
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.version import AppOrGroup, GroupKey, Subject
+from gitops_bg.web.access.person import person_of
+from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown, subject_of
+from gitops_bg.web.dashboard.source import Recent, Source
+
+SECONDS = 25.0
+"""How long a stream lasts."""
+HEARTBEAT = 10.0
+"""Seconds between two signs of life, so that no proxy takes the connection for dead."""
+PAUSE = 1.0
+"""Seconds between two messages at least: many passes follow each other."""
+_LONGEST = 2_000
+_HEADERS = {"X-Accel-Buffering": "no"}  # nginx would keep messages until it has many
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    """A stream that waits for a change of what it is about; None: of anything."""
+
+    about: AppOrGroup | None
+    loop: asyncio.AbstractEventLoop
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    due: bool = True
+
+    def wake(self, subject: Subject) -> None:
+        """Wake it, from any thread, once until it waits again."""
+        if not self.due and self._concerns(subject):
+            self.due = True
+            with suppress(RuntimeError):  # the server stopped
+                self.loop.call_soon_threadsafe(self.changed.set)
+
+    def _concerns(self, subject: Subject) -> bool:
+        """Whether the page may show something of it: that of a group shows its members."""
+        if isinstance(self.about, GroupKey):
+            return self.about.namespace == subject.namespace
+        return self.about is None or self.about == subject
+
+
+class Events:
+    """All streams of one dashboard."""
+
+    def __init__(self, source: Source, pages: Pages, shown: Mapping[str, Callable[[Request], Shown]]) -> None:
+        self._pages = pages
+        self._board = source.board
+        self._routes = [(Route(path, lambda _: Response()), show) for path, show in shown.items()]
+        self._drawn = Recent(seconds=SECONDS)
+        self._waiters: set[_Waiter] = set()
+        self._board.listen(self._changed)
+
+    def _changed(self, subject: Subject) -> None:
+        for each in tuple(self._waiters):
+            each.wake(subject)
+
+    async def stream(self, request: Request) -> Response:
+        """The changes of the page that the query names as ``at``."""
+        asked, show = self._page(request)
+        waiter = _Waiter(subject_of(asked), asyncio.get_running_loop())
+        return StreamingResponse(self._messages(asked, show, waiter), media_type="text/event-stream", headers=_HEADERS)
+
+    def _page(self, request: Request) -> tuple[Request, Callable[[Request], Shown]]:
+        """The request for the page itself, by the same person, and what shows it."""
+        parts = urlsplit(request.query_params.get("at", "")[:_LONGEST])
+        if parts.netloc:
+            raise HTTPException(404)
+        scope = {**request.scope, "path": unquote(parts.path), "raw_path": parts.path.encode(errors="replace")}
+        scope["query_string"] = urlencode(parse_qsl(parts.query)).encode()
+        for route, show in self._routes:
+            match, child = route.matches(scope)
+            if match is Match.FULL:
+                return Request({**scope, **child}), show
+        raise HTTPException(404)
+
+    async def _messages(
+        self, request: Request, show: Callable[[Request], Shown], waiter: _Waiter
+    ) -> AsyncIterator[bytes]:
+        end, last = time.monotonic() + SECONDS, None
+        self._waiters.add(waiter)
+        try:
+            while time.monotonic() < end:
+                waiter.changed.clear()
+                waiter.due = False
+                shown, text = await run_in_threadpool(self._draw, request, show)
+                if shown != last:
+                    yield message(text)
+                    last = shown
+                await asyncio.sleep(PAUSE)
+                while not waiter.changed.is_set() and time.monotonic() < end:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(waiter.changed.wait(), HEARTBEAT)
+                        break
+                    yield b":\n\n"
+        finally:
+            self._waiters.discard(waiter)
+
+    def _draw(self, request: Request, show: Callable[[Request], Shown]) -> tuple[Shown, str]:
+        """The page and its inside, once for all that ask for the same since the last change."""
+        person = person_of(request)
+        key = str(request.url), person.subject if person else "", self._board.changes
+
+        def draw() -> tuple[Shown, str]:
+            try:
+                shown = show(request)
+            except (NotHere, GitopsBgError) as error:
+                shown = self._pages.failed(request, error)
+            return shown, self._pages.draw(shown, request, fragment=True)
+
+        return self._drawn.of(key, draw)
+
+
+def message(text: str) -> bytes:
+    """A message without a name: htmx swaps no other.
+
+    >>> message("a\\nb")
+    b'data: a\\ndata: b\\n\\n'
+    """
+    return "".join(f"data: {line}\n" for line in text.split("\n")).encode() + b"\n"

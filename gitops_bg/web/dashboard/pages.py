@@ -1,0 +1,209 @@
+"""What each page shows, before it is drawn. Each is made in a thread of its own."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.views.fleet import FleetRow, fleet_of
+from gitops_bg.views.history import HistoryRow
+from gitops_bg.web.access.person import Role, access_for, form_token, person_of
+from gitops_bg.web.dashboard.actions import actions_for
+from gitops_bg.web.dashboard.app_page import AppPage, GroupPage
+from gitops_bg.web.dashboard.listing import ROWS, Query, page_of
+from gitops_bg.web.dashboard.rendering import render
+from gitops_bg.web.dashboard.snapshot import Snapshot
+from gitops_bg.web.dashboard.source import Source, quietly
+
+_ENTRIES = 12
+"""Entries of the ledger on the page of an app."""
+_WAITING = 6
+"""Cards of what waits for people, above the list."""
+_SIMILAR = 5
+_DEEPEST = 1_000
+"""How far back a link to a commit reaches."""
+_SHORTEST = 7
+"""Digits by which a commit is named at least."""
+_MOST_OF_FLEET = 500
+
+
+class NotHere(Exception):
+    """There is no such page, app or version."""
+
+    def __init__(self, what: str, instead: list[AppOrGroup] | None = None) -> None:
+        super().__init__(what)
+        self.instead = instead or []
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page, and what is on it. Two are equal where people see no difference but the time."""
+
+    template: str
+    given: Mapping[str, Any]
+    status: int = 200
+    live: bool = True
+    """Whether it is kept up to date."""
+
+
+class Pages:
+    """What each page shows."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def all(self, request: Request) -> Shown:
+        """Everything, what waits for people first."""
+        snapshot, query = self._seen(request), Query.read(request.query_params)
+        waiting = [each for each in snapshot.rows if each.asked][:_WAITING] if query == Query() else []
+        return Shown("list.html", {"page": page_of(snapshot, query), "waiting": waiting})
+
+    def app(self, request: Request) -> Shown:
+        """One app."""
+        app = AppKey(request.path_params["namespace"], request.path_params["app"])
+        view = self._source.app(app) if self._sees(request, app) else None
+        if view is None:
+            raise NotHere(f"This cluster runs no app {app}.", self._similar(request, app))
+        entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
+        troubles, _ = quietly(lambda: self._source.troubles(view))
+        page = AppPage(view, troubles, entries, unread, self._source.clock())
+        may = actions_for(person_of(request), access_for(request), app.namespace)
+        actions = [each for each in may if each.command in page.possible]
+        return Shown("app.html", {"app": app, "page": page, "actions": actions})
+
+    def history(self, request: Request) -> Shown:
+        """What happened to an app or a group, a page at a time."""
+        subject, page = self._visible(request), Query.read(request.query_params).page
+        entries = self._source.history(subject, page * ROWS + 1)
+        shown, more = tuple(entries[(page - 1) * ROWS : page * ROWS]), len(entries) > page * ROWS
+        if not shown and page == 1 and self._live(subject) is None:
+            raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
+        return Shown("history.html", {"subject": subject, "rows": shown, "number": page, "more": more})
+
+    def entry(self, request: Request) -> Shown:
+        """One entry of the history, by its commit, with what it changed."""
+        subject, commit = self._visible(request), request.path_params["commit"]
+        found = [each for each in self._source.history(subject, _DEEPEST) if commit in _commits(each)]
+        if not found or len(commit) < _SHORTEST:
+            raise NotHere(f"The history of {subject} has no commit {commit[:40]}.", [subject])
+        entry = found[0]
+        changes = self._source.changes(subject, entry) if isinstance(subject, AppKey) else ()
+        return Shown("entry.html", {"subject": subject, "row": entry, "changes": changes})
+
+    def group(self, request: Request) -> Shown:
+        """One release group."""
+        group = GroupKey(request.path_params["namespace"], request.path_params["group"])
+        view = self._source.group(group) if self._sees(request, group) else None
+        if view is None:
+            raise NotHere(f"This cluster has no release group {group}.", self._similar(request, group))
+        entries, unread = quietly(lambda: tuple(self._source.history(group, _ENTRIES)))
+        return Shown("group.html", {"group": group, "page": GroupPage(view, entries, unread, self._source.clock())})
+
+    def policies(self, request: Request) -> Shown:
+        """The policies of main, and what they shut."""
+        now, rows = self._source.clock(), self._seen(request).rows
+        return Shown("policies.html", self._source.policies(rows, now))
+
+    def fleet(self, request: Request) -> Shown:
+        """All clusters of the repository."""
+        (read_at, ledgers), see, query = self._source.fleet(), sees(request), Query.read(request.query_params)
+        words, found = query.search.lower().split(), dict[AppOrGroup, dict[str, FleetRow]]()
+        for row in fleet_of(ledgers):
+            if see(row.about.namespace) and all(word in str(row.about).lower() for word in words):
+                found.setdefault(row.about, {})[row.cluster] = row
+        shown = tuple(found.items())[:_MOST_OF_FLEET]
+        given = {"read_at": read_at, "ledgers": ledgers, "rows": shown, "found": len(found), "query": query}
+        return Shown("fleet.html", given)
+
+    def wall(self, request: Request) -> Shown:
+        """What a screen on a wall shows: what people are needed for, what moves, and how many are well."""
+        snapshot = self._seen(request)
+        moving = [each for each in snapshot.rows if not each.asked and each.row.phase != Phase.HEALTHY]
+        asking = [each for each in snapshot.rows if each.asked]
+        return Shown("wall.html", {"asking": asking, "moving": moving, "total": len(snapshot.rows)})
+
+    def me(self, request: Request) -> Shown:
+        """Who asks, and what they may, by namespace."""
+        person, access = person_of(request), access_for(request)
+        places = self._seen(request).namespaces
+        roles = {role: [each for each in places if access.may(person, role, each)] for role in Role}
+        return Shown("me.html", {"person": person, "roles": roles, "places": places})
+
+    def failed(self, request: Request, error: Exception) -> Shown:
+        """What there is instead of what was asked for; or why it cannot be shown now."""
+        if isinstance(error, GitopsBgError):
+            return Shown("failed.html", {"what": str(error)}, 503, live=False)
+        what = str(error) if isinstance(error, NotHere) else f"There is no page {request.url.path}."
+        instead = error.instead if isinstance(error, NotHere) else []
+        return Shown("unknown.html", {"what": what, "instead": instead}, 404, live=False)
+
+    def show(self, request: Request, template: str, status: int = 200, **given: Any) -> Response:
+        """The page of an action."""
+        return HTMLResponse(self.draw(Shown(template, given, status, live=False), request), status)
+
+    # --- what pages have in common ---
+
+    def _visible(self, request: Request) -> AppOrGroup:
+        """The app or group that is asked about. Raises `NotHere` where the person may not see it."""
+        subject = subject_of(request)
+        assert subject is not None
+        if not self._sees(request, subject):
+            raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
+        return subject
+
+    def _live(self, subject: AppOrGroup) -> object:
+        return self._source.app(subject) if isinstance(subject, AppKey) else self._source.group(subject)
+
+    def draw(self, shown: Shown, request: Request, *, fragment: bool = False) -> str:
+        """The text of a page; the ``fragment`` is what is inside of its main part."""
+        common = {
+            "main": self._source.main(),
+            "now": self._source.clock(),
+            "here": request.url.path,
+            "address": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            "commit_url": self._source.commit_url,
+            "person_name": getattr(person_of(request), "name", ""),
+            "token": form_token(request),
+            "live": shown.live,
+            "fragment": fragment,
+        }
+        return render(shown.template, {**common, **shown.given})
+
+    def _seen(self, request: Request) -> Snapshot:
+        """What the person sees of everything."""
+        return self._source.snapshot().seen_by(sees(request))
+
+    def _sees(self, request: Request, subject: AppOrGroup) -> bool:
+        return sees(request)(subject.namespace)
+
+    def _similar(self, request: Request, wanted: AppOrGroup) -> list[AppOrGroup]:
+        """Those whose names are like it, and those of its namespace."""
+        known = {str(each.key): each.key for each in self._seen(request).rows}
+        close = get_close_matches(str(wanted)[:200], known, _SIMILAR, 0.5)
+        near = [name for name, key in known.items() if key.namespace == wanted.namespace]
+        return [known[name] for name in dict.fromkeys([*close, *near])][:_SIMILAR]
+
+
+def sees(request: Request) -> Callable[[str], bool]:
+    """Whether who asks may see a namespace."""
+    person, access = person_of(request), access_for(request)
+    return lambda namespace: access.may(person, Role.VIEWER, namespace)
+
+
+def subject_of(request: Request) -> AppOrGroup | None:
+    """The app or the group that a page is about, by its path."""
+    given = request.path_params
+    if "app" in given:
+        return AppKey(given["namespace"], given["app"])
+    return GroupKey(given["namespace"], given["group"]) if "group" in given else None
+
+
+def _commits(row: HistoryRow) -> str:
+    """The commits of an entry: that of main, and that of the ledger."""
+    return f"{row.change.commit} {row.json.get('commit', '')}"

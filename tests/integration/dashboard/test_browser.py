@@ -1,0 +1,149 @@
+"""The dashboard in a real browser: live, by keyboard, without scripts, enlarged, and for everybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.integration.dashboard.shop import Shop
+from tests.support.browser import CHROMIUM, HOW_TO_GET_IT, browser_at_hand
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page  # type: ignore[import-not-found, unused-ignore]
+
+DRIVER = browser_at_hand()
+pytestmark = pytest.mark.skipif(DRIVER is None, reason=HOW_TO_GET_IT)
+PAGES = {
+    "list": "/",
+    "app": "/apps/shop/web",
+    "failing": "/apps/shop/cart",
+    "history": "/apps/shop/search/history",
+    "policies": "/policies",
+    "fleet": "/fleet",
+    "wall": "/wall",
+    "me": "/me",
+    "unknown": "/apps/shop/wbe",
+}
+PICTURES = Path(__file__).resolve().parents[3] / "docs" / "pictures"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for all; each test has a context of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page of 1280 by 900; whatever the browser refuses or complains about fails the test."""
+    yield from _opened(browser, address)
+
+
+def _opened(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
+    context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900}, **how)
+    made, complaints = context.new_page(), list[str]()
+    made.set_default_timeout(30_000)
+    made.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    made.on("pageerror", lambda error: complaints.append(str(error)))
+    yield made
+    context.close()
+    assert [each for each in complaints if "404 (Not Found)" not in each] == []
+
+
+def test_a_change_shows_by_itself_and_keeps_what_somebody_does(page: Page, shop: Shop) -> None:
+    """The focus, and what is typed into the search, survive the message that brings the change."""
+    from playwright.sync_api import expect
+
+    page.goto("/")
+    page.locator("#search").fill("half a wo")
+    row = page.locator("#row-app-shop-catalog")
+    expect(row).to_contain_text("1.5.0 (v2)")
+    shop.well.push_image("1.7.0", "Sell even more")
+    expect(row).to_contain_text("1.7.0", timeout=60_000)
+    expect(page.locator("#search")).to_have_value("half a wo")
+    expect(page.locator("#search")).to_be_focused()
+    shop.well.revert(shop.world.remote.tip)
+    expect(row).not_to_contain_text("1.7.0", timeout=60_000)
+
+
+def test_times_go_on_without_the_server(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/apps/shop/web")
+    left = page.locator(".gates .until time")
+    before = left.inner_text()
+    page.clock.install()
+    page.clock.run_for(3 * 3600 * 1000)
+    expect(left).not_to_have_text(before)
+    expect(left).to_contain_text("left")
+
+
+def test_the_list_is_for_keyboards(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.locator("#main").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#row-app-shop-cart th a")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#row-app-shop-catalog th a")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("web?")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    expect(page.locator(".apps tbody tr")).to_have_count(1)
+    page.locator("#main").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+
+
+def test_everything_is_there_without_scripts(browser: Browser, address: str) -> None:
+    from playwright.sync_api import expect
+
+    for page in _opened(browser, address, java_script_enabled=False):
+        page.goto("/")
+        page.locator("#search").fill("payments")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="shop/payments").last.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("payments")
+        page.get_by_role("link", name="all of it").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("History of payments")
+
+
+@pytest.mark.parametrize("path", PAGES.values(), ids=list(PAGES))
+@pytest.mark.parametrize("width", [1280, 640, 390])
+def test_no_page_is_wider_than_its_window(page: Page, path: str, width: int) -> None:
+    """640 is a window of 1280 enlarged to 200 %."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES.values(), ids=list(PAGES))
+def test_axe_finds_nothing(browser: Browser, address: str, path: str, scheme: str) -> None:
+    assert DRIVER is not None
+    axe = (DRIVER / "axe.min.js").read_text(encoding="utf-8")
+    for page in _opened(browser, address, bypass_csp=True, color_scheme=scheme):
+        page.goto(path)
+        page.evaluate(axe)
+        found = page.evaluate("axe.run()")["violations"]
+        assert [f"{each['id']}: {node['html'][:200]}" for each in found for node in each["nodes"]] == [], json.dumps(
+            [each["help"] for each in found]
+        )
