@@ -51,6 +51,7 @@ docs: .venv/.installed
 	$(BIN)/python -m gitops_bg.spec.crd > deploy/crd.yaml.new && mv deploy/crd.yaml.new deploy/crd.yaml
 	$(BIN)/python -m gitops_bg.spec.crd releasegroups > deploy/crd.new && mv deploy/crd.new deploy/crd-releasegroups.yaml
 	$(BIN)/python -m gitops_bg.cluster.chart deploy
+	$(BIN)/python -m tests.cluster.kubernetes_fields --write
 	$(BIN)/python -m tests.spec.stored_forms --write
 	$(BIN)/python -m tests.conformance --write-docs
 	$(BIN)/python -m tests.documentation --write-docs

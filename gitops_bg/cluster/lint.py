@@ -1,16 +1,16 @@
 """The fields of Kubernetes' own objects, and their types: for `check`, without any cluster.
 
-The client library's models serve as a schema only. Nothing is decoded with them, and the agent does not use them:
-fields that they do not know yet may be right for a newer cluster (docs/decisions/0047).
+They are those of the client library's models, in `fields.json`, which `make docs` writes: to import the models takes as
+much CPU as a whole `check` may. Nothing is decoded with them, and the agent does not use them: fields that they do not
+know yet may be right for a newer cluster (docs/decisions/0047).
 """
 
-import types
-import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
 from typing import Any
 
-from pydantic import BaseModel
-
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.models import BlueGreenDeployment
@@ -19,7 +19,7 @@ from gitops_bg.spec.manifests.target import pod_paths, value_at
 from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of
 
-_MODELS: dict[tuple[Any, Any], str] = {
+MODELS: dict[tuple[Any, Any], str] = {
     ("apps/v1", "Deployment"): "V1Deployment",
     ("apps/v1", "ReplicaSet"): "V1ReplicaSet",
     ("apps/v1", "DaemonSet"): "V1DaemonSet",
@@ -31,19 +31,12 @@ _MODELS: dict[tuple[Any, Any], str] = {
     ("autoscaling/v2", "HorizontalPodAutoscaler"): "V2HorizontalPodAutoscaler",
     ("policy/v1", "PodDisruptionBudget"): "V1PodDisruptionBudget",
 }
-_POD_TEMPLATE, _POD_SPEC = "V1PodTemplateSpec", "V1PodSpec"
+POD_TEMPLATE, POD_SPEC = "V1PodTemplateSpec", "V1PodSpec"
 
 _QUANTITIES = {"limits", "requests", "capacity", "overhead", "sizeLimit", "divisor", "averageValue"}
 """Text fields that also accept a number: quantities, which the API server reads both ways. For metrics also `value`."""
 
-_NAMES = {
-    int: "int_type",
-    bool: "bool_type",
-    str: "string_type",
-    float: "float_type",
-    dict: "dict_type",
-    list: "list_type",
-}
+_NAMES = {"int": "int_type", "bool": "bool_type", "float": "float_type", "dict": "dict_type", "list": "list_type"}
 
 
 def lint(document: Document) -> Iterator[Problem]:
@@ -59,92 +52,82 @@ def _problems(document: Document) -> Iterator[Problem]:
     if not isinstance(value, dict):
         return
     group, kind = value.get("apiVersion"), value.get("kind")
-    name = _MODELS.get((group, kind)) if isinstance(group, str) and isinstance(kind, str) else None
+    name = MODELS.get((group, kind)) if isinstance(group, str) and isinstance(kind, str) else None
     if name is not None:
-        yield from _fields(document, _model(name), value, ())
+        yield from _fields(document, name, value, ())
         return
     paths = pod_paths(value)
     found = value_at(value, paths.template)
     if isinstance(found, dict):
-        yield from _fields(document, _model(_POD_TEMPLATE if paths.are_together else _POD_SPEC), found, paths.template)
+        yield from _fields(document, POD_TEMPLATE if paths.are_together else POD_SPEC, found, paths.template)
 
 
-def _model(name: str) -> type[BaseModel]:
-    from kubernetes import client
+@cache
+def _models() -> Mapping[str, Mapping[str, str]]:
+    """The fields of each model with their types: ``list:`` or ``dict:`` and the type of the items, or the name of a
+    model, or plain types with ``|`` between them; ``!`` at the end of a field that is required.
+    """
+    file = resources.files(__package__).joinpath("fields.json")
+    models: Mapping[str, Mapping[str, str]] = read_json(file.read_bytes())
+    return models
 
-    model: type[BaseModel] = getattr(client, name)
-    return model
 
-
-def _fields(document: Document, model: type[BaseModel], value: dict[str, Any], path: Path) -> Iterator[Problem]:
-    known = {field.serialization_alias or name: field for name, field in model.model_fields.items()}
+def _fields(document: Document, model: str, value: dict[str, Any], path: Path) -> Iterator[Problem]:
+    known = _models()[model]
     for key, item in value.items():
         if key not in known:
             yield _unknown(document, (*path, key), list(known))
         elif item is not None:
-            yield from _value(document, known[key].annotation, item, (*path, key))
-    for key, field in known.items():
-        if field.is_required() and value.get(key) is None:
+            yield from _value(document, known[key].rstrip("!"), item, (*path, key))
+    for key, written in known.items():
+        if written.endswith("!") and value.get(key) is None:
             yield document.problem((*path, key), "is required", f"add {key}")
 
 
-def _value(document: Document, annotation: Any, value: Any, path: Path) -> Iterator[Problem]:
+def _value(document: Document, written: str, value: Any, path: Path) -> Iterator[Problem]:
     """The problems of one value, at every depth."""
-    allowed = list(_alternatives(annotation))
-    for each in allowed:
-        if isinstance(value, dict) and _is_model(each):
-            yield from _fields(document, each, value, path)
-            return
-        if isinstance(value, dict | list) and typing.get_origin(each) is type(value):
-            yield from _items(document, typing.get_args(each)[-1], value, path)
-            return
-    if not any(each is Any or _fits(each, value, path) for each in allowed):
-        yield _wrong_type(document, allowed, value, path)
+    holder, _, inner = written.rpartition(":")
+    if isinstance(value, dict) and written in _models():
+        yield from _fields(document, written, value, path)
+    elif isinstance(value, dict | list) and holder == type(value).__name__:
+        yield from _items(document, inner, value, path)
+    elif not any(_fits(each, value, path) for each in _plain(written)):
+        yield _wrong_type(document, written, value, path)
 
 
-def _items(document: Document, annotation: Any, value: dict[str, Any] | list[Any], path: Path) -> Iterator[Problem]:
+def _items(document: Document, written: str, value: dict[str, Any] | list[Any], path: Path) -> Iterator[Problem]:
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         if item is not None:
-            yield from _value(document, annotation, item, (*path, key))
+            yield from _value(document, written, item, (*path, key))
 
 
-def _alternatives(annotation: Any) -> Iterator[Any]:
-    """The types that a value may have: without None, and without pydantic's annotations."""
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        yield from _alternatives(typing.get_args(annotation)[0])
-    elif origin in (typing.Union, types.UnionType):
-        for each in typing.get_args(annotation):
-            yield from _alternatives(each)
-    elif annotation is not types.NoneType:
-        yield annotation
+def _plain(written: str) -> list[str]:
+    """The types of plain values that a value may have."""
+    return [] if ":" in written or written in _models() else written.split("|")
 
 
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _fits(kind: Any, value: Any, path: Path) -> bool:
+def _fits(kind: str, value: Any, path: Path) -> bool:
     match value:
+        case _ if kind == "any":
+            return True
         case bool():
-            return kind is bool
+            return kind == "bool"
         case int() | float():
-            return kind is float or (kind is int and isinstance(value, int)) or _is_quantity(kind, path)
+            return kind == "float" or (kind == "int" and isinstance(value, int)) or _is_quantity(kind, path)
         case str():
-            return isinstance(kind, type) and not issubclass(kind, int | float | BaseModel)
+            return kind not in ("int", "float", "bool")
         case _:
             return False
 
 
-def _is_quantity(kind: Any, path: Path) -> bool:
-    return kind is str and (not _QUANTITIES.isdisjoint(map(str, path)) or path[-2:] == ("target", "value"))
+def _is_quantity(kind: str, path: Path) -> bool:
+    return kind == "str" and (not _QUANTITIES.isdisjoint(map(str, path)) or path[-2:] == ("target", "value"))
 
 
-def _wrong_type(document: Document, allowed: list[Any], value: Any, path: Path) -> Problem:
-    names = [
-        _NAMES.get(typing.get_origin(each) or each, "dict_type" if _is_model(each) else "string_type")
-        for each in allowed
-    ]
+def _wrong_type(document: Document, written: str, value: Any, path: Path) -> Problem:
+    holder = written.partition(":")[0]
+    allowed = ["dict"] if written in _models() else _plain(written) or [holder]
+    names = [_NAMES.get(each, "string_type") for each in allowed]
     return document.problem(path, *expected(names, value, document.quoting(path), path))
 
 

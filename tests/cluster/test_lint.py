@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from kubernetes import client
 
-from gitops_bg.cluster.lint import _MODELS, lint
+from gitops_bg.cluster.lint import MODELS, lint
 from gitops_bg.spec.manifests.objects import ALLOWED
 from gitops_bg.spec.manifests.target import APPS_KINDS, POD_TEMPLATE
 from gitops_bg.spec.yaml.reader import read
+from tests.cluster.kubernetes_fields import FILE, fields_file
 from tests.spec.texts import SERVICE, TARGET
 
 
@@ -25,9 +25,12 @@ def test_good_manifests_have_nothing_said_of_them() -> None:
 
 
 def test_every_kind_that_may_lie_in_a_folder_is_known_in_its_present_version() -> None:
-    kinds = {kind for _, kind in _MODELS}
+    kinds = {kind for _, kind in MODELS}
     assert kinds == {*ALLOWED, *APPS_KINDS, POD_TEMPLATE} - {"ScaledObject"}, "which is KEDA's, not Kubernetes' own"
-    assert all(hasattr(client, model) for model in _MODELS.values())
+
+
+def test_the_fields_are_those_of_the_client_library() -> None:
+    assert FILE.read_text() == fields_file(), "run `make docs`"
 
 
 # what stands in place of what, in the target: what is said of it
