@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeEndpoint, NoForge, TokenFile, connect
+from gitops_bg.forge.address import NoForge
+from gitops_bg.forge.connect import AppSettings, CredentialUnusable, ForgeEndpoint, TokenFile, connect
 from gitops_bg.forge.port import TokenRefused
 from tests.support.servers.backend import Asked, Backend, Reply, serving
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitops_bg.forge.connect import ForgeKind, NoForge, Place, known, place_from_settings, probed, remote_of
+from gitops_bg.forge.address import ForgeKind, NoForge, Place, known, place_from_settings, probed, remote_of
 from gitops_bg.outbound.http import HttpAnswer
 
 GITHUB = Place(ForgeKind.GITHUB, "https://api.github.com", "shop", "config")

@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from gitops_bg.forge import connect
-from gitops_bg.forge.connect import commit_url
+from gitops_bg.forge.address import commit_url
 
 SHA = "645138c7f91372dbaa319adbdd8db49bbecf95ee"
 

@@ -13,6 +13,11 @@ HEAVY = frozenset(
 )
 """Libraries that take a tenth of a second of CPU or more, with what they import."""
 
+OF_OTHERS = frozenset(
+    ("kubernetes", "prompt_toolkit", "httpx", "apscheduler", "prometheus_client", "starlette", "uvicorn", "jinja2")
+)
+"""What no verb imports that reads Git and the cluster once."""
+
 ENGINE = frozenset(("gitops_bg.core.world", "gitops_bg.core.engine", "gitops_bg.core.group_engine"))
 """Of our own: each imports half of the core."""
 

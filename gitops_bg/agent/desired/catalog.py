@@ -33,7 +33,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
 from gitops_bg.core.names import promotion_branch
-from gitops_bg.forge.connect import commit_url
+from gitops_bg.forge.address import commit_url
 from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.ledger.ledger_file import NOWHERE, Position
 from gitops_bg.repo.read.polling import Poll

@@ -176,7 +176,7 @@ def with_users_git(git: GitOptions, act: Callable[[GitOptions], Result], stack: 
 
     Raises `AuthenticationFailed`.
     """
-    git = with_users_authority(git)
+    git = with_users_authority(replace(git, repo=repository_url(git.repo)))
     credentials = credentials_for(git) if pushes else None
     if credentials is None:
         try:

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import IO, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.libraries import import_alone
 from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.output import parts_of, text
 from gitops_bg.repo.git.transport import LOCKED_DOWN, GitTransport, no_git_variables, without_the_machine
@@ -155,8 +156,11 @@ def running(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Runn
                     stream.close()
 
 
-with no_git_variables():
+if TYPE_CHECKING:
     from git.cmd import Git as GitCommand
+else:
+    with no_git_variables():
+        GitCommand = import_alone("git.cmd").Git
 
 
 # --- commands ---

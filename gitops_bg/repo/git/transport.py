@@ -75,7 +75,7 @@ def without_the_machine(ours: Mapping[str, str], first: str) -> list[str]:
 
 @contextmanager
 def no_git_variables() -> Iterator[None]:
-    """Hide git's variables while GitPython is imported: it then reads ``GIT_PYTHON_…`` and runs git."""
+    """Hide git's variables while GitPython is imported: it then reads ``GIT_PYTHON_…``."""
     kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_")}
     for name in kept:
         del os.environ[name]

@@ -6,16 +6,13 @@ of it is evaluated.
 """
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
+from functools import lru_cache
 from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
+from gitops_bg.core.libraries import import_alone
 from gitops_bg.core.model.policy_rules import NoAnswer
 
 LONGEST = 2_000
@@ -165,24 +162,9 @@ def _compile(text: str) -> Any:
     if len(text) > LONGEST:
         raise BadExpression(f"the expression has {len(text):,} characters; the limit is {LONGEST:,}")
     try:
-        return _library().compile(text)
+        return import_alone("cel.cel").compile(text)
     except Exception as error:
         raise BadExpression(instead(text) or _syntax(error)) from error
-
-
-@cache
-def _library() -> Any:
-    """CEL itself: its package also imports a command line, with a terminal library, for a tenth of a second of CPU."""
-    if "cel" in sys.modules:
-        return sys.modules["cel"]
-    found = find_spec("cel")
-    assert found is not None
-    sys.modules["cel"] = package = ModuleType("cel")
-    package.__path__ = list(found.submodule_search_locations or ())
-    try:
-        return import_module("cel.cel")
-    finally:
-        del sys.modules["cel"]  # for whoever wants all of it
 
 
 def _syntax(error: Exception) -> str:

@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import CommentOptions
 from gitops_bg.cli.output import clean
 from gitops_bg.cli.session.connect import credential_file
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.forge.connect import ForgeEndpoint, connect
 from gitops_bg.forge.wanted import code
 from gitops_bg.views.plan import Planned, PlannedSubject, counted, until
+
+if TYPE_CHECKING:  # who wants no comment needs no library for requests
+    from gitops_bg.forge.connect import ForgeEndpoint
 
 LONGEST = 60_000
 """The maximum number of characters: GitHub allows 65,536 for a comment."""
@@ -121,13 +124,15 @@ class PullComment:
     """A comment of a pull request that may be written."""
 
     address: PullAddress
-    settings: ForgeEndpoint
+    settings: "ForgeEndpoint"
 
     def keep(self, name: str, body: str) -> None:
         """Have one comment called ``name`` with this body: create it, or edit the last one.
 
         Raises the errors of `forge.port`.
         """
+        from gitops_bg.forge.connect import connect
+
         forge = connect(self.settings, lambda: datetime.now(UTC))
         try:
             forge.comment(forge.pull(self.address.number), f"<!-- gitops-bg {name} -->", body)
@@ -143,5 +148,7 @@ def pull_comment(options: CommentOptions, authorities: Path | None) -> PullComme
     token = credential_file("--forge-token-file", options.forge_token_file)
     if token is None:
         raise UsageError("--comment: name a file with a token that may comment: --forge-token-file")
+    from gitops_bg.forge.connect import ForgeEndpoint
+
     settings = ForgeEndpoint(remote=address.repository, kind=address.kind, token_file=token, ca_file=authorities)
     return PullComment(address, settings)

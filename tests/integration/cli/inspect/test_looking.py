@@ -11,7 +11,7 @@ import pytest
 from gitops_bg import __version__
 from tests.integration.cli.conftest import Cli, with_candidate
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.imports import HEAVY, imported_by
+from tests.support.imports import HEAVY, OF_OTHERS, imported_by
 from tests.support.manifests import deployment
 from tests.support.scenario import STATE_BRANCH, App, Scenario, scenario
 
@@ -92,6 +92,11 @@ def test_a_list_of_apps_imports_no_heavy_library(cli: Cli, healthy: App) -> None
 def test_a_tree_imports_no_library_of_expressions_that_the_app_does_not_use(cli: Cli, healthy: App) -> None:
     found = imported_by("get", str(healthy.key), **cli.env)
     assert found & {"cel", "prompt_toolkit", "jsonpath"} == set()
+
+
+@pytest.mark.parametrize("verb", ["explain", "history", "plan", "diff"])
+def test_a_verb_that_reads_git_imports_no_library_of_the_agent_or_of_a_forge(cli: Cli, healthy: App, verb: str) -> None:
+    assert imported_by(verb, str(healthy.key), **cli.env) & OF_OTHERS == set()
 
 
 @pytest.mark.parametrize("verb", ["explain", "history", "plan", "diff"])
