@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,9 +30,6 @@ from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.web.app import application, application_of_probes
 from gitops_bg.web.server import WebServer, parse_address
-
-if TYPE_CHECKING:
-    from gitops_bg.web.access.guard import Login
 
 HTTP_OFF = "off"
 
@@ -174,11 +171,11 @@ class AgentOptions:
             "nobody but this machine reaches it.",
         ),
     ] = HTTP_OFF
-    dashboard_tokens_file: Annotated[
+    dashboard_login_file: Annotated[
         Path | None,
         typer.Option(
-            envvar="GITOPS_BG_DASHBOARD_TOKENS_FILE",
-            help="The tokens by which scripts use the dashboard, as hashes. Then nobody sees it without one.",
+            envvar="GITOPS_BG_DASHBOARD_LOGIN_FILE",
+            help="Where people log in to the dashboard, and the tokens of scripts. Without it nobody logs in.",
         ),
     ] = None
     public_url: Annotated[
@@ -298,20 +295,14 @@ def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
         if address != HTTP_OFF:
             stack.enter_context(WebServer(made_for(running), *parse_address(address)))
     if options.dashboard != HTTP_OFF and not options.once:
+        from gitops_bg.web.access.guard import login_from
         from gitops_bg.web.dashboard.app import dashboard_server
 
         host, port = parse_address(options.dashboard, "--dashboard")
-        stack.enter_context(dashboard_server(running, host, port, _login(options)))
+        stack.enter_context(
+            dashboard_server(running, host, port, login_from(options.dashboard_login_file, options.public_url, utc_now))
+        )
     running.start()
-
-
-def _login(options: AgentOptions) -> "Login":
-    """Return how people and scripts show who they are. Raises `InvalidInput` where a file says it wrong."""
-    from gitops_bg.web.access.guard import Login
-    from gitops_bg.web.access.tokens import Tokens
-
-    file = options.dashboard_tokens_file
-    return Login(tokens=Tokens(file, utc_now) if file else None, public_url=options.public_url)
 
 
 def _once(running: Agent, seconds: float) -> int:

@@ -10,14 +10,20 @@ import hmac
 import ipaddress
 import secrets
 from collections.abc import Callable
-from urllib.parse import parse_qsl, urlsplit
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.web.access.login_file import read_login_file
+from gitops_bg.web.access.oidc import LOGIN, OidcLogin
 from gitops_bg.web.access.person import ANYBODY, Access, Person, Via
 from gitops_bg.web.access.tokens import Tokens
 
@@ -41,7 +47,6 @@ HEADERS = {
 }
 """The headers of every answer that does not set them itself."""
 
-LARGEST_FORM_BYTES = 64 * 1024
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE = frozenset({"same-origin", "none"})
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
@@ -51,6 +56,7 @@ _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 class Login:
     """How people and scripts show who they are."""
 
+    oidc: OidcLogin | None = None
     tokens: Tokens | None = None
     loopback: Person | None = None
     """Who asks where there is no login, and only this machine can ask; None: more than this machine can."""
@@ -60,7 +66,31 @@ class Login:
     @property
     def is_needed(self) -> bool:
         """Whether anybody can log in, and so has to."""
-        return self.tokens is not None
+        return self.tokens is not None or self.oidc is not None
+
+    @property
+    def open_paths(self) -> tuple[str, ...]:
+        """The beginnings of what everybody may ask for: what it takes to log in."""
+        return ("/static/", LOGIN) if self.oidc is not None else ()
+
+
+def login_from(file: Path | None, public_url: str, clock: Callable[[], datetime]) -> Login:
+    """Return how people and scripts show who they are, as a file says it; without one nobody can.
+
+    Raises `InvalidInput`, also where people could not come back from their provider.
+    """
+    if file is None:
+        return Login(public_url=public_url)
+    provider = read_login_file(file).oidc
+    if provider is None:
+        return Login(tokens=Tokens(file, clock), public_url=public_url)
+    is_kept = public_url.startswith("https://") or is_loopback(urlsplit(public_url).hostname or "")
+    if not is_kept:
+        message = f"{public_url!r} is no address to which people come back from {provider.issuer}"
+        remedy = "give the dashboard's https address in browsers: they send a session to no other"
+        raise InvalidInput(Problem("--public-url", message, remedy=remedy))
+    oidc = OidcLogin(provider, public_url, clock)
+    return Login(oidc=oidc, tokens=Tokens(file, clock), public_url=public_url)
 
 
 class Guard:
@@ -78,37 +108,52 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        person = self._person(request)
+        person, session = self._person(request)
         state = scope.setdefault("state", {})
-        state |= {"person": person, "access": self._access(), "form_token": self._form_token(person)}
+        state |= {"person": person, "access": self._access(), "form_token": self._form_token(person, session)}
         refusal = self._refusal(request, person)
         await (refusal or self._app)(scope, receive, _with_headers(send))
 
-    def _person(self, request: Request) -> Person | None:
-        """Return who asks; None for somebody who has to log in first."""
-        if not self._login.is_needed:
-            return self._login.loopback or ANYBODY
-        token = _bearer(request.headers)
-        return self._login.tokens.person(token) if token and self._login.tokens is not None else None
+    def _person(self, request: Request) -> tuple[Person | None, str]:
+        """Return who asks, None for somebody who has to log in first; and the name of the session, if there is one."""
+        login = self._login
+        if not login.is_needed:
+            return login.loopback or ANYBODY, ""
+        if token := _bearer(request.headers):
+            return (login.tokens.person(token) if login.tokens is not None else None), ""
+        found = login.oidc.session(request) if login.oidc is not None else None
+        return (None, "") if found is None else (found[1].person, found[0])
 
-    def _form_token(self, person: Person | None) -> str:
-        """What forms carry. None for scripts: no browser sends their token on behalf of another site."""
+    def _form_token(self, person: Person | None, session: str) -> str:
+        """What forms carry: another thing in each session. None for scripts: no browser sends their token on behalf of
+        another site.
+        """
         if person is None or person.via in (Via.TOKEN, Via.ANONYMOUS):
             return ""
-        return hmac.new(self._secret, person.subject.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._secret, f"{person.subject} {session}".encode(), hashlib.sha256).hexdigest()
 
     def _refusal(self, request: Request, person: Person | None) -> Response | None:
         """The answer to who may not ask this; None for who may."""
         if self._login.loopback is not None and not self._login.is_needed and (why := _why_not_here(request.headers)):
             return _message(421, why)
         if person is None:
-            said = "log in first; a script sends its token: Authorization: Bearer <token>"
-            return _message(401, said, {"WWW-Authenticate": "Bearer"})
+            return self._log_in(request)
         if request.method in SAFE_METHODS:
             return None
         if person.via is Via.ANONYMOUS:
             return _message(403, "nobody can log in at this dashboard, so it is for reading only")
         return self._why_foreign(request, person)
+
+    def _log_in(self, request: Request) -> Response | None:
+        """The answer to who has to log in: people are led there, and come back; None for what is open to everybody."""
+        if request.url.path.startswith(self._login.open_paths or "//"):
+            return None
+        is_page = "text/html" in request.headers.get("accept", "") and request.method == "GET"
+        if self._login.oidc is not None and is_page:
+            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"{LOGIN}?{urlencode({'next': path})}", 303)
+        said = "log in first; a script sends its token: Authorization: Bearer <token>"
+        return _message(401, said, {"WWW-Authenticate": "Bearer"})
 
     def _why_foreign(self, request: Request, person: Person) -> Response | None:
         """The answer to a request that changes something and that a page of another site has sent.
@@ -125,23 +170,6 @@ class Guard:
         if self._login.public_url:
             return origin == origin_of(self._login.public_url)
         return urlsplit(origin).netloc == headers.get("host", "")
-
-
-async def posted_form(request: Request) -> dict[str, str] | None:
-    """The fields of a form that was posted; None for one that is not a form of ours, or carries another token than that
-    of who asks. Scripts need none. Of a field that is there twice the last one counts.
-    """
-    data = b""
-    async for piece in request.stream():
-        data += piece
-        if len(data) > LARGEST_FORM_BYTES:
-            return None
-    try:
-        fields = dict(parse_qsl(data.decode(), keep_blank_values=True, strict_parsing=bool(data), errors="strict"))
-    except ValueError:
-        return None
-    expected: str = request.state.form_token
-    return fields if hmac.compare_digest(fields.get("token", "").encode(), expected.encode()) else None
 
 
 def origin_of(url: str) -> str:

@@ -1,15 +1,17 @@
-"""Who asks, and what they may do: a `Person`, and the `Access` that gitops-bg.yaml gives. Knows no request but the two
-values that `guard` leaves in it.
+"""Who asks, and what they may do: a `Person`, the `Access` that gitops-bg.yaml gives, and the forms that they post. Of
+a request it knows what `guard` leaves in it.
 """
 
+import hmac
 from enum import StrEnum
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.spec.access import AccessRule, Role, has_role
 
-__all__ = ["ANYBODY", "Access", "Person", "Role", "Via", "access_for", "form_token", "person_of"]
+__all__ = ["ANYBODY", "Access", "Person", "Role", "Via", "access_for", "form_token", "person_of", "posted_form"]
 
 
 class Via(StrEnum):
@@ -38,6 +40,7 @@ class Person:
         return f"{self.name} <{self.email}>"
 
 
+LARGEST_FORM_BYTES = 64 * 1024
 ANYBODY = Person("anybody", "anybody@localhost", "anonymous", frozenset(), Via.ANONYMOUS)
 """Who asks where there is no login, and more than this machine can ask: they see, and never act."""
 
@@ -75,3 +78,20 @@ def form_token(request: Request) -> str:
     """Return what each form of a page carries in its field ``token``, so that no page of another site can post it."""
     token: str = request.state.form_token
     return token
+
+
+async def posted_form(request: Request) -> dict[str, str] | None:
+    """The fields of a form that was posted; None for one that is not a form of ours, or carries another token than that
+    of who asks. Scripts need none. Of a field that is there twice the last one counts.
+    """
+    data = b""
+    async for piece in request.stream():
+        data += piece
+        if len(data) > LARGEST_FORM_BYTES:
+            return None
+    try:
+        fields = dict(parse_qsl(data.decode(), keep_blank_values=True, strict_parsing=bool(data), errors="strict"))
+    except ValueError:
+        return None
+    expected: str = request.state.form_token
+    return fields if hmac.compare_digest(fields.get("token", "").encode(), expected.encode()) else None

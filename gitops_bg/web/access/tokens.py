@@ -1,6 +1,4 @@
-"""The tokens of scripts: a file of names, hashes, groups and ends, and who a token is. The tokens themselves are in no
-file of ours.
-"""
+"""The tokens of scripts: who a token is. The tokens themselves are in no file of ours."""
 
 import hashlib
 import hmac
@@ -9,60 +7,13 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
-
-from annotated_types import MinLen
 
 from gitops_bg.agent.logs import fields
-from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.written import Matching, Text
-from gitops_bg.spec.app.fields import Model
-from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.declared import Declared
-from gitops_bg.spec.yaml.reader import read_one
+from gitops_bg.web.access.login_file import TokenEntry, read_login_file
 from gitops_bg.web.access.person import Person, Via
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class TokenEntry:
-    """A token for the dashboard and its API, by its hash."""
-
-    name: Annotated[str, Matching(r"[\w.-]{1,63}", "use letters, digits, dots, dashes and underscores, at most 63")]
-    """Whose it is; the author of the commits that are made with it."""
-    sha256: Annotated[str, Matching(r"[0-9a-f]{64}", "use what `sha256sum` prints: 64 hexadecimal digits")]
-    """The hash of the token: `openssl rand -hex 32 | tee token | tr -d '\\n' | sha256sum`."""
-    groups: Annotated[tuple[Text, ...], MinLen(1)]
-    """What `access` in gitops-bg.yaml gives roles to."""
-    expires: datetime | None = None
-    """When it ends, RFC 3339; never where absent."""
-    email: Text = "gitops-bg@localhost"
-    """The mail address of the commits that are made with it."""
-
-
-class TokensFile(Model):
-    """The file of ``--dashboard-tokens-file``."""
-
-    api_version: Literal["gitops-bg.dev/v1alpha1"]
-    kind: Literal["DashboardTokens"]
-    tokens: list[Declared[TokenEntry]]
-
-
-def read_tokens(data: bytes, file: str) -> tuple[TokenEntry, ...]:
-    """Read the file. Raises `InvalidInput` with every problem, also for a name that occurs twice."""
-    document, problems = read_one(file, data)
-    read, problems = validate(TokensFile, document) if document is not None else (None, problems)
-    if read is None or document is None:
-        raise InvalidInput(*problems)
-    names = [each.name for each in read.tokens]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            remedy = "give each token a name of its own"
-            raise InvalidInput(document.problem(("tokens", number, "name"), f"{name} is there twice", remedy))
-    return tuple(read.tokens)
 
 
 class Tokens:
@@ -109,9 +60,4 @@ class Tokens:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
     def _read(self) -> tuple[TokenEntry, ...]:
-        try:
-            data = self._file.read_bytes()
-        except OSError as error:
-            problem = Problem(str(self._file), f"cannot be read: {error.strerror}", remedy="make it a readable file")
-            raise InvalidInput(problem) from error
-        return read_tokens(data, str(self._file))
+        return tuple(read_login_file(self._file).tokens)

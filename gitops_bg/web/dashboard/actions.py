@@ -30,8 +30,7 @@ from gitops_bg.core.foreign_text import is_in_range, one_line, seconds_of
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.settings import is_app
 from gitops_bg.repo.write.commits import Requester
-from gitops_bg.web.access.guard import posted_form
-from gitops_bg.web.access.person import Access, Person, Role, access_for, form_token, person_of
+from gitops_bg.web.access.person import Access, Person, Role, access_for, form_token, person_of, posted_form
 
 _log = logging.getLogger(__name__)
 

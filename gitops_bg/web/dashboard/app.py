@@ -60,6 +60,7 @@ def dashboard(source: Source, login: Login) -> Guard:
     more = [
         *Acting(source.commands, pages.show).routes(),
         Route("/events", Events(source, pages, shown).stream, methods=["GET"]),
+        *(login.oidc.routes() if login.oidc is not None else ()),
         Route("/static/{name}", _static, methods=["GET"]),
     ]
     errors = {404: _failing(pages), NotHere: _failing(pages), GitopsBgError: _failing(pages)}

@@ -168,7 +168,7 @@ class Pages:
             "here": request.url.path,
             "address": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
             "commit_url": self._source.commit_url,
-            "person_name": getattr(person_of(request), "name", ""),
+            "person": person_of(request),
             "token": form_token(request),
             "live": shown.live,
             "fragment": fragment,

@@ -13,9 +13,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.web.access.guard import HEADERS, Guard, Login, is_loopback, posted_form
-from gitops_bg.web.access.person import Access, Person, Role, Via, form_token, person_of
-from gitops_bg.web.access.tokens import Tokens, read_tokens
+from gitops_bg.web.access.guard import HEADERS, Guard, Login, is_loopback
+from gitops_bg.web.access.login_file import parse_login_file
+from gitops_bg.web.access.person import Access, Person, Role, Via, form_token, person_of, posted_form
+from gitops_bg.web.access.tokens import Tokens
 from tests.integration.web.access.conftest import Browser
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -40,7 +41,7 @@ def _entry(name: str, token: str, more: str = "") -> str:
 
 
 def _tokens_file(*entries: str) -> str:
-    return f"apiVersion: gitops-bg.dev/v1alpha1\nkind: DashboardTokens\ntokens:\n{''.join(entries)}"
+    return f"apiVersion: gitops-bg.dev/v1alpha1\nkind: DashboardLogin\ntokens:\n{''.join(entries)}"
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_while_the_file_is_broken_no_token_counts(scripts: Browser, file: Path) 
 )
 def test_a_wrong_file_of_tokens_is_told_with_its_place(entries: str, said: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_tokens(_tokens_file(entries).encode(), "t.yaml")
+        parse_login_file(_tokens_file(entries).encode(), "t.yaml")
     assert str(refused.value).startswith(said)
     assert "secret" not in str(refused.value)
 

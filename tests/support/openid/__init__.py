@@ -1,0 +1,1 @@
+"""A certified OpenID provider, where the machine has one."""
