@@ -84,6 +84,7 @@ def test_search_finds_in_an_index_of_the_site_itself(site: Path) -> None:
     assert "how-to/warm-pods.html" in found
 
 
+@pytest.mark.slow
 def test_links_out_of_docs_lead_to_the_repository_where_its_address_is_known(site: Path, tmp_path: Path) -> None:
     there = "https://git.example.com/tools/gitops-bg/blob/main"
     built = build(DOCS, tmp_path / "built", SITE_REPOSITORY_URL=there)
@@ -105,6 +106,7 @@ def test_who_copies_a_console_gets_the_commands_without_prompt_and_output(site: 
     assert ["data-md-copying" in script for script in scripts] == [True], "the theme marks blocks in another way"
 
 
+@pytest.mark.slow
 def test_each_release_has_its_folder_and_the_site_begins_with_the_newest_that_is_no_candidate(tmp_path: Path) -> None:
     for former in ("0.9.0", "0.11.0-rc.1"):
         (tmp_path / "site" / former).mkdir(parents=True)

@@ -1,5 +1,7 @@
 """The table of stages is what the engine does, and docs/architecture/stages.md is what the table says."""
 
+import pytest
+
 from gitops_bg.core import engine
 from gitops_bg.core.model.statements import Cause
 from gitops_bg.core.model.version import Stage
@@ -8,11 +10,13 @@ from tests.documentation.stages import NOWHERE, TABLE, observed, ways
 from tests.documentation.stages_page import COMMAND, PAGE, SAID_BY_OTHERS, page
 
 
+@pytest.mark.slow
 def test_engine_changes_no_stage_but_as_the_table_says():
     allowed = frozenset().union(*(row.changes for row in TABLE))
     assert observed() - allowed == frozenset(), "add these to TABLE in tests/documentation/stages.py, then `make docs`"
 
 
+@pytest.mark.slow
 def test_every_row_of_the_table_happens():
     assert not [row for row in TABLE if not row.changes & observed()]
 

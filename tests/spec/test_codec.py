@@ -63,7 +63,7 @@ def test_an_entry_of_the_ledger_is_read_by_a_release_that_knows_no_image_tags_an
 
 
 @pytest.mark.parametrize("kind", [Record, Observed, Decision, Desired, AppSpec])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> None:
     value = data.draw(st.from_type(kind))

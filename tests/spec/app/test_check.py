@@ -180,7 +180,7 @@ def test_wrong_settings_are_refused_with_every_problem() -> None:
     assert [str(problem) for problem in caught.value.problems] == [
         "gitops-bg.yaml:3: acceptedHistory: 'abc' is not allowed (use a full commit id: 40 or 64 hexadecimal digits)",
         "gitops-bg.yaml:4: author: there is no such field "
-        "(known here: acceptedHistory, alerts, apiVersion, commitAuthor, forge, historyGeneration, "
+        "(known here: acceptedHistory, access, alerts, apiVersion, commitAuthor, forge, historyGeneration, "
         "kind, maxDeletedAppsPercent, require)",
     ]
     with pytest.raises(InvalidInput, match="the file is empty"):
