@@ -1,13 +1,22 @@
 """What conditions mean, for people and for programs, and which are worth a line: where traffic goes, who must do what,
-the command. Decides nothing: the words are those of ``core.status.meanings``.
+the command. Decides nothing: the words are those of the tables of situations, which are imported with the engine only
+where something may be the matter.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitops_bg.core.model.conditions import OF_THE_PHASE, Condition, Meaning, Phase
+from gitops_bg.core.model.conditions import (
+    AS_IT_IS,
+    CALM,
+    OF_THE_PHASE,
+    Condition,
+    Meaning,
+    Meanings,
+    Phase,
+    meaning_of,
+)
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.meanings import AS_IT_IS, CALM, MEANINGS, Meanings, meaning_of
 from gitops_bg.spec.status import Status, conditions_of
 
 if TYPE_CHECKING:
@@ -18,14 +27,16 @@ _MOST_COMMANDS = 3
 
 _OF_THE_ROLLOUT = (*OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
 """Condition types that show the progress of a rollout. Screens show it by phase and gates already."""
+_CALM_IF_TRUE = ("Available", "CandidateReady", "RoutesAccepted")
+"""Condition types that ask nobody for anything as long as they are True."""
 
 
-def is_calm(kind: str, reason: str, table: Meanings = MEANINGS) -> bool:
-    """Whether a condition is in its normal state; False where it is unknown."""
+def is_calm(kind: str, reason: str, table: Meanings) -> bool:
+    """Return whether a condition is in its normal state; False where it is unknown."""
     return meaning_of(kind, reason, table) is CALM
 
 
-def troubles(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
+def troubles(conditions: Iterable[Condition], table: Meanings) -> Iterator[Condition]:
     """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
 
     Where the phase is Degraded and no other condition says why, ``Healthy`` does. Where somebody must act, nothing
@@ -51,7 +62,7 @@ def _only_waits(one: Condition, table: Meanings) -> bool:
     return meaning is not None and not meaning.asks and meaning.traffic in AS_IT_IS
 
 
-def demands(conditions: Iterable[Condition], table: Meanings = MEANINGS) -> Iterator[Condition]:
+def demands(conditions: Iterable[Condition], table: Meanings) -> Iterator[Condition]:
     """The `troubles` that somebody must act on, including unknown conditions."""
     return (one for one in troubles(conditions, table) if _asks(one, table))
 
@@ -83,7 +94,16 @@ def json_of_condition(condition: Condition, app: "AppKey | GroupKey") -> dict[st
 
 def demanded(of: "AppKey | GroupKey", conditions: Iterable[Condition]) -> Iterator[Condition]:
     """Yield the conditions of an app or a group that somebody must act on."""
-    return demands(conditions, table_of(of))
+    found = tuple(conditions)
+    if any(map(_may_be_worth_a_line, found)):
+        yield from demands(found, table_of(of))
+
+
+def _may_be_worth_a_line(one: Condition) -> bool:
+    """Return whether a condition may be one of the `troubles`, as far as no table is needed: most lists have none."""
+    if one.type in _OF_THE_ROLLOUT:
+        return one.reason == Phase.DEGRADED
+    return not (one.status and one.type in _CALM_IF_TRUE)
 
 
 def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
@@ -91,10 +111,12 @@ def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
 
 
 def table_of(of: "AppKey | GroupKey") -> Meanings:
-    """What the conditions of an app, or of a group, mean."""
+    """Return what the conditions of an app, or of a group, mean."""
     if isinstance(of, AppKey):
+        from gitops_bg.core.status.conditions import MEANINGS
+
         return MEANINGS
-    from gitops_bg.core.status.group_advice import GROUP_MEANINGS
+    from gitops_bg.core.status.groups import GROUP_MEANINGS
 
     return GROUP_MEANINGS
 

@@ -17,7 +17,7 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey, short
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.status import Gate, GroupStatus, Status, VersionStatus, conditions_of
-from gitops_bg.views.conditions import demanded, demands, json_of_condition
+from gitops_bg.views.conditions import demanded, json_of_condition
 from gitops_bg.views.words import age
 
 
@@ -93,10 +93,11 @@ class Row:
 def row_of(body: Mapping[str, Any]) -> Row:
     """Return the row of a live BlueGreenDeployment."""
     status, metadata = Status.read(body.get("status")), body["metadata"]
+    key = AppKey(metadata["namespace"], metadata["name"])
     active, candidate = status.active or VersionStatus(), status.candidate or VersionStatus()
     return Row(
-        namespace=metadata["namespace"],
-        name=metadata["name"],
+        namespace=key.namespace,
+        name=key.name,
         phase=status.phase or "Unknown",
         version=active.version or 0,
         color=active.color or "",
@@ -110,7 +111,7 @@ def row_of(body: Mapping[str, Any]) -> Row:
         digest=active.digest or "",
         active_name=active.name or "",
         candidate_name=candidate.name or "",
-        demands=tuple(demands(conditions_of(status))),
+        demands=tuple(demanded(key, conditions_of(status))),
         branch=branch_of(metadata),
     )
 

@@ -24,8 +24,7 @@ from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.agent.runtime.schedule import Timers
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import LASTING, GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.conditions import goes_on_by_itself
-from gitops_bg.core.model.decision import Occurrence, result_event
+from gitops_bg.core.model.decision import Occurrence, goes_on_by_itself, result_event
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.policy_facts import Others

@@ -1,11 +1,14 @@
-"""What may be the matter with an app, each in a sentence, or empty; the table of them is in `situations`.
+"""What may be the matter with an app, each in a sentence, or empty; the table of them is in `situations`. Last, what
+each phase means, and several conditions.
 
 That is also what becomes of an app whose folder left main: it ends, as it was asked to, or serves on until somebody
 decides. Who can mend a refused write is known by the words of apiserver `pkg/api/errors`, of its admission plugins and
 of RBAC.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from gitops_bg.core.checks.adoption import is_handed_back, is_released, is_releasing, services_to_take_over
 from gitops_bg.core.checks.auxiliary import auxiliary_trouble, why_not_moved
@@ -19,8 +22,12 @@ from gitops_bg.core.checks.onboarding import (
 )
 from gitops_bg.core.checks.pods import why_stuck
 from gitops_bg.core.checks.ports import unservable
+from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.core.model.conditions import BROKEN, CALM, NOTHING_YET, RESUME_IT, STAYS, Meaning, Phase, Who
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.main import held_since
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import short
@@ -228,3 +235,130 @@ def after_leaving(world: World) -> str:
         return f"it keeps serving: {world.desired.kept}" if world.desired.kept else "it keeps serving"
     waits = " once its Services lead to the same pods" if policy is DeletionPolicy.ORPHAN and leads_apart(world) else ""
     return f"it ends{waits}, as deletionPolicy: {policy} says"
+
+
+def left(world: World) -> str:
+    """That the folder of the app has left main, and what becomes of it; empty where main has it."""
+    return "" if world.desired.in_git else f"the app's folder has left main; {after_leaving(world)}"
+
+
+def orphaned(world: World) -> str:
+    """That the folder of an app that serves on has left main; or empty."""
+    return left(world) if stays(world) else ""
+
+
+def no_target(world: World) -> str:
+    """That main has no target of the app, so that nobody can tell what is to be live; or empty."""
+    known = world.desired.seen and world.desired.in_git and world.main_counts and world.release is None
+    if not known or world.desired.target is not Missing.ABSENT:
+        return ""
+    active = world.active
+    said = f"{active.name} stays live" if active else "nothing is deployed"
+    return f"the app's folder in main has no target: {said} until it has one"
+
+
+def at_zero(world: World) -> str:
+    """That the target asks for no pods; or empty."""
+    return (
+        "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted" if is_scaled_to_zero(world) else ""
+    )
+
+
+def no_offer(world: World) -> str:
+    """That the promotion branch cannot be written, and why; or empty."""
+    offer = world.observed.git.offer_refused
+    return f"the promotion branch cannot be written: {offer}" if offer else ""
+
+
+def no_ledger(world: World) -> str:
+    """That the ledger cannot be written, and why; or empty."""
+    ledger = ledger_error(world)
+    return f"the ledger cannot be written: {ledger}" if ledger else ""
+
+
+def diverged(world: World) -> str:
+    """That live traffic went back, and main does not say so yet; or empty."""
+    override = world.record.override
+    return f"live traffic was rolled back before Git: {override.reason}" if override else ""
+
+
+def main_is_away(world: World) -> bool:
+    """Whether nothing can be written to main now: the remote does not answer, or what main says does not count."""
+    git = world.observed.git
+    return bool(git.unreachable or held_since(git)) or bool(world.desired.history_rewritten)
+
+
+def refused_by_main(world: World) -> str:
+    """That main refuses the commit of the way back; or empty."""
+    override = world.record.override
+    return diverged(world) if override and override.diverged else ""
+
+
+def main_away(world: World) -> str:
+    """That main cannot be told of the way back now; or empty."""
+    return diverged(world) if main_is_away(world) else ""
+
+
+# --- what several conditions, and each phase, mean ---
+
+TREE, GO_BACK = "gitops-bg tree {app}", "gitops-bg rollback {app}"
+MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
+"""Commands that help."""
+UNTIL_WRITTEN = "stays as it is until the write goes through"
+COMES_UP = Meaning(STAYS, Who.NOBODY, "wait: its pods come up", TREE)
+NOTHING_SERVES = Meaning(NOTHING_YET, Who.NOBODY, "wait: the first version goes live once its pods are available", TREE)
+HELD = Meaning(
+    STAYS, Who.OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
+)
+CONFIRM = Meaning(STAYS, Who.PROMOTER, "see what its hooks and manual gates say; open the gate")
+PROMOTE = Meaning(STAYS, Who.PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
+UNCLEAR = Meaning(
+    STAYS, Who.OPERATOR, "find out why the analysis has no answer; measure anew, or abort", "gitops-bg promote {app}"
+)
+"""What several conditions, or phases, mean."""
+
+
+class PhaseWords(NamedTuple):
+    """``flagger`` is the phase in Flagger's words (flagger.md §3.1)."""
+
+    flagger: str
+    meaning: Meaning
+
+
+PHASES: Mapping[Phase, PhaseWords] = {
+    Phase.HEALTHY: PhaseWords("Succeeded", CALM),
+    Phase.INVALID: PhaseWords("Failed", BROKEN),
+    Phase.SUSPENDED: PhaseWords("Waiting", RESUME_IT),
+    Phase.ADOPTING: PhaseWords(
+        "Initializing",
+        Meaning(
+            "stays with what the app is adopted from, until all is there",
+            Who.NOBODY,
+            "wait: see the condition Adopting",
+        ),
+    ),
+    Phase.DEPLOYING: PhaseWords("Initializing", NOTHING_SERVES),
+    Phase.ROLLING_BACK: PhaseWords(
+        "Failed", Meaning("goes back once the pods there are available", Who.NOBODY, "wait", TREE)
+    ),
+    Phase.DEGRADED: PhaseWords("Progressing", Meaning(STAYS, Who.OPERATOR, "mend what the message names")),
+    Phase.SCALED_TO_ZERO: PhaseWords(
+        "Waiting",
+        Meaning(
+            "reaches no pod of the app; the condition Available says why",
+            Who.AUTHOR,
+            "set spec.replicas of target.yaml; after a release, nothing",
+        ),
+    ),
+    Phase.WAITING: PhaseWords("Waiting", CONFIRM),
+    Phase.PAUSED: PhaseWords("Progressing", UNCLEAR),
+    Phase.PROMOTING: PhaseWords(
+        "Promoting", Meaning("moves to the promoted version once every gate is open", Who.NOBODY, "wait: see its gates")
+    ),
+    Phase.RESTARTING: PhaseWords(
+        "Succeeded", Meaning(STAYS, Who.NOBODY, "wait: its pods are replaced, a few at a time")
+    ),
+    Phase.PROGRESSING: PhaseWords("Progressing", COMES_UP),
+    Phase.AWAITING_PROMOTION: PhaseWords("WaitingPromotion", PROMOTE),
+    Phase.HELD: PhaseWords("Failed", HELD),
+}

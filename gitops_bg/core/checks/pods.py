@@ -38,14 +38,14 @@ def late_at(version: Version) -> datetime | None:
 
 
 class StuckCause(StrEnum):
-    """What keeps the pods of a version from coming up, the worst first."""
+    """What keeps the pods of a version from coming up, the worst first; a reason of Progressing and CandidateReady."""
 
-    REFUSED = "refused"
+    REFUSED = "PodsRefused"
     """A quota, a policy or a webhook refuses them."""
-    UNSCHEDULABLE = "unschedulable"
-    WAITING = "waiting"
+    UNSCHEDULABLE = "PodsUnschedulable"
+    WAITING = "PodsWaiting"
     """Their containers do not start."""
-    AT_GATE = "at gate"
+    AT_GATE = "PodsAtGate"
     """They run, and nobody has set one of their ``readinessGates``."""
 
 

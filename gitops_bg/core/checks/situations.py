@@ -1,47 +1,70 @@
 """What is the matter with an app: one table, from the most urgent situation to the calmest.
 
 The first row that holds gives the phase and its sentence; each row that holds gives the condition that it names, with
-that sentence, so that none of them can say something else than the others. A new situation is one row here, and one in
-``core.status.meanings`` that says who must act. Nothing here decides anything.
+that sentence, so that none of them can say something else than the others, and says who must act. A new situation is
+one row: here, or in ``core.status.conditions`` where it changes no phase. Nothing here decides anything.
 """
 
 from collections.abc import Callable
 
-from gitops_bg.core.checks.adoption import at_rest, is_adopting, is_releasing, never_released, still_missing
+from gitops_bg.core.checks.adoption import (
+    at_rest,
+    has_arrived,
+    is_adopting,
+    is_releasing,
+    never_released,
+    selecting,
+    still_missing,
+)
 from gitops_bg.core.checks.auxiliary import requests_claimed_by_others
 from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.checks.phase import (
+    GO_BACK,
+    HELD,
+    MERGE,
+    NOTHING_SERVES,
+    PHASES,
+    TREE,
+    UNTIL_WRITTEN,
     RefusalCause,
-    after_leaving,
+    at_zero,
     cause_of,
+    diverged,
     failure,
     foreign_object,
     led_elsewhere,
-    ledger_error,
+    left,
+    main_away,
+    no_ledger,
+    no_offer,
+    no_target,
+    orphaned,
     refusal,
-    stays,
+    refused_by_main,
     unavailable,
     unreached,
 )
 from gitops_bg.core.checks.pods import why_stuck
-from gitops_bg.core.checks.sizes import is_scaled_to_zero, restart_story
+from gitops_bg.core.checks.sizes import restart_story
 from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks
 from gitops_bg.core.delivery.world import answered_once, problems_of, why_suspended
 from gitops_bg.core.model.analysis import AnalysisPhase, why
 from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
+    CALM,
     DIVERGED,
     HISTORY_REWRITTEN,
     INVALID_SPEC,
     ON_HOLD,
     SOURCE_VERIFIED,
+    STAYS,
     SUSPENDED,
     Phase,
     Situation,
     Standing,
+    Who,
     first_that_holds,
 )
-from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import VerificationFailure, held_since
 from gitops_bg.core.model.record import SwitchKind
@@ -53,7 +76,6 @@ Says = Callable[[World], str]
 
 FOLDER_IN_MAIN, LEAVING = "FolderInMain", "Leaving"
 """The condition of an app whose folder has left main, and its reason where the app ends, as main asked for."""
-AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
 
 
 # --- what may be the matter ---------------------------------------------------------------------------------
@@ -69,29 +91,6 @@ def _goes_back(world: World) -> str:
 def _unverified(world: World) -> str:
     held = world.observed.git.verification.held if world.observed.git.verification else None
     return held_since(world.observed.git) if held and held.doubt is not VerificationFailure.PENDING else ""
-
-
-def left(world: World) -> str:
-    """That the folder of the app has left main, and what becomes of it; empty where main has it."""
-    return "" if world.desired.in_git else f"the app's folder has left main; {after_leaving(world)}"
-
-
-def _orphaned(world: World) -> str:
-    return left(world) if stays(world) else ""
-
-
-def no_target(world: World) -> str:
-    """That main has no target of the app, so that nobody can tell what is to be live; or empty."""
-    known = world.desired.seen and world.desired.in_git and world.main_counts and world.release is None
-    if not known or world.desired.target is not Missing.ABSENT:
-        return ""
-    active = world.active
-    stays = f"{active.name} stays live" if active else "nothing is deployed"
-    return f"the app's folder in main has no target: {stays} until it has one"
-
-
-def _at_zero(world: World) -> str:
-    return AT_ZERO if is_scaled_to_zero(world) else ""
 
 
 def _first(world: World) -> str:
@@ -168,17 +167,6 @@ def _not_offered(world: World) -> str:
     return no_offer(world) if world.candidate else ""
 
 
-def no_offer(world: World) -> str:
-    """That the promotion branch cannot be written, and why; or empty."""
-    offer = world.observed.git.offer_refused
-    return f"the promotion branch cannot be written: {offer}" if offer else ""
-
-
-def _no_ledger(world: World) -> str:
-    ledger = ledger_error(world)
-    return f"the ledger cannot be written: {ledger}" if ledger else ""
-
-
 def _offered(world: World) -> str:
     return _coming(world) if world.candidate else ""
 
@@ -193,38 +181,39 @@ def _held(world: World) -> str:
     return on_hold(world) if world.target_digest != world.record.routing.traffic else ""
 
 
-def diverged(world: World) -> str:
-    """That live traffic went back, and main does not say so yet; or empty."""
-    override = world.record.override
-    return f"live traffic was rolled back before Git: {override.reason}" if override else ""
-
-
-def main_is_away(world: World) -> bool:
-    """Whether nothing can be written to main now: the remote does not answer, or what main says does not count."""
-    git = world.observed.git
-    return bool(git.unreachable or held_since(git)) or bool(world.desired.history_rewritten)
-
-
-def _refused_by_main(world: World) -> str:
-    override = world.record.override
-    return diverged(world) if override and override.diverged else ""
-
-
-def _main_away(world: World) -> str:
-    return diverged(world) if main_is_away(world) else ""
-
-
 def _not_released(world: World) -> str:
     """What keeps an app from giving live traffic back for good; or empty."""
     return "; ".join(never_released(world)) if is_releasing(world) else ""
 
 
-def _releasing(world: World) -> str:
-    """That live traffic is to leave the app, and what is missing for that."""
-    release = world.release
-    if release is None or not is_releasing(world):
+def _waits_for_pods(world: World) -> str:
+    """That live traffic is to leave the app, and what is missing for that; or empty."""
+    missing = still_missing(world) if is_releasing(world) else ()
+    return "; ".join((_to_the_deployment(world), *missing)) if missing else ""
+
+
+def _hands_back(world: World) -> str:
+    """How far the Services are on their way back to the Deployment; or empty."""
+    if not is_releasing(world):
         return ""
-    return "; ".join((f"live traffic goes back to Deployment {release.deployment}", *still_missing(world)))
+    if has_arrived(world):
+        return f"{_to_the_deployment(world)}: it is there"
+    views = (view for _, view in world.active_services if view is not None)
+    others = "; ".join(filter(None, (selecting(world, view, "selects") for view in views)))
+    return f"{_to_the_deployment(world)}: {others or 'the endpoints of the Services follow'}"
+
+
+def _to_the_deployment(world: World) -> str:
+    return f"live traffic goes back to Deployment {world.release.deployment}" if world.release else ""
+
+
+def _released(world: World) -> str:
+    """That live traffic is back at the Deployment; or empty."""
+    release = world.release
+    if release is None or is_releasing(world):
+        return ""
+    rest = "the app's folder may go" if world.desired.in_git else "what is left of the app goes"
+    return f"live traffic goes to Deployment {release.deployment}; {rest}"
 
 
 def _nothing_serves(world: World) -> str:
@@ -253,17 +242,54 @@ def _refused(cause: RefusalCause) -> Says:
 
 
 TROUBLES: tuple[Situation[World], ...] = (
-    Situation("Conflict", foreign_object, Phase.DEGRADED, "ForeignObject"),
-    Situation("Conflict", lambda world: world.desired.twins, Phase.DEGRADED, "SameShortDigest"),
-    Situation("Conflict", requests_claimed_by_others, Phase.DEGRADED, "RequestsTaken"),
-    Situation("Refused", _refused(RefusalCause.OBJECT), Phase.DEGRADED, "ObjectInvalid"),
-    Situation("Refused", _refused(RefusalCause.POLICY), Phase.DEGRADED, "PolicyDenied"),
-    Situation("Refused", _refused(RefusalCause.QUOTA), Phase.DEGRADED, "QuotaExceeded"),
-    Situation("Refused", _refused(RefusalCause.OTHER), Phase.DEGRADED, "WriteRefused"),
+    Situation("Conflict", foreign_object, Phase.DEGRADED, "ForeignObject").means(
+        "stays as it is: the agent writes nothing over what is not its own",
+        Who.PLATFORM,
+        "hand the object over, or rename it, as the message says",
+    ),
+    Situation("Conflict", lambda world: world.desired.twins, Phase.DEGRADED, "SameShortDigest").means(
+        "stays where it is: two versions could not be told apart",
+        Who.AUTHOR,
+        "change anything in the pod template of target.yaml, such as an annotation, and push",
+    ),
+    Situation("Conflict", requests_claimed_by_others, Phase.DEGRADED, "RequestsTaken").means(
+        "by the route goes to the owner that is named; by Services, it stays",
+        Who.OPERATOR,
+        "delete the older route, or give one of the two other hosts; where it stays although its owner left main, the "
+        "message says why",
+    ),
+    Situation("Refused", _refused(RefusalCause.OBJECT), Phase.DEGRADED, "ObjectInvalid").means(
+        UNTIL_WRITTEN, Who.AUTHOR, "correct the field that the API server names, and push", "gitops-bg check"
+    ),
+    Situation("Refused", _refused(RefusalCause.POLICY), Phase.DEGRADED, "PolicyDenied").means(
+        UNTIL_WRITTEN,
+        Who.AUTHOR,
+        "change what the policy of the cluster names; who runs the cluster knows what it wants",
+    ),
+    Situation("Refused", _refused(RefusalCause.QUOTA), Phase.DEGRADED, "QuotaExceeded").means(
+        UNTIL_WRITTEN,
+        Who.OPERATOR,
+        "make room: ask for less, delete what is not needed, or have the quota raised",
+        "kubectl get resourcequotas -A",
+    ),
+    Situation("Refused", _refused(RefusalCause.OTHER), Phase.DEGRADED, "WriteRefused").means(
+        UNTIL_WRITTEN, Who.PLATFORM, "mend what the API server names: a right, an object"
+    ),
     Situation("CandidateReady", failure, Phase.DEGRADED),
-    Situation("Available", unavailable, Phase.DEGRADED, "NoPodAvailable", status=False),
-    Situation("Available", led_elsewhere, None, "LedElsewhere", status=False),
-    Situation("Available", unreached, Phase.DEGRADED, "NoEndpoint", status=False),
+    Situation("Available", unavailable, Phase.DEGRADED, "NoPodAvailable", status=False).means(
+        "fails: no pod of the live version is available", Who.OPERATOR, "mend its pods, or go back", GO_BACK
+    ),
+    Situation("Available", led_elsewhere, None, "LedElsewhere", status=False).means(
+        "goes elsewhere, or nowhere, through the Service that is named",
+        Who.OPERATOR,
+        "wait: it is led back at once; where that is refused, mend what the condition Refused names",
+    ),
+    Situation("Available", unreached, Phase.DEGRADED, "NoEndpoint", status=False).means(
+        "fails: a port of the Service leads to no pod",
+        Who.AUTHOR,
+        "correct the targetPort of the Service that is named, or go back",
+        GO_BACK,
+    ),
 )
 """What keeps traffic, or a version, from where it is to be."""
 
@@ -281,10 +307,16 @@ SITUATIONS: tuple[Situation[World], ...] = (
     *TROUBLES,
     Situation(HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost), Phase.DEGRADED, "MainMovedBackwards"),
     Situation(SOURCE_VERIFIED, _unverified, Phase.DEGRADED),
-    Situation(FOLDER_IN_MAIN, _orphaned, Phase.DEGRADED, "Orphaned", status=False),
-    Situation(INVALID_SPEC, no_target, Phase.INVALID, "NoTarget"),
-    Situation("Available", at_rest, Phase.SCALED_TO_ZERO, "Released", status=False),
-    Situation("Available", _at_zero, Phase.SCALED_TO_ZERO, "ScaledToZero", status=False),
+    Situation(FOLDER_IN_MAIN, orphaned, Phase.DEGRADED, "Orphaned", status=False).means(
+        STAYS, Who.AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
+    ),
+    Situation(INVALID_SPEC, no_target, Phase.INVALID, "NoTarget").means(
+        STAYS, Who.AUTHOR, "push the target: target.yaml, or what spec.target of app.yaml names", "gitops-bg check"
+    ),
+    Situation("Available", at_rest, Phase.SCALED_TO_ZERO, "Released", status=False, meaning=CALM),  # See Released.
+    Situation("Available", at_zero, Phase.SCALED_TO_ZERO, "ScaledToZero", status=False).means(
+        "fails: target.yaml asks for 0 replicas", Who.AUTHOR, "set spec.replicas of target.yaml, and push", TREE
+    ),
     Situation(ON_HOLD, _first_held, Phase.HELD),
     Situation("Adopting", _adopting, Phase.ADOPTING),
     Situation("Available", _first, Phase.DEPLOYING),
@@ -298,17 +330,44 @@ SITUATIONS: tuple[Situation[World], ...] = (
     Situation("OfferWritable", _not_offered, Phase.DEGRADED),
     Situation("Healthy", _offered, Phase.AWAITING_PROMOTION),
     Situation(ON_HOLD, _held, Phase.HELD),
-    Situation(ON_HOLD, on_hold, reason="Hold"),
-    Situation(DIVERGED, _refused_by_main, Phase.DEGRADED, "MainRefusesCommit"),
-    Situation(DIVERGED, _main_away, Phase.DEGRADED, "MainAway"),
-    Situation(DIVERGED, diverged, Phase.ROLLING_BACK, "CommitPending"),
+    Situation(ON_HOLD, on_hold, reason="Hold", meaning=HELD),
+    Situation(DIVERGED, refused_by_main, Phase.DEGRADED, "MainRefusesCommit").means(
+        "goes where the rollback sent it; primary.yaml does not say so",
+        Who.PROMOTER,
+        "merge the promotion branch, or let the agent push to main",
+        MERGE,
+    ),
+    Situation(DIVERGED, main_away, Phase.DEGRADED, "MainAway").means(
+        "goes where the rollback sent it; primary.yaml does not say so yet",
+        Who.REMOTE,
+        "bring main back, as the other conditions say: the commit follows then",
+    ),
+    Situation(DIVERGED, diverged, Phase.ROLLING_BACK, "CommitPending").means(
+        "goes where the rollback sent it; primary.yaml does not say so yet", Who.NOBODY, "wait: the commit follows"
+    ),
     Situation("OfferWritable", no_offer, Phase.DEGRADED),
-    Situation("LedgerWritable", _no_ledger, Phase.DEGRADED),
-    Situation(FOLDER_IN_MAIN, left, Phase.PROGRESSING, LEAVING, status=False),
-    Situation("Released", _not_released, Phase.DEGRADED),
-    Situation("Released", _releasing, Phase.PROGRESSING),
-    Situation("Available", _nothing_serves, None, "NothingServes", status=False),
-    Situation("Available", _serves, None, "Serving"),
+    Situation("LedgerWritable", no_ledger, Phase.DEGRADED),
+    Situation(FOLDER_IN_MAIN, left, Phase.PROGRESSING, LEAVING, status=False).means(
+        "goes where the message says", Who.NOBODY, "wait: the app ends, as main asks for", TREE
+    ),
+    Situation("Released", _not_released, Phase.DEGRADED, "Conflict", status=False).means(
+        STAYS, Who.PLATFORM, "mend what the message names, or remove spec.release"
+    ),
+    Situation("Released", _waits_for_pods, Phase.PROGRESSING, "WaitingForPods", status=False).means(
+        STAYS,
+        Who.NOBODY,
+        "wait: the Deployment's pods come up, or pods of another app that the Services would select go",
+    ),
+    Situation("Released", _hands_back, Phase.PROGRESSING, "HandingBack", status=False).means(
+        "moves to the Deployment's pods", Who.NOBODY, "wait: the Services follow"
+    ),
+    Situation("Released", _released, None, "Released").means(
+        "goes to the Deployment's pods",
+        Who.AUTHOR,
+        "delete the app's folder; or remove spec.release, and the app is adopted anew",
+    ),
+    Situation("Available", _nothing_serves, None, "NothingServes", status=False, meaning=NOTHING_SERVES),
+    Situation("Available", _serves, None, "Serving", meaning=CALM),
     Situation("", _well, Phase.HEALTHY),
 )
 
@@ -324,31 +383,9 @@ def phase_of(world: World) -> Phase:
     return standing_of(world).phase
 
 
-# --- in the words of others ---------------------------------------------------------------------------------
-
-FLAGGER_PHASES = {
-    Phase.ADOPTING: "Initializing",
-    Phase.DEPLOYING: "Initializing",
-    Phase.WAITING: "Waiting",
-    Phase.PROGRESSING: "Progressing",
-    Phase.PAUSED: "Progressing",
-    Phase.DEGRADED: "Progressing",
-    Phase.SCALED_TO_ZERO: "Waiting",
-    Phase.AWAITING_PROMOTION: "WaitingPromotion",
-    Phase.PROMOTING: "Promoting",
-    Phase.ROLLING_BACK: "Failed",
-    Phase.HELD: "Failed",
-    Phase.INVALID: "Failed",
-    Phase.SUSPENDED: "Waiting",
-    Phase.RESTARTING: "Succeeded",
-    Phase.HEALTHY: "Succeeded",
-}
-"""Our phases in Flagger's words (flagger.md §3.1)."""
-
-
 def flagger_phase(world: World) -> str:
-    """The phase of the app in Flagger's words; its first version is ``Initialized``, not promoted."""
+    """Return the phase of the app in Flagger's words; its first version is ``Initialized``, not promoted."""
     phase, active = phase_of(world), world.active
     if phase is Phase.HEALTHY and active and active.number == 1:
         return "Initialized"
-    return FLAGGER_PHASES[phase]
+    return PHASES[phase].flagger

@@ -9,11 +9,11 @@ person is not Ready, and has neither.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import Enum, StrEnum
 from typing import Generic, TypeVar
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.model.actions import CommitPrimary
 
 
 class Phase(StrEnum):
@@ -41,7 +41,7 @@ FOLDER_MISSING = "FolderMissing"
 """The types, and a reason, of conditions that people are alerted to."""
 
 SUSPENDED, ON_HOLD = "Suspended", "OnHold"
-ANALYSIS_PASSED, LEDGER_TRUSTED = "AnalysisPassed", "LedgerTrusted"
+ANALYSIS_PASSED, LEDGER_TRUSTED, INTERNAL_ERROR = "AnalysisPassed", "LedgerTrusted", "InternalError"
 GIT_REACHABLE, HISTORY_REWRITTEN, SOURCE_VERIFIED = "GitReachable", "HistoryRewritten", "SourceVerified"
 """The types of conditions that apps and groups have alike."""
 
@@ -61,24 +61,31 @@ class Condition:
     message: str
 
 
-AUTHOR = "the author of the file"
-COMMITTER = "who pushed the commit"
-PROMOTER = "who promotes this app"
-OPERATOR = "who operates this app"
-PLATFORM = "who runs the cluster"
-REMOTE = "who runs the Git remote"
-NOBODY = "nobody"
-"""Who has to act; with NOBODY the app goes on by itself."""
+class Who(StrEnum):
+    """Who has to act; with ``NOBODY`` the app goes on by itself."""
+
+    AUTHOR = "the author of the file"
+    COMMITTER = "who pushed the commit"
+    PROMOTER = "who promotes this app"
+    OPERATOR = "who operates this app"
+    PLATFORM = "who runs the cluster"
+    REMOTE = "who runs the Git remote"
+    NOBODY = "nobody"
+
+
+_EXPLAIN = "gitops-bg explain {app}"
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one condition means. ``traffic``: where requests go now. ``who`` must do ``what``; ``command`` helps."""
+    """What one condition means. ``traffic``: where requests go now. ``who`` must do ``what``; ``command`` helps, with
+    NAMESPACE/NAME for ``{app}``.
+    """
 
     traffic: str
     who: str
     what: str
-    command: str = "gitops-bg explain {app}"
+    command: str = _EXPLAIN
 
     def of(self, app: object) -> "Meaning":
         """The meaning for one app, or release group: what says NAMESPACE/NAME."""
@@ -87,7 +94,30 @@ class Meaning:
     @property
     def asks(self) -> bool:
         """Whether somebody must do something."""
-        return self.who not in ("", NOBODY)
+        return self.who not in ("", Who.NOBODY)
+
+
+Meanings = Mapping[tuple[str, str], Meaning]
+"""Rows by the type and the reason of a condition."""
+ANY = ""
+"""Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
+
+CALM = Meaning("", "", "", "")
+"""Nothing is to be done: not worth a line. (Where nothing else is to be said either, there is no condition.)"""
+STAYS, NOTHING_YET = "stays with the live version", "nothing serves yet"
+AS_BEFORE, TAKEN_OVER = "goes to the Deployment's pods as before", "goes to the pods of the app"
+AS_IT_IS = (STAYS, NOTHING_YET, AS_BEFORE, TAKEN_OVER)
+"""What is said of live traffic where it stays."""
+RESUME_IT = Meaning(
+    STAYS, Who.OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}"
+)
+BROKEN = Meaning(STAYS, Who.AUTHOR, "correct the line that is named, and push", "gitops-bg check")
+"""What several conditions mean, of apps and of groups."""
+
+
+def meaning_of(kind: str, reason: str, table: Meanings) -> Meaning | None:
+    """Return the row of a condition's type and reason; None where this version does not know them."""
+    return table.get((kind, reason)) or table.get((kind, ANY))
 
 
 W = TypeVar("W")
@@ -95,20 +125,28 @@ W = TypeVar("W")
 
 @dataclass(frozen=True, slots=True)
 class Situation(Generic[W]):
-    """What may be the matter, in one row: what holds, in which phase that is, and which condition says so."""
+    """What may be the matter, in one row: what holds, in which phase that is, which condition says so, and what that
+    means: for traffic, and who must do what.
+    """
 
     condition: str
-    """The type of the condition; with its reason, a row of ``core.status.meanings`` says who must act. Empty: nobody
-    must.
-    """
+    """The type of the condition. Empty: nobody must act."""
     says: Callable[[W], str]
     """A sentence about a world; empty where the situation does not hold."""
     phase: Phase | None = None
     """The phase, where no row before it holds; None: it changes no phase."""
     reason: str = ""
-    """Of the condition, which lasts as long as the situation; empty: the condition is made with others of its type."""
+    """Of the condition, which lasts as long as the situation; empty: the condition is made, and its meaning is said,
+    with others of its type.
+    """
     status: bool | None = True
     """Of the condition."""
+    meaning: Meaning | None = None
+    """Of a condition with a reason; `CALM` where nothing is to be done."""
+
+    def means(self, traffic: str, who: str, what: str, command: str = _EXPLAIN) -> "Situation[W]":
+        """Return the row with what it means (`Meaning`)."""
+        return replace(self, meaning=Meaning(traffic, who, what, command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +171,11 @@ def conditions_that_hold(situations: Iterable[Situation[W]], world: W) -> Iterat
         if row.reason and row.condition not in shown and (said := row.says(world)):
             shown.add(row.condition)
             yield Condition(row.condition, row.status, row.reason, said)
+
+
+def meanings_of(situations: Iterable[Situation[W]]) -> Meanings:
+    """Return what the conditions of a table mean."""
+    return {(row.condition, row.reason): row.meaning for row in situations if row.meaning is not None}
 
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
@@ -192,10 +235,3 @@ def progresses(phase: str) -> bool:
     (True, False, False)
     """
     return phase in _PROGRESSING
-
-
-def goes_on_by_itself(phase: Phase, actions: Iterable[object]) -> bool:
-    """Whether it needs nobody and no later time to go on, by what was decided: it is progressing, or Git is about to
-    promote it.
-    """
-    return progresses(phase) or any(isinstance(action, CommitPrimary) for action in actions)

@@ -21,6 +21,7 @@ from gitops_bg.core.model.actions import (
     ApplyConfiguration,
     ApplyService,
     ClusterAction,
+    CommitPrimary,
     CreateReplicaSet,
     DeleteAuxiliaryObject,
     DeleteConfiguration,
@@ -35,7 +36,7 @@ from gitops_bg.core.model.actions import (
     SyncPodMetadata,
 )
 from gitops_bg.core.model.analysis import AnalysisRun, MeasurementRequest
-from gitops_bg.core.model.conditions import Condition, Phase
+from gitops_bg.core.model.conditions import Condition, Phase, progresses
 from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.events import NOTICES, Notice
 from gitops_bg.core.model.hooks import HookCall, Severity
@@ -314,6 +315,13 @@ class Decision:
     """What is answered to the last who asked for a look at main."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""
+
+
+def goes_on_by_itself(phase: Phase, actions: Iterable[object]) -> bool:
+    """Return whether an app or a group needs nobody and no later time to go on, by what was decided: it is progressing,
+    or Git is about to promote it.
+    """
+    return progresses(phase) or any(isinstance(action, CommitPrimary) for action in actions)
 
 
 def is_deferrable(saved: Record, record: Record) -> bool:

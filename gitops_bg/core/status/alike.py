@@ -16,46 +16,32 @@ from gitops_bg.core.errors import Exhausted, GitopsBgError, InternalError
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, AnalysisStage, why
 from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
+    ANY,
+    BROKEN,
+    CALM,
     GIT_REACHABLE,
+    HISTORY_REWRITTEN,
+    INTERNAL_ERROR,
+    INVALID_SPEC,
     LEDGER_TRUSTED,
     OF_THE_PHASE,
     READY,
+    RESUME_IT,
     SOURCE_VERIFIED,
     STALLED,
+    STAYS,
+    SUSPENDED,
     Condition,
+    Meaning,
+    Meanings,
     Phase,
+    Who,
 )
 from gitops_bg.core.model.decision import Decision, GateResult, Wait
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.main import SourceVerification, UnreadReason, VerificationFailure, describe
 from gitops_bg.core.model.record import Delivery
 from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
-
-
-def unknown_entry(claimed: int, kind: str) -> str:
-    """That the ledger claimed to have an entry which the record of an app, or of a group, never gave out."""
-    if not claimed:
-        return ""
-    return (
-        f"the ledger says that entry {claimed} of this {kind} was told, which this record never gave out: "
-        "somebody else wrote there, or the record is one of an earlier backup"
-    )
-
-
-def set_back(sequence: int, told: int, kind: str) -> str:
-    """That the ledger has fewer entries of an app, or a group, than it had."""
-    if sequence >= told:
-        return ""
-    if not sequence:
-        return (
-            f"the ledger has no entry of this {kind}, and had them up to {told}: "
-            "somebody deleted its branch, or it is another one"
-        )
-    return (
-        f"the ledger has this {kind}'s entries up to {sequence}, and had them up to {told}: "
-        "somebody set its branch back"
-    )
-
 
 # --- analyses ---
 
@@ -107,7 +93,11 @@ def ledger_trusted(
     """
     if doubt:
         yield Condition(LEDGER_TRUSTED, False, "WrittenByOthers", doubt)
-    elif said := unknown_entry(record.ledger_claimed, kind):
+    elif record.ledger_claimed:
+        said = (
+            f"the ledger says that entry {record.ledger_claimed} of this {kind} was told, which this record never gave "
+            "out: somebody else wrote there, or the record is one of an earlier backup"
+        )
         yield Condition(LEDGER_TRUSTED, False, "Ahead", said)
     elif said := _behind(record, seen, kind):
         yield Condition(LEDGER_TRUSTED, False, "Behind", said)
@@ -117,7 +107,14 @@ def _behind(record: Delivery, seen: tuple[str, int] | None, kind: SubjectKind) -
     """That the ledger lost what it had. Positions of another epoch cannot be compared."""
     if seen is None or seen[0] not in ("", record.epoch):
         return ""
-    return set_back(seen[1], record.sequence - len(record.ledger), kind)
+    sequence, told = seen[1], record.sequence - len(record.ledger)
+    if sequence >= told:
+        return ""
+    if sequence:
+        has, cause = f"this {kind}'s entries up to {sequence}, and had them", "somebody set its branch back"
+    else:
+        has, cause = f"no entry of this {kind}, and had them", "somebody deleted its branch, or it is another one"
+    return f"the ledger has {has} up to {told}: {cause}"
 
 
 def source_verified(verification: SourceVerification | None) -> Iterator[Condition]:
@@ -134,9 +131,6 @@ def source_verified(verification: SourceVerification | None) -> Iterator[Conditi
         yield Condition(SOURCE_VERIFIED, False, "RecordsUnknown", message)
     else:
         yield Condition(SOURCE_VERIFIED, False, held.doubt.value, message)
-
-
-INTERNAL_ERROR = "InternalError"
 
 
 class RecordUnreadable(InternalError):
@@ -193,6 +187,79 @@ def while_broken(shown: Container[str], why: Condition) -> Iterator[Condition]:
     yield replace(why, type=READY, status=False)
     yield replace(why, type=STALLED, status=True)
 
+
+# --- what they mean ---
+
+
+def of_both(read_again: str) -> Meanings:
+    """Return what the conditions mean that both have; the command ``read_again`` has Git read again."""
+    as_known = "stays as it is: what is pushed or merged has no effect"
+    doubted = Meaning(
+        "is not affected: the record counts, and not the ledger",
+        Who.REMOTE,
+        "let nobody but the agent push gitops-bg/state/*; its next commit there writes the file again",
+        "gitops-bg history {app}",
+    )
+    return {
+        (INVALID_SPEC, "InvalidSpec"): BROKEN,
+        (INTERNAL_ERROR, "InternalError"): Meaning(
+            "stays as it is: the agent does nothing about it",
+            Who.PLATFORM,
+            "report the bug; where it does not end, run the command in the message: the record is made anew",
+            read_again,
+        ),
+        (INTERNAL_ERROR, "RecordUnreadable"): Meaning(
+            "stays as it is: the agent does nothing about it",
+            Who.PLATFORM,
+            "run the release that wrote the record, or the command in the message, which makes it anew",
+            read_again,
+        ),
+        (ANALYSIS_PASSED, "Successful"): CALM,
+        (ANALYSIS_PASSED, "Skipped"): CALM,
+        (ANALYSIS_PASSED, "NotBegun"): Meaning(STAYS, Who.NOBODY, "wait: it begins by itself"),
+        (ANALYSIS_PASSED, "Running"): Meaning(STAYS, Who.NOBODY, "wait: an analysis measures"),
+        (LEDGER_TRUSTED, "WrittenByOthers"): doubted,
+        (LEDGER_TRUSTED, "Ahead"): doubted,
+        (LEDGER_TRUSTED, "Behind"): doubted,
+        (GIT_REACHABLE, "Unreachable"): Meaning(as_known, Who.REMOTE, "bring the remote back", read_again),
+        (GIT_REACHABLE, "AuthenticationFailed"): Meaning(
+            as_known,
+            Who.PLATFORM,
+            "give the agent credentials that may read the repository; it reads their file anew at each poll",
+            read_again,
+        ),
+        (GIT_REACHABLE, "BranchMissing"): Meaning(
+            as_known, Who.REMOTE, "push back the branch that is named, or have the agent follow another one", read_again
+        ),
+        (SUSPENDED, "Suspended"): RESUME_IT,
+        (HISTORY_REWRITTEN, "MainMovedBackwards"): Meaning(
+            "stays where it is: main moves nothing, forward or back",
+            Who.REMOTE,
+            "push the former history back; or, if it was meant, accept the new one",
+            "gitops-bg accept-history",
+        ),
+        (SOURCE_VERIFIED, "KeysUnreadable"): Meaning(
+            "is not affected: the keys that were read last still count",
+            Who.OPERATOR,
+            "mend the file of keys that the agent was given; it is read again",
+            read_again,
+        ),
+        (SOURCE_VERIFIED, "NotCheckedYet"): Meaning(
+            STAYS, Who.NOBODY, "wait: the signatures of many new commits are being checked"
+        ),
+        (SOURCE_VERIFIED, "RecordsUnknown"): Meaning(
+            STAYS, Who.OPERATOR, "let the agent read all namespaces of its apps; its log says which it cannot"
+        ),
+        (SOURCE_VERIFIED, ANY): Meaning(
+            "stays as it is; what main says since then is not read",
+            Who.COMMITTER,
+            "sign the commit and push again; or vouch for it by a signed merge",
+            "git log --first-parent --format='%h %G? %an %s'",
+        ),
+    }
+
+
+# --- what may differ ---
 
 FIELDS = ("phase", "message", "conditions", "gates", "waits", "pullRequest")
 """The fields of a status that belong to this view."""

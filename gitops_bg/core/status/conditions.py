@@ -2,35 +2,46 @@
 here decides anything.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from gitops_bg.core.checks.adoption import at_rest
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.onboarding import Exposure, exposures
-from gitops_bg.core.checks.phase import failure, ledger_error
-from gitops_bg.core.checks.pods import stuck, without_traffic
+from gitops_bg.core.checks.phase import MERGE, PHASES, TREE, ledger_error
+from gitops_bg.core.checks.pods import without_traffic
 from gitops_bg.core.checks.ports import ports_of, unservable
 from gitops_bg.core.checks.situations import SITUATIONS, standing_of
 from gitops_bg.core.checks.sizes import refused_pods, restart_story, wanted_size
 from gitops_bg.core.checks.subject import round_of
-from gitops_bg.core.delivery.hooks import describe
 from gitops_bg.core.model.conditions import (
+    CALM,
+    GIT_REACHABLE,
+    OF_THE_PHASE,
+    STAYS,
     Condition,
+    Meaning,
+    Meanings,
     Phase,
     Situation,
     Standing,
+    Who,
     conditions_that_hold,
     kstatus_of,
+    meanings_of,
 )
 from gitops_bg.core.model.decision import Counts, GateResult
 from gitops_bg.core.model.desired import Missing
-from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType, has_accepted
 from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.record import FormerService
 from gitops_bg.core.model.version import SubjectKind, Version
 from gitops_bg.core.names import ALL_VERSIONS
-from gitops_bg.core.status.alike import analysis_passed, git_reachable, ledger_trusted, source_verified
-from gitops_bg.core.status.progress import STUCK_REASONS, adopting, progress_conditions, releasing
+from gitops_bg.core.status.alike import analysis_passed, git_reachable, ledger_trusted, of_both, source_verified
+from gitops_bg.core.status.progress import (
+    PROGRESS_MEANINGS,
+    adopting,
+    candidate_ready,
+    hooks_passed,
+    progress_conditions,
+)
 from gitops_bg.core.world import World
 
 
@@ -146,14 +157,20 @@ def _waits(world: World, active: Version, service: str) -> str:
 # --- all conditions ---
 
 OFFER_WRITABLE, LEDGER_WRITABLE, MAIN_WRITABLE = "OfferWritable", "LedgerWritable", "MainWritable"
-
-
 PUSH_REFUSED = "PushRefused"
-"""The reason of these two where the remote refuses the branch; the message quotes the remote."""
-
+"""The reason of the first two where the remote refuses the branch; the message quotes the remote."""
 
 MAIN_REFUSES = "MainRefuses"
 """The reason of the condition MainWritable where main takes no commit of the agent; its message says why."""
+
+_RECONCILE = "gitops-bg reconcile {app}"
+_NARROW = "name the Service in activeServices, narrow its selector, or agree to it, as the message says"
+_SKEWED = Meaning(
+    "is not affected; no wait gets longer, but shown times may be wrong",
+    Who.PLATFORM,
+    "set the clocks, of the agent's node and of the control plane, by NTP",
+    "timedatectl status",
+)
 
 
 def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> tuple[Condition, ...]:
@@ -168,11 +185,10 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
         _healthy(standing),
         *kstatus_of(standing.phase, standing.message),
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
-        *_candidate_ready(world),
+        *candidate_ready(world),
         *analysis_passed(round_of(world), coming.digest if coming is not None else ""),
-        *_hooks_passed(world, coming.digest if coming is not None else world.target_digest),
+        *hooks_passed(world, coming.digest if coming is not None else world.target_digest),
         *adopting(world),
-        *releasing(world),
         *git_reachable(git.unreachable, git.unread_reason),
         *source_verified(git.verification),
         *ledger_trusted(world.record, git.ledger_doubt, git.ledger_at, SubjectKind.APP),
@@ -181,59 +197,6 @@ def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> 
 
 def _healthy(standing: Standing) -> Condition:
     return Condition("Healthy", standing.phase is Phase.HEALTHY, standing.phase.value, standing.message)
-
-
-def _candidate_ready(world: World) -> Iterator[Condition]:
-    candidate = world.candidate
-    if candidate is None or at_rest(world):
-        return
-    if candidate.available_since:
-        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available")
-    elif candidate.failure:
-        yield Condition("CandidateReady", False, candidate.failure, failure(world))
-    elif pods := stuck(world, candidate):
-        said = f"{candidate.name} waits: {pods.message}"
-        yield Condition("CandidateReady", False, STUCK_REASONS[pods.cause], said)
-    else:
-        yield Condition("CandidateReady", False, "Progressing", f"{candidate.name} comes up")
-
-
-def _hooks_passed(world: World, digest: str) -> Iterator[Condition]:
-    """What the hooks say of a version that does not serve: the first that blocks it, with its whole body.
-
-    It is the version on its way, or else the target, which the hooks may have put on hold.
-    """
-    runs = _last_answers(world, digest) if digest != world.record.routing.traffic else []
-    shut = next(((hook, run) for hook, run in runs if not _lets_through(hook, run)), None)
-    if shut is not None:
-        yield Condition("HooksPassed", False, _standing_of(shut[1]), _in_full(world, *shut))
-    elif runs:
-        asked = round_of(world)
-        yield Condition("HooksPassed", True, "Passed", "; ".join(describe(asked, *each) for each in runs))
-
-
-def _last_answers(world: World, digest: str) -> list[tuple[Hook, HookRun]]:
-    """The last answer of each hook about a version; where it was asked again when traffic would move, that answer."""
-    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
-    asked = (run for run in world.record.hook_state.runs if run.digest == digest)
-    runs = [(hooks[key], run) for run in asked if (key := (run.hook, run.type)) in hooks]
-    again = {run.hook for _, run in runs if run.final}
-    return [(hook, run) for hook, run in runs if run.final or run.hook not in again]
-
-
-def _lets_through(hook: Hook, run: HookRun) -> bool:
-    return hook.type is HookType.ROLLBACK or has_accepted(run, hook)
-
-
-def _standing_of(run: HookRun) -> str:
-    if run.expired:
-        return "Expired"
-    return {None: "Asked", HookAnswer.UNANSWERED: "Unanswered"}.get(run.answer, "Refused")
-
-
-def _in_full(world: World, hook: Hook, run: HookRun) -> str:
-    sentence = describe(round_of(world), hook, run)
-    return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 
 def _pull_request(state: PullState) -> Callable[[World], str]:
@@ -291,26 +254,98 @@ def _clock(word: str, sign: int) -> Callable[[World], str]:
 
 
 OTHERS: tuple[Situation[World], ...] = (
-    Situation("Conflict", lambda world: world.observed.app_claimed, reason="ClaimedTwice"),
-    Situation("Restarting", _restart_to_come, reason="Scheduled", status=False),
-    Situation("Restarting", _pods_unreadable, reason="PodsUnreadable"),
-    Situation("Restarting", _eviction_refused, reason="EvictionRefused"),
-    Situation("Restarting", _restart, reason="Restarting"),
-    Situation("InvalidPolicy", _invalid_policies, reason="InvalidPolicy"),
-    Situation("Exposed", _selected_by_others, reason="SelectedByOthers"),
-    Situation("Exposed", _selected_once_up, reason="SelectedOnceUp"),
-    Situation("Exposed", _services_unreadable, reason="ServicesUnreadable", status=None),
-    Situation("ServicesInGit", _not_managed, reason="NotManaged", status=False),
-    Situation("ServicesInGit", _followed, reason="Followed", status=False),
-    Situation("ServicesInGit", _ports_wait, reason="PortsWait", status=False),
-    Situation(MAIN_WRITABLE, _main_refuses, reason=MAIN_REFUSES, status=False),
-    Situation(OFFER_WRITABLE, lambda world: world.observed.git.offer_refused, reason=PUSH_REFUSED, status=False),
-    Situation("PullRequest", lambda world: world.observed.git.pull_trouble, reason="Trouble", status=None),
-    Situation("PullRequest", lambda world: world.observed.git.pull_queued, reason="Queued", status=False),
-    Situation("PullRequest", _pull_request(PullState.OPEN), reason="Open"),
-    Situation("PullRequest", _pull_request(PullState.CLOSED), reason="Closed", status=False),
-    Situation(LEDGER_WRITABLE, ledger_error, reason=PUSH_REFUSED, status=False),
-    Situation("ClockSynchronized", _clock("ahead of", 1), reason="ApiServerAhead", status=False),
-    Situation("ClockSynchronized", _clock("behind", -1), reason="ApiServerBehind", status=False),
+    Situation("Conflict", lambda world: world.observed.app_claimed, reason="ClaimedTwice").means(
+        "follows this repository; the other agent leaves it alone",
+        Who.PLATFORM,
+        "remove the app from one of the two repositories, then the claim that the message names",
+    ),
+    Situation("Restarting", _restart_to_come, reason="Scheduled", status=False).means(
+        STAYS, Who.NOBODY, "wait: pods are replaced at that time", TREE
+    ),
+    Situation("Restarting", _pods_unreadable, reason="PodsUnreadable").means(
+        STAYS, Who.PLATFORM, "give the agent the right that the message names", "kubectl auth can-i --list"
+    ),
+    Situation("Restarting", _eviction_refused, reason="EvictionRefused").means(
+        STAYS, Who.OPERATOR, "let the PodDisruptionBudget spare a pod", "kubectl get poddisruptionbudgets -A"
+    ),
+    Situation("Restarting", _restart, reason="Restarting").means(
+        STAYS, Who.NOBODY, "wait: pods are replaced, a few at a time", TREE
+    ),
+    Situation("InvalidPolicy", _invalid_policies, reason="InvalidPolicy").means(
+        STAYS,
+        Who.PLATFORM,
+        "correct the file of policies/ that is named, and push; what it said last holds until then",
+        "gitops-bg check",
+    ),
+    Situation("Exposed", _selected_by_others, reason="SelectedByOthers").means(
+        "of the Service that is named also reaches what nobody promoted", Who.OPERATOR, _NARROW
+    ),
+    Situation("Exposed", _selected_once_up, reason="SelectedOnceUp").means(
+        "of the Service named reaches what nobody promoted, once it is up", Who.OPERATOR, _NARROW
+    ),
+    Situation("Exposed", _services_unreadable, reason="ServicesUnreadable", status=None).means(
+        "may also reach what nobody promoted, by Services of others",
+        Who.PLATFORM,
+        "mend what the message names: the agent must be able to list the Services of the namespace",
+    ),
+    Situation("ServicesInGit", _not_managed, reason="NotManaged", status=False).means(
+        "of this Service stays where it is: nobody moves it any more",
+        Who.OPERATOR,
+        "delete the Service, or name it in app.yaml again",
+    ),
+    Situation("ServicesInGit", _followed, reason="Followed", status=False).means(
+        "goes through the Service as before, until the time that is named",
+        Who.AUTHOR,
+        "send its clients to the Services that app.yaml names",
+        TREE,
+    ),
+    Situation("ServicesInGit", _ports_wait, reason="PortsWait", status=False).means(
+        "goes through the ports that the live version has",
+        Who.AUTHOR,
+        "promote a version whose containers declare these ports; they move with it",
+    ),
+    Situation(MAIN_WRITABLE, _main_refuses, reason=MAIN_REFUSES, status=False).means(
+        "stays as it is until somebody merges",
+        Who.PROMOTER,
+        "merge the promotion branch: main takes none of the agent",
+        MERGE,
+    ),
+    Situation(OFFER_WRITABLE, lambda world: world.observed.git.offer_refused, reason=PUSH_REFUSED, status=False).means(
+        "stays with the live version: nobody can merge a promotion",
+        Who.REMOTE,
+        "let the agent push gitops-bg/promote/*; it tries again by itself, and at once when asked",
+        _RECONCILE,
+    ),
+    Situation("PullRequest", lambda world: world.observed.git.pull_trouble, reason="Trouble", status=None).means(
+        "is not affected: the promotion branch can be merged with git",
+        Who.OPERATOR,
+        "do what the message says; the agent tries again by itself",
+        MERGE,
+    ),
+    Situation("PullRequest", lambda world: world.observed.git.pull_queued, reason="Queued", status=False, meaning=CALM),
+    Situation("PullRequest", _pull_request(PullState.OPEN), reason="Open", meaning=CALM),
+    Situation("PullRequest", _pull_request(PullState.CLOSED), reason="Closed", status=False, meaning=CALM),
+    Situation(LEDGER_WRITABLE, ledger_error, reason=PUSH_REFUSED, status=False).means(
+        "is not affected: it moves, and the record keeps what is to be told",
+        Who.REMOTE,
+        "let the agent push gitops-bg/state/*; it tries again by itself, and at once when asked",
+        _RECONCILE,
+    ),
+    Situation("ClockSynchronized", _clock("ahead of", 1), reason="ApiServerAhead", status=False, meaning=_SKEWED),
+    Situation("ClockSynchronized", _clock("behind", -1), reason="ApiServerBehind", status=False, meaning=_SKEWED),
 )
 """What changes no phase: as `SITUATIONS`."""
+
+MEANINGS: Meanings = {
+    **of_both(read_again=_RECONCILE),
+    (GIT_REACHABLE, "Unreachable"): Meaning(
+        "stays as it is; going back works without Git",
+        Who.REMOTE,
+        "bring the remote back; in an emergency, go back without it",
+        "gitops-bg rollback {app} --offline",
+    ),
+    **meanings_of((*SITUATIONS, *OTHERS)),
+    **{(kind, phase): words.meaning for kind in OF_THE_PHASE for phase, words in PHASES.items()},
+    **PROGRESS_MEANINGS,
+}
+"""What each condition of an app means for traffic now, who must do what, and the command."""

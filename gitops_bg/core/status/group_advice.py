@@ -1,10 +1,8 @@
 """What people are told to do about a release group: what it does next by itself and what they can do, in two sentences
-for `group explain`; and of each condition what it means for traffic now, who must act, and the command. Pure.
-
-The table of conditions is as `core.status.meanings` for apps; `{app}` in a command is the group.
+for `group explain`. Pure.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.inputs import DesiredGroup, ObservedGroup
@@ -13,27 +11,10 @@ from gitops_bg.core.groups.record import GroupDecision, GroupRecord, Transition,
 from gitops_bg.core.groups.subject import version_of
 from gitops_bg.core.groups.world import UNKNOWN_MEMBER, member_name
 from gitops_bg.core.model.analysis import AnalysisStage
-from gitops_bg.core.model.conditions import (
-    AUTHOR,
-    DIVERGED,
-    FOLDER_MISSING,
-    INVALID_SPEC,
-    NOBODY,
-    OF_THE_PHASE,
-    ON_HOLD,
-    OPERATOR,
-    PLATFORM,
-    PROMOTER,
-    PROMOTION_REJECTED,
-    REMOTE,
-    SUSPENDED,
-    Meaning,
-    Phase,
-)
+from gitops_bg.core.model.conditions import PROMOTION_REJECTED
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.status.groups import CANDIDATES_ANSWER, MAIN_REFUSES, RECORD_LOST, ROUTES_ACCEPTED
-from gitops_bg.core.status.meanings import ANY, BROKEN, CALM, RESUME_IT, STAYS, Meanings, of_both
+from gitops_bg.core.status.groups import RECORD_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,72 +259,3 @@ def serving_in(record: GroupRecord, version: str) -> tuple[Endpoint, ...]:
     """Return what serves in a version, by service: its own, and what it has from older ones."""
     found = (each for each in record.state.endpoints if each.version == version)
     return tuple(sorted(found, key=lambda each: each.service))
-
-
-_HISTORY = "gitops-bg history {app}"
-_UNCLEAR = Meaning(STAYS, OPERATOR, "find out why the analysis has no answer; go back, or promote another")
-_HELD = Meaning(
-    "stays with, or is back at, the last good version",
-    AUTHOR,
-    "change a file of the version on hold, or name another one; or, if it is good, try it again",
-    "gitops-bg retry {app}",
-)
-
-_PHASES: Mapping[Phase, Meaning] = {
-    Phase.HEALTHY: CALM,
-    Phase.INVALID: BROKEN,
-    Phase.SUSPENDED: RESUME_IT,
-    Phase.DEPLOYING: Meaning(
-        "reaches services as they come up", NOBODY, "wait: the first version serves once they are healthy"
-    ),
-    Phase.ROLLING_BACK: Meaning("goes back now, as far as the Gateway takes it", NOBODY, "wait"),
-    Phase.PROMOTING: Meaning("moves to the promoted version step by step", NOBODY, "wait"),
-    Phase.WAITING: Meaning(STAYS, PROMOTER, "see which gate is shut"),
-    Phase.PAUSED: _UNCLEAR,
-    Phase.PROGRESSING: Meaning(STAYS, NOBODY, "wait: something is measured, or written"),
-    Phase.DEGRADED: Meaning(STAYS, OPERATOR, "mend what the message names"),
-    Phase.HELD: _HELD,
-}
-
-GROUP_MEANINGS: Meanings = {
-    **of_both(read_again="gitops-bg explain {app}"),
-    **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
-    (SUSPENDED, "Suspended"): RESUME_IT,
-    (INVALID_SPEC, "Conflict"): Meaning(STAYS, OPERATOR, "hand the object over, or call the group otherwise"),
-    (PROMOTION_REJECTED, RECORD_LOST): Meaning(
-        "stays where it is: nothing of the group is changed",
-        AUTHOR,
-        "put the folder back that the message names, or do what else it says",
-    ),
-    (PROMOTION_REJECTED, ANY): Meaning(STAYS, AUTHOR, "name a candidate, or the version before, as active"),
-    (ROUTES_ACCEPTED, "Accepted"): CALM,
-    (ROUTES_ACCEPTED, "Pending"): Meaning(STAYS, NOBODY, "wait: its routes are being written"),
-    (ROUTES_ACCEPTED, "NoPods"): Meaning(
-        "reaches the services that answer", AUTHOR, "see why the service that the message names has no pods"
-    ),
-    (ROUTES_ACCEPTED, "NotAccepted"): Meaning(STAYS, PLATFORM, "mend what the Gateway says"),
-    (CANDIDATES_ANSWER, "Answered"): CALM,
-    (CANDIDATES_ANSWER, "NobodyAnswers"): Meaning(
-        "without the header is not affected; with it nobody answers",
-        AUTHOR,
-        "mend the service that the message names, and push; until then the candidate cannot be promoted",
-    ),
-    ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
-    ("AnalysisPassed", "Error"): _HELD,
-    ("AnalysisPassed", "Failed"): _HELD,
-    (ON_HOLD, "Hold"): _HELD,
-    (DIVERGED, "GoingBack"): Meaning(
-        "goes back to the version before as soon as its pods answer", OPERATOR, "mend the pods that it waits for"
-    ),
-    (DIVERGED, "CommitPending"): Meaning(
-        "is back at the version before; group.yaml does not say so yet", NOBODY, "wait: the commit follows", _HISTORY
-    ),
-    (DIVERGED, FOLDER_MISSING): Meaning(
-        "is back at the version before; group.yaml cannot say so", AUTHOR, "put the folder of that version back"
-    ),
-    (DIVERGED, MAIN_REFUSES): Meaning(
-        "is back at the version before; group.yaml does not say so",
-        REMOTE,
-        "set active to the version that serves, or let the agent push to main",
-    ),
-}

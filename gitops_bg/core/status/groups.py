@@ -1,10 +1,10 @@
 """What is the matter with a release group, and the conditions that say so to people and tools.
 
 The situations are one table, as of an app (`core.checks.situations`), and the first row that holds counts: it gives the
-phase, the sentence, and the condition that says who must act (``core.status.group_advice``).
+phase, the sentence, and the condition that says who must act.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from gitops_bg.core.checks.git import why_rewritten
 from gitops_bg.core.delivery.analyses import found
@@ -23,21 +23,31 @@ from gitops_bg.core.groups.world import GroupWorld, brought_by, member_name
 from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage
 from gitops_bg.core.model.conditions import (
     ANALYSIS_PASSED,
+    ANY,
+    BROKEN,
+    CALM,
     DIVERGED,
     FOLDER_MISSING,
     HISTORY_REWRITTEN,
     INVALID_SPEC,
+    OF_THE_PHASE,
     ON_HOLD,
     PROMOTION_REJECTED,
     READY,
+    RESUME_IT,
+    STAYS,
     SUSPENDED,
     Condition,
+    Meaning,
+    Meanings,
     Phase,
     Situation,
     Standing,
+    Who,
     conditions_that_hold,
     first_that_holds,
     kstatus_of,
+    meanings_of,
 )
 from gitops_bg.core.model.statements import Override
 from gitops_bg.core.model.version import SubjectKind
@@ -45,6 +55,7 @@ from gitops_bg.core.status.alike import (
     analysis_passed,
     git_reachable,
     ledger_trusted,
+    of_both,
     source_verified,
 )
 
@@ -235,6 +246,30 @@ def _answered(world: GroupWorld) -> str:
     return f"requests that name {', '.join(candidates)} are answered" if candidates else ""
 
 
+_UNCLEAR = Meaning(STAYS, Who.OPERATOR, "find out why the analysis has no answer; go back, or promote another")
+_HELD = Meaning(
+    "stays with, or is back at, the last good version",
+    Who.AUTHOR,
+    "change a file of the version on hold, or name another one; or, if it is good, try it again",
+    "gitops-bg retry {app}",
+)
+
+_PHASES: Mapping[Phase, Meaning] = {
+    Phase.HEALTHY: CALM,
+    Phase.INVALID: BROKEN,
+    Phase.SUSPENDED: RESUME_IT,
+    Phase.DEPLOYING: Meaning(
+        "reaches services as they come up", Who.NOBODY, "wait: the first version serves once they are healthy"
+    ),
+    Phase.ROLLING_BACK: Meaning("goes back now, as far as the Gateway takes it", Who.NOBODY, "wait"),
+    Phase.PROMOTING: Meaning("moves to the promoted version step by step", Who.NOBODY, "wait"),
+    Phase.WAITING: Meaning(STAYS, Who.PROMOTER, "see which gate is shut"),
+    Phase.PAUSED: _UNCLEAR,
+    Phase.PROGRESSING: Meaning(STAYS, Who.NOBODY, "wait: something is measured, or written"),
+    Phase.DEGRADED: Meaning(STAYS, Who.OPERATOR, "mend what the message names"),
+    Phase.HELD: _HELD,
+}
+
 SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(READY, _succeeds, Phase.PROGRESSING),
     Situation(ROUTES_ACCEPTED, _move_back, Phase.ROLLING_BACK),
@@ -242,31 +277,72 @@ SITUATIONS: tuple[Situation[GroupWorld], ...] = (
     Situation(INVALID_SPEC, problems_of, Phase.INVALID, "InvalidSpec"),
     Situation(DIVERGED, _served_before, Phase.HELD),
     Situation(PROMOTION_REJECTED, _rejected, Phase.DEGRADED),
-    Situation(ROUTES_ACCEPTED, not_accepted, Phase.DEGRADED, "NotAccepted", status=False),
+    Situation(ROUTES_ACCEPTED, not_accepted, Phase.DEGRADED, "NotAccepted", status=False).means(
+        STAYS, Who.PLATFORM, "mend what the Gateway says"
+    ),
     Situation(HISTORY_REWRITTEN, lambda world: why_rewritten(world.lost), Phase.DEGRADED, "MainMovedBackwards"),
     Situation(SUSPENDED, why_suspended, Phase.SUSPENDED, "Suspended"),
     Situation(READY, _first_version, Phase.DEPLOYING),
-    Situation(ON_HOLD, hold_reason, Phase.HELD, "Hold"),
+    Situation(ON_HOLD, hold_reason, Phase.HELD, "Hold", meaning=_HELD),
     Situation(ANALYSIS_PASSED, _analysis_says(lambda _, run: run.paused), Phase.PAUSED),
     Situation(ANALYSIS_PASSED, _analysis_says(lambda _, run: run.bad), Phase.HELD),
     Situation(ANALYSIS_PASSED, _analysis_says(_is_measured), Phase.PROGRESSING),
     Situation(READY, _shut_gate, Phase.WAITING),
     Situation(READY, _ill, Phase.DEGRADED),
     Situation(ROUTES_ACCEPTED, _unfound, Phase.PROGRESSING),
-    Situation(ROUTES_ACCEPTED, lacks_pods, None, "NoPods", status=False),
-    Situation(ROUTES_ACCEPTED, _is_written, Phase.PROGRESSING, "Pending", status=False),
-    Situation(ROUTES_ACCEPTED, lambda _: "every route is in place", None, "Accepted"),
-    Situation(DIVERGED, _diverged("GoingBack"), None, "GoingBack"),
-    Situation(DIVERGED, _diverged(FOLDER_MISSING), None, FOLDER_MISSING),
-    Situation(DIVERGED, _diverged(MAIN_REFUSES), None, MAIN_REFUSES),
-    Situation(DIVERGED, _diverged("CommitPending"), None, "CommitPending"),
-    Situation(CANDIDATES_ANSWER, lambda world: "; ".join(unanswered(world)), None, "NobodyAnswers", status=False),
-    Situation(CANDIDATES_ANSWER, _answered, None, "Answered"),
+    Situation(ROUTES_ACCEPTED, lacks_pods, None, "NoPods", status=False).means(
+        "reaches the services that answer", Who.AUTHOR, "see why the service that the message names has no pods"
+    ),
+    Situation(ROUTES_ACCEPTED, _is_written, Phase.PROGRESSING, "Pending", status=False).means(
+        STAYS, Who.NOBODY, "wait: its routes are being written"
+    ),
+    Situation(ROUTES_ACCEPTED, lambda _: "every route is in place", None, "Accepted", meaning=CALM),
+    Situation(DIVERGED, _diverged("GoingBack"), None, "GoingBack").means(
+        "goes back to the version before as soon as its pods answer", Who.OPERATOR, "mend the pods that it waits for"
+    ),
+    Situation(DIVERGED, _diverged(FOLDER_MISSING), None, FOLDER_MISSING).means(
+        "is back at the version before; group.yaml cannot say so", Who.AUTHOR, "put the folder of that version back"
+    ),
+    Situation(DIVERGED, _diverged(MAIN_REFUSES), None, MAIN_REFUSES).means(
+        "is back at the version before; group.yaml does not say so",
+        Who.REMOTE,
+        "set active to the version that serves, or let the agent push to main",
+    ),
+    Situation(DIVERGED, _diverged("CommitPending"), None, "CommitPending").means(
+        "is back at the version before; group.yaml does not say so yet",
+        Who.NOBODY,
+        "wait: the commit follows",
+        "gitops-bg history {app}",
+    ),
+    Situation(CANDIDATES_ANSWER, lambda world: "; ".join(unanswered(world)), None, "NobodyAnswers", False).means(
+        "without the header is not affected; with it nobody answers",
+        Who.AUTHOR,
+        "mend the service that the message names, and push; until then the candidate cannot be promoted",
+    ),
+    Situation(CANDIDATES_ANSWER, _answered, None, "Answered", meaning=CALM),
     Situation("", _at_ease, Phase.HEALTHY),
 )
 """Where a Gateway, or somebody else, stands against what serves, nobody is told to wait, nor that a suspension is all;
 what waits for its own pods does.
 """
+
+
+GROUP_MEANINGS: Meanings = {
+    **of_both(read_again="gitops-bg explain {app}"),
+    **meanings_of(SITUATIONS),
+    **{(kind, phase): meaning for kind in OF_THE_PHASE for phase, meaning in _PHASES.items()},
+    (INVALID_SPEC, "Conflict"): Meaning(STAYS, Who.OPERATOR, "hand the object over, or call the group otherwise"),
+    (PROMOTION_REJECTED, RECORD_LOST): Meaning(
+        "stays where it is: nothing of the group is changed",
+        Who.AUTHOR,
+        "put the folder back that the message names, or do what else it says",
+    ),
+    (PROMOTION_REJECTED, ANY): Meaning(STAYS, Who.AUTHOR, "name a candidate, or the version before, as active"),
+    (ANALYSIS_PASSED, "Inconclusive"): _UNCLEAR,
+    (ANALYSIS_PASSED, "Error"): _HELD,
+    (ANALYSIS_PASSED, "Failed"): _HELD,
+}
+"""What each condition of a group means for traffic now, who must do what, and the command."""
 
 
 @answered_once

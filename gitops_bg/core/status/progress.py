@@ -3,64 +3,53 @@ Paused, ReplicaFailure; argo-rollouts.md §4), and those of an app that is adopt
 traffic back to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gitops_bg.core.checks.adoption import (
     at_rest,
     deployment_size,
-    has_arrived,
     has_stand_ins,
-    is_releasing,
     may_go_at,
-    never_released,
     placeholder_labels,
-    selecting,
     services_to_take_over,
-    still_missing,
     watched_deployment,
     why_left_alone,
     why_unproven,
 )
-from gitops_bg.core.checks.phase import foreign_object
+from gitops_bg.core.checks.phase import (
+    COMES_UP,
+    CONFIRM,
+    HELD,
+    NOTHING_SERVES,
+    PROMOTE,
+    TREE,
+    UNCLEAR,
+    failure,
+    foreign_object,
+)
 from gitops_bg.core.checks.pods import StuckCause, stuck
 from gitops_bg.core.checks.sizes import needed_to_switch
-from gitops_bg.core.checks.subject import awaits_confirmation
+from gitops_bg.core.checks.subject import awaits_confirmation, round_of
+from gitops_bg.core.delivery.hooks import describe
 from gitops_bg.core.model.analysis import AnalysisStage
-from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.conditions import (
+    ANY,
+    AS_BEFORE,
+    CALM,
+    RESUME_IT,
+    STAYS,
+    TAKEN_OVER,
+    Condition,
+    Meaning,
+    Meanings,
+    Who,
+)
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.hooks import Hook, HookAnswer, HookRun, HookType, has_accepted
 from gitops_bg.core.model.record import Adopted
 from gitops_bg.core.model.spec import Adoption, ScaleDown
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
-
-RELEASED = "Released"
-
-
-def releasing(world: World) -> Iterator[Condition]:
-    """The condition; nothing where nobody asks for it."""
-    release = world.release
-    if release is None:
-        return
-    name = f"Deployment {release.deployment}"
-    if not is_releasing(world):
-        rest = "the app's folder may go" if world.desired.in_git else "what is left of the app goes"
-        yield Condition(RELEASED, True, "Released", f"live traffic goes to {name}; {rest}")
-    elif never := never_released(world):
-        yield Condition(RELEASED, False, "Conflict", "; ".join(never))
-    elif missing := still_missing(world):
-        yield Condition(RELEASED, False, "WaitingForPods", "; ".join(missing))
-    else:
-        yield Condition(RELEASED, False, "HandingBack", f"the Services go back to {name}: {_on_its_way(world)}")
-
-
-def _on_its_way(world: World) -> str:
-    """What becomes of live traffic once no Service waits any more."""
-    if has_arrived(world):
-        return "live traffic is there"
-    views = (view for _, view in world.active_services if view is not None)
-    others = "; ".join(filter(None, (selecting(world, view, "selects") for view in views)))
-    return others or "the endpoints of the Services follow"
-
 
 ADOPTING = "Adopting"
 
@@ -152,13 +141,6 @@ def _what_keeps_them(world: World, active: Version) -> Iterator[str]:
         yield why
 
 
-STUCK_REASONS = {
-    StuckCause.REFUSED: "PodsRefused",
-    StuckCause.UNSCHEDULABLE: "PodsUnschedulable",
-    StuckCause.WAITING: "PodsWaiting",
-    StuckCause.AT_GATE: "PodsAtGate",
-}
-"""The reasons of Progressing and CandidateReady while something keeps the pods of a version from coming up."""
 _PAUSES = {
     GateKind.PAUSE: "AutoPromotionCountdown",
     GateKind.MANUAL: "AwaitingConfirmation",
@@ -190,7 +172,7 @@ def _progressing(world: World, paused: Condition | None) -> Condition:
     if paused is not None:
         return Condition("Progressing", None, "RolloutPaused", paused.message)
     if pods:
-        return Condition("Progressing", None, STUCK_REASONS[pods.cause], f"{coming.name} waits: {pods.message}")
+        return Condition("Progressing", None, pods.cause.value, f"{coming.name} waits: {pods.message}")
     if coming.available_since is None:
         return Condition("Progressing", True, "ReplicaSetUpdated", f"{coming.name} comes up")
     return Condition("Progressing", True, "RolloutProgressing", f"{coming.name} is on its way")
@@ -248,3 +230,151 @@ def _replica_failure(world: World) -> Iterator[Condition]:
     if failed is not None:
         reason, _, message = failed.failure.partition(": ")
         yield Condition("ReplicaFailure", True, reason, f"{failed.name}: {message}")
+
+
+# --- the next version ---
+
+
+def candidate_ready(world: World) -> Iterator[Condition]:
+    """The condition; nothing where there is no candidate."""
+    candidate = world.candidate
+    if candidate is None or at_rest(world):
+        return
+    if candidate.available_since:
+        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available")
+    elif candidate.failure:
+        yield Condition("CandidateReady", False, candidate.failure, failure(world))
+    elif pods := stuck(world, candidate):
+        said = f"{candidate.name} waits: {pods.message}"
+        yield Condition("CandidateReady", False, pods.cause.value, said)
+    else:
+        yield Condition("CandidateReady", False, "Progressing", f"{candidate.name} comes up")
+
+
+def hooks_passed(world: World, digest: str) -> Iterator[Condition]:
+    """What the hooks say of a version that does not serve: the first that blocks it, with its whole body.
+
+    It is the version on its way, or else the target, which the hooks may have put on hold.
+    """
+    runs = _last_answers(world, digest) if digest != world.record.routing.traffic else []
+    shut = next(((hook, run) for hook, run in runs if not _lets_through(hook, run)), None)
+    if shut is not None:
+        yield Condition("HooksPassed", False, _standing_of(shut[1]), _in_full(world, *shut))
+    elif runs:
+        asked = round_of(world)
+        yield Condition("HooksPassed", True, "Passed", "; ".join(describe(asked, *each) for each in runs))
+
+
+def _last_answers(world: World, digest: str) -> list[tuple[Hook, HookRun]]:
+    """The last answer of each hook about a version; where it was asked again when traffic would move, that answer."""
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    asked = (run for run in world.record.hook_state.runs if run.digest == digest)
+    runs = [(hooks[key], run) for run in asked if (key := (run.hook, run.type)) in hooks]
+    again = {run.hook for _, run in runs if run.final}
+    return [(hook, run) for hook, run in runs if run.final or run.hook not in again]
+
+
+def _lets_through(hook: Hook, run: HookRun) -> bool:
+    return hook.type is HookType.ROLLBACK or has_accepted(run, hook)
+
+
+def _standing_of(run: HookRun) -> str:
+    if run.expired:
+        return "Expired"
+    return {None: "Asked", HookAnswer.UNANSWERED: "Unanswered"}.get(run.answer, "Refused")
+
+
+def _in_full(world: World, hook: Hook, run: HookRun) -> str:
+    sentence = describe(round_of(world), hook, run)
+    return sentence if run.text in sentence else f"{sentence}\n{run.text}"
+
+
+# --- what these conditions mean ---
+
+_TAKEN_OVER = Meaning(TAKEN_OVER, Who.NOBODY, "wait: the Deployment's pods go when spec.adopt says so")
+_FOUND_BAD = Meaning(
+    "stays with, or is back at, the last good version",
+    Who.AUTHOR,
+    "push a better one; or try again",
+    "gitops-bg retry {app}",
+)
+_WAITS = Meaning(STAYS, Who.NOBODY, "wait: it goes on by itself")
+_LATE = Meaning(STAYS, Who.OPERATOR, "find out why its pods do not come up; push a better one, or abort it")
+_STUCK: Mapping[StuckCause, Meaning] = {
+    StuckCause.REFUSED: Meaning(
+        STAYS, Who.OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", TREE
+    ),
+    StuckCause.UNSCHEDULABLE: Meaning(
+        STAYS,
+        Who.PLATFORM,
+        "give its pods a node: the message says what the scheduler misses; two versions with one hostPort need a node "
+        "for each pod of both",
+        TREE,
+    ),
+    StuckCause.WAITING: Meaning(
+        STAYS, Who.AUTHOR, "correct what its pods name: an image, a command, a ConfigMap; and push"
+    ),
+    StuckCause.AT_GATE: Meaning(
+        STAYS,
+        Who.AUTHOR,
+        "let what sets their readiness gate see them: previewSwitch: immediate in app.yaml, with a previewService",
+    ),
+}
+
+PROGRESS_MEANINGS: Meanings = {
+    **{(kind, cause): meaning for kind in ("Progressing", "CandidateReady") for cause, meaning in _STUCK.items()},
+    ("Progressing", "ReplicaSetUpdated"): COMES_UP,
+    ("Progressing", "RolloutProgressing"): _WAITS,
+    ("Progressing", "NewReplicaSetAvailable"): CALM,
+    ("Progressing", "RolloutPaused"): PROMOTE,
+    ("Progressing", "RolloutAborted"): HELD,
+    ("Progressing", "NoVersion"): NOTHING_SERVES,
+    ("Progressing", "Released"): CALM,
+    ("Progressing", ANY): _LATE,
+    ("Completed", "RolloutCompleted"): CALM,
+    ("Completed", "NothingServes"): NOTHING_SERVES,
+    ("Completed", "RolloutNotCompleted"): _WAITS,
+    ("Completed", "AwaitingVerdict"): Meaning(STAYS, Who.NOBODY, "wait: an analysis measures"),
+    ("Completed", "Released"): CALM,
+    ("Paused", "InconclusiveAnalysis"): UNCLEAR,
+    ("Paused", "Suspended"): RESUME_IT,
+    ("Paused", "AwaitingConfirmation"): CONFIRM,
+    ("Paused", "AwaitingPromotion"): PROMOTE,
+    ("Paused", "AwaitingPolicy"): Meaning(
+        STAYS, Who.NOBODY, "wait until the policy that is named opens, or change it in main"
+    ),
+    ("Paused", "AutoPromotionCountdown"): Meaning(
+        STAYS, Who.NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
+    ),
+    ("ReplicaFailure", ANY): _STUCK[StuckCause.REFUSED],
+    ("CandidateReady", "Available"): CALM,
+    ("CandidateReady", "Progressing"): COMES_UP,
+    ("CandidateReady", ANY): _LATE,
+    ("AnalysisPassed", "Inconclusive"): UNCLEAR,
+    ("AnalysisPassed", "Error"): _FOUND_BAD,
+    ("AnalysisPassed", "Failed"): _FOUND_BAD,
+    ("HooksPassed", "Passed"): CALM,
+    ("HooksPassed", ANY): CONFIRM,
+    ("Adopting", "Adopted"): CALM,
+    ("Adopting", "WaitingForPods"): Meaning(
+        AS_BEFORE, Who.NOBODY, "wait: the Services are handed over once its own pods are available", TREE
+    ),
+    ("Adopting", "HandingOver"): Meaning(
+        "moves from the Deployment's pods to those of the app", Who.NOBODY, "wait: the Services follow", TREE
+    ),
+    ("Adopting", "Conflict"): Meaning(
+        AS_BEFORE, Who.PLATFORM, "hand over each object that is named, or rename it, as the message says"
+    ),
+    ("Adopting", "OldPodsStay"): _TAKEN_OVER,
+    ("Adopting", "ScalingDown"): _TAKEN_OVER,
+    ("Adopting", "DeploymentUnreadable"): Meaning(
+        TAKEN_OVER,
+        Who.PLATFORM,
+        "bind the ClusterRole gitops-bg-adopt in the namespace, or set spec.adopt.scaleDown: never",
+    ),
+    ("Adopting", "OtherDeployment"): Meaning(
+        TAKEN_OVER,
+        Who.AUTHOR,
+        "correct spec.adopt.deployment, or set scaleDown: never, and scale the Deployment by hand",
+    ),
+}

@@ -11,7 +11,8 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.core.checks.gates import gates_to_show
-from gitops_bg.core.checks.situations import FLAGGER_PHASES, flagger_phase, phase_of
+from gitops_bg.core.checks.phase import PHASES
+from gitops_bg.core.checks.situations import flagger_phase, phase_of
 from gitops_bg.core.checks.subject import listeners
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.ledger import undelivered_entries, with_entry
@@ -142,7 +143,7 @@ def _facts_of_group(
         now=now,
         listeners=_listeners(desired),
         phase=decision.phase,
-        sent_phase=FLAGGER_PHASES[decision.phase],
+        sent_phase=PHASES[decision.phase].flagger,
         version=moving.target if moving is not None else active,
         entries=tuple(undelivered_entries(record)),
         last=record.sequence,

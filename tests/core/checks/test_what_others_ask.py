@@ -10,9 +10,9 @@ import pytest
 from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.checks.git import asks_for_reverts, why_not_back
 from gitops_bg.core.checks.onboarding import may_be_exposed
+from gitops_bg.core.checks.phase import PHASES
 from gitops_bg.core.checks.pods import wants_pods
 from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about
-from gitops_bg.core.checks.situations import FLAGGER_PHASES
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
@@ -190,4 +190,4 @@ def test_what_traffic_waits_for_once_a_promotion_is_committed_is(name: str) -> N
 
 def test_every_phase_has_a_name_of_flaggers() -> None:
     known = {"Initializing", "Waiting", "Progressing", "WaitingPromotion", "Promoting", "Succeeded", "Failed"}
-    assert {phase: FLAGGER_PHASES.get(phase) in known for phase in Phase} == dict.fromkeys(Phase, True)
+    assert {phase: PHASES[phase].flagger in known for phase in Phase} == dict.fromkeys(Phase, True)

@@ -11,14 +11,12 @@ from gitops_bg.core.group_engine import decide_group
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec, ObservedGroup
 from gitops_bg.core.groups.model import TransitionStep
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase
+from gitops_bg.core.model.conditions import HEALTH, Condition, Health, Phase, meaning_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.main import SourceVerification, UnreadReason, UnverifiedCommit, VerificationFailure
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.status.group_advice import GROUP_MEANINGS
-from gitops_bg.core.status.groups import SITUATIONS, conditions_of, standing_of
-from gitops_bg.core.status.meanings import meaning_of
+from gitops_bg.core.status.groups import GROUP_MEANINGS, SITUATIONS, conditions_of, standing_of
 from tests.core.groups.notation import NOW
 from tests.core.groups.simulation import STORE, World, store, version
 from tests.core.shown import ABSENT, shown, shown_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.model.conditions import goes_on_by_itself
+from gitops_bg.core.model.decision import goes_on_by_itself
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, active, candidate, decided, pods, rising, world

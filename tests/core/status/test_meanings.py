@@ -12,17 +12,29 @@ import pytest
 
 import gitops_bg
 from gitops_bg.cli.registry import commands
+from gitops_bg.core.checks.pods import StuckCause
 from gitops_bg.core.checks.situations import SITUATIONS
 from gitops_bg.core.model.analysis import AnalysisPhase
-from gitops_bg.core.model.conditions import AUTHOR, HEALTH, NOBODY, OPERATOR, Condition, Health, Meaning, Phase
+from gitops_bg.core.model.conditions import (
+    ANY,
+    CALM,
+    HEALTH,
+    STAYS,
+    Condition,
+    Health,
+    Meaning,
+    Meanings,
+    Phase,
+    Who,
+    meaning_of,
+)
 from gitops_bg.core.model.main import UnreadReason
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.conditions import OTHERS
-from gitops_bg.core.status.group_advice import GROUP_MEANINGS
+from gitops_bg.core.status.conditions import MEANINGS, OTHERS
+from gitops_bg.core.status.groups import GROUP_MEANINGS
 from gitops_bg.core.status.groups import SITUATIONS as OF_GROUPS
-from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, STAYS, Meanings, meaning_of
 from gitops_bg.core.world import World
-from gitops_bg.views.conditions import demands, is_calm, troubles
+from gitops_bg.views.conditions import demanded, demands, is_calm, troubles
 from tests.core.engine.conditions.test_phases import PHASES
 from tests.core.engine.pods.test_scheduling import NO_IMAGE, NO_ROOM
 from tests.core.worlds import decided
@@ -85,6 +97,8 @@ def values(node: ast.expr, function: ast.FunctionDef, globals_: dict[str, Any]) 
             return {word}
         case ast.Name(id=name) if isinstance(globals_.get(name), str):
             return {globals_[name]}
+        case ast.Attribute(value=ast.Attribute(attr="cause"), attr="value"):
+            return set(StuckCause)
         case ast.Subscript(value=ast.Name(id=name)) if isinstance(globals_.get(name), dict):
             return set(globals_[name].values())
         case ast.IfExp(body=one, orelse=other):
@@ -202,13 +216,13 @@ def test_of_a_group_only_what_is_about_groups_is_commanded() -> None:
 
 def test_what_a_newer_agent_says_is_shown_though_nobody_knows_what_it_means() -> None:
     new = Condition("Eclipsed", True, "Moon", "the moon is in the way")
-    assert meaning_of("Eclipsed", "Moon") is None
-    assert not is_calm("Eclipsed", "Moon")
-    assert list(troubles([new])) == [new]
+    assert meaning_of("Eclipsed", "Moon", MEANINGS) is None
+    assert not is_calm("Eclipsed", "Moon", MEANINGS)
+    assert list(troubles([new], MEANINGS)) == [new]
 
 
 def test_a_reason_of_somebody_else_has_the_row_of_its_type() -> None:
-    assert meaning_of("ReplicaFailure", "FailedCreate") is MEANINGS["ReplicaFailure", ANY]
+    assert meaning_of("ReplicaFailure", "FailedCreate", MEANINGS) is MEANINGS["ReplicaFailure", ANY]
 
 
 HEALTHY = Condition("Healthy", True, "Healthy", "")
@@ -219,39 +233,59 @@ PAUSED = Condition("Paused", True, "AwaitingPromotion", "")
 
 
 def test_only_what_phase_and_gates_do_not_tell_is_worth_a_line() -> None:
-    assert list(troubles([HEALTHY, PAUSED])) == []
-    assert list(troubles([HEALTHY, HELD])) == [HELD]
+    assert list(troubles([HEALTHY, PAUSED], MEANINGS)) == []
+    assert list(troubles([HEALTHY, HELD], MEANINGS)) == [HELD]
 
 
 def test_a_degraded_app_has_its_reason_as_a_line_where_no_other_condition_says_it() -> None:
-    assert list(troubles([DEGRADED, PAUSED])) == [DEGRADED]
-    assert list(troubles([DEGRADED, HELD])) == [HELD]
-    assert list(troubles([Condition("Healthy", False, "Held", "5xx"), STALLED])) == []
+    assert list(troubles([DEGRADED, PAUSED], MEANINGS)) == [DEGRADED]
+    assert list(troubles([DEGRADED, HELD], MEANINGS)) == [HELD]
+    assert list(troubles([Condition("Healthy", False, "Held", "5xx"), STALLED], MEANINGS)) == []
 
 
 def test_somebody_is_asked_about_what_has_a_remedy_and_about_what_nobody_knows() -> None:
     unknown = Condition("Eclipsed", True, "Moon", "the moon is in the way")
-    told_of = [(key, meaning) for key, meaning in MEANINGS.items() if not is_calm(*key) and ANY not in key]
+    told_of = [(key, meaning) for key, meaning in MEANINGS.items() if not is_calm(*key, MEANINGS) and ANY not in key]
     asks = next(key for key, meaning in told_of if meaning.asks)
     nobodys = next(key for key, meaning in told_of if not meaning.asks)
     told = [unknown, Condition(nobodys[0], True, nobodys[1], ""), Condition(asks[0], True, asks[1], "")]
-    assert list(demands(told)) == [told[0], told[2]]
+    assert list(demands(told, MEANINGS)) == [told[0], told[2]]
+
+
+@pytest.mark.parametrize("kind", ["Available", "CandidateReady", "RoutesAccepted"])
+def test_what_a_list_passes_over_without_a_look_at_the_tables_is_calm_while_it_is_true(kind: str) -> None:
+    said = [one for name in PHASES for one in decided(PHASES[name][0]).conditions if one.type == kind and one.status]
+    rows = [row for row in (*SITUATIONS, *OTHERS, *OF_GROUPS) if (row.condition, row.status) == (kind, True)]
+    assert {*map(meaning_here, said), *(row.meaning for row in rows if row.reason)} <= {CALM}
+    assert said or any(row.reason for row in rows), "nobody makes it"
+
+
+def meaning_here(one: Condition) -> Meaning | None:
+    return meaning_of(one.type, one.reason, MEANINGS)
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_a_list_shows_the_demands_of_every_phase(name: str) -> None:
+    conditions = decided(PHASES[name][0]).conditions
+    assert list(demanded(AppKey("shop", "web"), conditions)) == list(demands(conditions, MEANINGS))
 
 
 def test_a_meaning_names_the_app_in_its_command() -> None:
-    meaning = Meaning("stays", NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"))
+    meaning = Meaning("stays", Who.NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"))
     assert meaning.command == "gitops-bg explain shop/web"
     assert not meaning.asks
 
 
 def who_acts(state: World) -> dict[str, str]:
-    told = {one.type: meaning_of(one.type, one.reason) for one in troubles(decided(state).conditions)}
+    told = {
+        one.type: meaning_of(one.type, one.reason, MEANINGS) for one in troubles(decided(state).conditions, MEANINGS)
+    }
     return {kind: meaning.who for kind, meaning in told.items() if meaning}
 
 
 def test_who_must_act_on_pods_that_do_not_come_up_is_said_and_nobody_is_told_to_wait() -> None:
-    assert who_acts(NO_IMAGE) == {"CandidateReady": AUTHOR}
-    assert who_acts(NO_ROOM) == {"CandidateReady": OPERATOR, "ReplicaFailure": OPERATOR}
+    assert who_acts(NO_IMAGE) == {"CandidateReady": Who.AUTHOR}
+    assert who_acts(NO_ROOM) == {"CandidateReady": Who.OPERATOR, "ReplicaFailure": Who.OPERATOR}
 
 
 BESIDE_HEALTHY = ("OnHold", "Adopting", "ServicesInGit", "LedgerTrusted", "Exposed", "ClockSynchronized", "PullRequest")
@@ -262,8 +296,8 @@ BESIDE_HEALTHY = ("OnHold", "Adopting", "ServicesInGit", "LedgerTrusted", "Expos
 def test_nobody_is_told_to_wait_who_must_act_and_the_phase_says_what_its_condition_says(name: str) -> None:
     decision = decided(PHASES[name][0])
     said = {one.type: one for one in decision.conditions}
-    health, shown = HEALTH[decision.phase], list(troubles(decision.conditions))
-    asked = [one for one in shown if (meaning := meaning_of(one.type, one.reason)) and meaning.asks]
+    health, shown = HEALTH[decision.phase], list(troubles(decision.conditions, MEANINGS))
+    asked = [one for one in shown if (meaning := meaning_of(one.type, one.reason, MEANINGS)) and meaning.asks]
     message = said["Healthy"].message
     assert message == said["Ready"].message
     if health is Health.DEGRADED:
@@ -272,7 +306,9 @@ def test_nobody_is_told_to_wait_who_must_act_and_the_phase_says_what_its_conditi
         assert [one for one in shown if one.type not in BESIDE_HEALTHY] == []
     if asked:
         others = [one for one in shown if one not in asked]
-        assert [one for one in others if (known := meaning_of(one.type, one.reason)) and known.traffic == STAYS] == []
+        assert [
+            one for one in others if (known := meaning_of(one.type, one.reason, MEANINGS)) and known.traffic == STAYS
+        ] == []
 
 
 def test_every_condition_is_on_the_page_about_the_status() -> None:

@@ -11,7 +11,6 @@ from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.situations import standing_of
 from gitops_bg.core.model.conditions import (
     HEALTH,
-    NOBODY,
     OF_THE_PHASE,
     READY,
     RECONCILING,
@@ -20,10 +19,11 @@ from gitops_bg.core.model.conditions import (
     Health,
     Phase,
     Standing,
+    Who,
+    meaning_of,
 )
 from gitops_bg.core.model.decision import GateKind, GateResult
-from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.meanings import meaning_of
+from gitops_bg.core.status.conditions import MEANINGS, conditions_of
 from gitops_bg.core.world import World
 from gitops_bg.views.conditions import troubles
 from tests.exploration.world import Agent, Cluster, Commit
@@ -49,9 +49,9 @@ class Said(NamedTuple):
     @property
     def asks(self) -> list[Condition]:
         """The lines that ask somebody to act, and the phase where it does."""
-        worth = tuple(troubles(self.conditions))
+        worth = tuple(troubles(self.conditions, MEANINGS))
         shown = [one for one in self.conditions if one.type == "Healthy" or one in worth]
-        return [one for one in shown if (row := meaning_of(one.type, one.reason)) and row.asks]
+        return [one for one in shown if (row := meaning_of(one.type, one.reason, MEANINGS)) and row.asks]
 
 
 def said_of(world: World) -> Said:
@@ -81,11 +81,11 @@ def untrue(said: Said, head: Commit | None, agent: Agent, cluster: Cluster, live
     shut = [gate.kind for gate in said.gates if not gate.open]
     if phase is Phase.HELD and shut[:1] != [GateKind.HOLD]:
         yield f"the target is on hold, and what it waits for first is {shut[:1]}"
-    for one in troubles(said.conditions):
-        row = meaning_of(one.type, one.reason)
+    for one in troubles(said.conditions, MEANINGS):
+        row = meaning_of(one.type, one.reason, MEANINGS)
         if row is None:
             yield f"{one.type} {one.reason}, which nobody explains"
-        elif row.who == NOBODY and said.asks and row.traffic.startswith("stays with"):
+        elif row.who == Who.NOBODY and said.asks and row.traffic.startswith("stays with"):
             yield f"{one.type} says to wait, beside {said.asks[0].type}, which asks somebody"
     if HEALTH[phase] in (Health.DEGRADED, Health.SUSPENDED) and not said.asks:
         yield f"{phase}: {message}; and nobody is asked to do anything"
@@ -109,9 +109,9 @@ def still(said: Said) -> Iterator[str]:
     phase = said.standing.phase
     if HEALTH[phase] is Health.PROGRESSING:
         yield f"{phase}: {said.standing.message}; and nothing goes on"
-    for one in troubles(said.conditions):
-        row = meaning_of(one.type, one.reason)
-        if row is not None and row.who == NOBODY:
+    for one in troubles(said.conditions, MEANINGS):
+        row = meaning_of(one.type, one.reason, MEANINGS)
+        if row is not None and row.who == Who.NOBODY:
             yield f"{one.type} says {row.what!r}, and nothing goes on: {one.message}"
     for gate in said.gates:
         if not gate.open and not (gate.remedy or gate.until or said.asks):

@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console, RenderableType
 
 from gitops_bg.cli.views.rows import drawn, drawn_together
-from gitops_bg.core.model.conditions import Condition
+from gitops_bg.core.model.conditions import Condition, Meanings
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.status.group_advice import GROUP_MEANINGS
-from gitops_bg.core.status.meanings import MEANINGS, Meanings
+from gitops_bg.core.status.conditions import MEANINGS
+from gitops_bg.core.status.groups import GROUP_MEANINGS
 from gitops_bg.views.conditions import json_of_condition
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App

@@ -27,7 +27,7 @@ from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.status import Status
-from gitops_bg.views.conditions import demands, json_of_condition, live_conditions
+from gitops_bg.views.conditions import demanded, json_of_condition, live_conditions
 from gitops_bg.views.words import spoken
 
 _LOOK_EVERY = 0.5
@@ -184,7 +184,7 @@ class _Wait:
 
     def is_over(self, body: Mapping[str, Any]) -> bool:
         """Take in the present state, and show it where it counts; return whether the wait ends with it."""
-        self.unseen, self._found = self._commit.lacks(body), standing_of(body)
+        self.unseen, self._found = self._commit.lacks(body), standing_of(self._commit.app, body)
         if self.unseen:
             self._commit.ask(self._session, time.monotonic())
             return False
@@ -249,11 +249,11 @@ class _StatePrinter:
                 self._output.show(drawn(each, self._app, 2))
 
 
-def standing_of(body: Mapping[str, Any]) -> AppStanding:
+def standing_of(app: AppKey, body: Mapping[str, Any]) -> AppStanding:
     """Return the standing of a live BlueGreenDeployment."""
     status = body.get("status") or {}
     phase = status.get("phase", "Unknown")
-    asked = tuple(demands(live_conditions(body)))
+    asked = tuple(demanded(app, live_conditions(body)))
     pull = Status.read(status).pull_request
     return AppStanding(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
 

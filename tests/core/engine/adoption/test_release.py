@@ -66,6 +66,8 @@ def sizes(state):
     return [size_after(state, number) for number in (1, 2, 3)]
 
 
+TO_OLD = "live traffic goes back to Deployment old"
+
 # --- until the Services go back ---
 
 
@@ -100,7 +102,8 @@ def test_every_version_with_pods_gets_the_stand_in_before_a_service_goes_back():
     state = releasing(labels=())
     assert [given(state, number) for number in (1, 2, 3)] == [(3, HELD)] * 3
     assert (
-        conditions(state)["Released"].message == "pods of 1 (v1), 2 (v2), 3 (v3) do not carry their stand-in labels yet"
+        conditions(state)["Released"].message
+        == f"{TO_OLD}; pods of 1 (v1), 2 (v2), 3 (v3) do not carry their stand-in labels yet"
     )
     assert did(state, HandBack) == []
 
@@ -242,7 +245,7 @@ WAITS = {
 def test_no_service_goes_back_before(name):
     state, said = WAITS[name]
     shown = conditions(state)["Released"]
-    assert (shown.status, shown.reason, shown.message) == (False, "WaitingForPods", said)
+    assert (shown.status, shown.reason, shown.message) == (False, "WaitingForPods", f"{TO_OLD}; {said}")
     assert did(state, HandBack, ScaleDeployment) == []
     assert decided(state).record.release == ""
 
@@ -373,7 +376,7 @@ def test_until_the_endpoints_are_right_it_says(name):
     view, said = ON_ITS_WAY[name]
     shown = conditions(releasing(view))["Released"]
     assert (shown.status, shown.reason) == (False, "HandingBack")
-    assert shown.message == f"the Services go back to Deployment old: {said}"
+    assert shown.message == f"{TO_OLD}: {said}"
 
 
 def test_then_the_record_says_so_once_and_every_version_goes_to_0():

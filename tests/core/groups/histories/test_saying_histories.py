@@ -12,9 +12,8 @@ import pytest
 
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.analysis import AnalysisPhase
-from gitops_bg.core.model.conditions import HEALTH, NOBODY, OF_THE_PHASE, Condition, Health, Phase
-from gitops_bg.core.status.group_advice import GROUP_MEANINGS
-from gitops_bg.core.status.meanings import STAYS, meaning_of
+from gitops_bg.core.model.conditions import HEALTH, OF_THE_PHASE, STAYS, Condition, Health, Phase, Who, meaning_of
+from gitops_bg.core.status.groups import GROUP_MEANINGS
 from gitops_bg.views.conditions import troubles
 from tests.core.groups.histories.test_verdict_histories import ASKED, FEW, NO, ONCE, POST, PRE, YES, change, rest
 from tests.core.groups.simulation import World, store
@@ -34,7 +33,7 @@ def untrue(world: World, decision: GroupDecision) -> Iterator[str]:
         row = meaning_of(each.type, each.reason, GROUP_MEANINGS)
         if row is None:
             yield f"{each.type} {each.reason}, which nobody explains"
-        elif row.who == NOBODY and row.traffic == STAYS and asked:
+        elif row.who == Who.NOBODY and row.traffic == STAYS and asked:
             yield f"{each.type} says to wait, beside {asked[0].type}, which asks somebody"
     if HEALTH[phase] in (Health.DEGRADED, Health.SUSPENDED) and not asked:
         yield f"{phase}: {conditions['Ready'].message}; and nobody is asked to do anything"

@@ -13,6 +13,7 @@ import pytest
 
 from gitops_bg.cli.commands.inspect.status import is_to_end, standing_of
 from gitops_bg.core.model.conditions import Phase
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import API_VERSION
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.clusters import TestCluster
@@ -46,7 +47,7 @@ PHASES: dict[str, tuple[int, bool, bool]] = {
 
 
 def standing(phase: str, *gates: dict[str, Any]) -> tuple[int, bool, bool]:
-    found = standing_of({"status": {"phase": phase, "message": "why", "gates": list(gates)}})
+    found = standing_of(AppKey("shop", "web"), {"status": {"phase": phase, "message": "why", "gates": list(gates)}})
     assert found.message == "why"
     return found.code, found.ends(until_asked=False), found.ends(until_asked=True)
 
@@ -61,7 +62,7 @@ def test_every_phase_is_in_the_table() -> None:
 
 
 def test_an_app_without_a_status_is_on_its_way() -> None:
-    assert standing_of({}).code == 7
+    assert standing_of(AppKey("shop", "web"), {}).code == 7
 
 
 def test_a_promotion_waits_for_a_person_where_only_the_approval_is_missing() -> None:
