@@ -27,7 +27,7 @@ from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import Poster, PostFailed, Trust
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets, media_type, quoted, words_in_text
@@ -49,11 +49,11 @@ class HookRequest:
     """Sends instead of the POST, in a thread of its own; returns a status and a text."""
 
 
-Compose = Callable[[Subject, HookCall, Secrets], HookRequest]
+Compose = Callable[[AppOrGroup, HookCall, Secrets], HookRequest]
 """Composes the request of a call. Reads the Secrets that the call names, and raises the errors of that."""
 
 
-def request_for(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
+def request_for(subject: AppOrGroup, call: HookCall, secrets: Secrets) -> HookRequest:
     """Compose the request of a call. Reads the Secrets that the call names, and raises the errors of that.
 
     ``Idempotency-Key`` is the same for every try of one call: a backend is asked at least once, maybe twice.
@@ -69,7 +69,7 @@ def request_for(subject: Subject, call: HookCall, secrets: Secrets) -> HookReque
     )
 
 
-def _payload(subject: Subject, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
+def _payload(subject: AppOrGroup, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
     """The payload: exactly Flagger's fields."""
     return {
         "name": subject.name,
@@ -90,9 +90,9 @@ class Senders:
     """The functions under way. Used in one event loop."""
 
     def __init__(self) -> None:
-        self._running: Counter[Subject] = Counter()
+        self._running: Counter[AppOrGroup] = Counter()
 
-    async def run(self, subject: Subject, send: Callable[[], Result]) -> Result:
+    async def run(self, subject: AppOrGroup, send: Callable[[], Result]) -> Result:
         """Return what a function returns. Raises what it raises, and `Transient` where those before it hang."""
         if self._running[subject] >= MOST_OF_A_SUBJECT:
             raise Transient(f"{MOST_OF_A_SUBJECT} messages before it are still being sent")
@@ -136,7 +136,7 @@ MOST_MESSAGES_AT_ONCE = 64
 SHARE = 16
 """The part of these that one app or release group may have: a sixteenth."""
 
-Key = tuple[Subject, str]
+Key = tuple[AppOrGroup, str]
 
 
 class HookCaller:
@@ -149,7 +149,7 @@ class HookCaller:
     def __init__(
         self,
         read_secret: ReadSecret,
-        on_result: Callable[[Subject], None],
+        on_result: Callable[[AppOrGroup], None],
         clock: Callable[[], datetime],
         composers: Mapping[HookType, Compose] = MappingProxyType({}),
         addresses: AddressRules = EVERYWHERE,
@@ -161,7 +161,7 @@ class HookCaller:
         self._lock = threading.Lock()
         self._running: dict[Key, asyncio.Task[None] | None] = {}
         """None: about to begin."""
-        self._answers: dict[Subject, dict[str, HookResponse]] = {}
+        self._answers: dict[AppOrGroup, dict[str, HookResponse]] = {}
         self._places = Slots(MOST_AT_ONCE, MOST_AT_ONCE // SHARE)
         self._places_of_chats = Slots(MOST_MESSAGES_AT_ONCE, MOST_MESSAGES_AT_ONCE // SHARE)
         self._poster = Poster(addresses)
@@ -171,7 +171,7 @@ class HookCaller:
 
     # --- for workers ------------------------------------------------------------------------------------------
 
-    def update(self, subject: Subject, calls: Iterable[HookCall]) -> None:
+    def update(self, subject: AppOrGroup, calls: Iterable[HookCall]) -> None:
         """Begin the calls that are neither under way nor answered; end and forget those no longer listed."""
         named = {call.id: call for call in calls}
         with self._lock:
@@ -185,7 +185,7 @@ class HookCaller:
             if stale or new:
                 self._started().call_soon_threadsafe(self._change, subject, stale, new)
 
-    def answers(self, subject: Subject) -> tuple[HookResponse, ...]:
+    def answers(self, subject: AppOrGroup) -> tuple[HookResponse, ...]:
         """The responses of its calls that the core has not taken yet."""
         with self._lock:
             return tuple(self._answers.get(subject, {}).values())
@@ -217,7 +217,7 @@ class HookCaller:
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
 
-    def _change(self, subject: Subject, stale: list[asyncio.Task[None]], new: list[HookCall]) -> None:
+    def _change(self, subject: AppOrGroup, stale: list[asyncio.Task[None]], new: list[HookCall]) -> None:
         for task in stale:
             task.cancel()
         with self._lock:
@@ -234,7 +234,7 @@ class HookCaller:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._poster.close()
 
-    async def _call(self, subject: Subject, call: HookCall) -> None:
+    async def _call(self, subject: AppOrGroup, call: HookCall) -> None:
         places = self._places_of_chats if call.hook.type is HookType.ALERT else self._places
         async with places.take(subject):
             status, text = await self._answer(subject, call)
@@ -245,7 +245,7 @@ class HookCaller:
             self._answers.setdefault(subject, {})[call.id] = HookResponse(call.id, status, self._clock(), text)
         self._on_result(subject)
 
-    async def _answer(self, subject: Subject, call: HookCall) -> tuple[int, str]:
+    async def _answer(self, subject: AppOrGroup, call: HookCall) -> tuple[int, str]:
         """Status and text; status 0 and the reason where there was no response."""
         secrets = Secrets(call.hook.namespace or subject.namespace, self._read_secret)
         compose = self._composers.get(call.hook.type, request_for)
@@ -265,7 +265,7 @@ class HookCaller:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
             return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
 
-    async def _in_time(self, subject: Subject, request: HookRequest) -> tuple[int, str]:
+    async def _in_time(self, subject: AppOrGroup, request: HookRequest) -> tuple[int, str]:
         """Status, and what of the text may be shown."""
         try:
             async with asyncio.timeout(request.timeout):

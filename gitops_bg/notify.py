@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.hooks import Alert, Severity
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.connections import permitted_connections
 
@@ -70,7 +70,7 @@ class Destination:
 
 
 def sender(
-    to: Destination, subject: Subject, alert: Alert, rules: AddressRules = EVERYWHERE
+    to: Destination, subject: AppOrGroup, alert: Alert, rules: AddressRules = EVERYWHERE
 ) -> Callable[[], tuple[int, str]]:
     """Return the function that sends an alert to where ``rules`` permit; its result is `SENT`, or `NOT_SENT` and why.
 
@@ -90,7 +90,7 @@ def sender(
     return send
 
 
-def title_of(subject: Subject) -> str:
+def title_of(subject: AppOrGroup) -> str:
     """The name of an app, or a release group, in chats, as in Flagger.
 
     >>> from gitops_bg.core.model.version import AppKey

@@ -49,7 +49,7 @@ from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.main import Main
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject, SubjectKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, SubjectKind
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.hooks import HookCaller
 from gitops_bg.repo.git.transport import repository_name
@@ -90,7 +90,7 @@ class Agent:
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
-        self.on_shown: Callable[[Subject], None] = lambda _: None
+        self.on_shown: Callable[[AppOrGroup], None] = lambda _: None
         """Called with what may be shown otherwise from now on: it was looked at, or changed. On any thread."""
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
@@ -384,7 +384,7 @@ class Agent:
         for urgency, each in sorted(urgencies, key=lambda pair: (pair[0], promotion_branch(pair[1]))):
             self.queue.add(each, min(at_the_latest, urgency))
 
-    def _wake_one(self, subject: Subject) -> None:
+    def _wake_one(self, subject: AppOrGroup) -> None:
         """Put an app or a group on the queue: something happened, or may have happened."""
         if isinstance(subject, AppKey | GroupKey):
             self.queue.add(subject, min(Urgency.CHANGED, self._urgency(subject)))

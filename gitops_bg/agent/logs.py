@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from gitops_bg.core.foreign_text import forms, printable, without
-from gitops_bg.core.model.version import Subject, short
+from gitops_bg.core.model.version import AppOrGroup, short
 
 
 class _Secrets:
@@ -79,7 +79,7 @@ def configure(format: Literal["json", "text"], level: int | str = "INFO", stream
 
 
 def fields(
-    app: Subject | None = None,
+    app: AppOrGroup | None = None,
     rollout: int | None = None,
     digest: str | None = None,
     commit: str | None = None,

@@ -18,8 +18,8 @@ from typing import Any
 
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.policy_rules import NoAnswer
-from gitops_bg.core.model.version import Subject
-from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, is_cheap, is_true
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.spec.expressions import BadExpression, NoValue, is_cheap, is_true
 
 LONGEST = timedelta(seconds=2)
 """How long one evaluation may take."""
@@ -43,10 +43,10 @@ class BoundedConditions:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[str] | None = None
         self._closed = False
-        self._paused: dict[Subject, tuple[datetime, str]] = {}
+        self._paused: dict[AppOrGroup, tuple[datetime, str]] = {}
         """Apps and groups whose condition took too long: until when they wait, and what is said of it."""
 
-    def is_true(self, subject: Subject, text: str, values: Mapping[str, Any]) -> bool:
+    def is_true(self, subject: AppOrGroup, text: str, values: Mapping[str, Any]) -> bool:
         """As `expressions.is_true`, for an app or a group; what takes too long, or too much memory, has `NoAnswer`."""
         return is_true(text, values) if is_cheap(text, values) else self._ask(subject, text, values)
 
@@ -56,7 +56,7 @@ class BoundedConditions:
             self._closed = True
             self._end()
 
-    def _ask(self, subject: Subject, text: str, values: Mapping[str, Any]) -> bool:
+    def _ask(self, subject: AppOrGroup, text: str, values: Mapping[str, Any]) -> bool:
         question = json.dumps({"text": text, "values": values})
         with self._lock:
             now = self._clock()

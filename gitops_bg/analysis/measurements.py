@@ -30,12 +30,12 @@ from gitops_bg.core.model.analysis import (
     shortened,
 )
 from gitops_bg.core.model.policy_rules import NoAnswer
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
 from gitops_bg.outbound.http import MeasuringFailed, ask
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets, quoted
 from gitops_bg.outbound.turns import Turns
-from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, is_true
+from gitops_bg.spec.expressions import BadExpression, NoValue, is_true
 
 LOGGER = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def _parts(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-IsTrueOf = Callable[[Subject, str, Mapping[str, Any]], bool]
+IsTrueOf = Callable[[AppOrGroup, str, Mapping[str, Any]], bool]
 """Whether a condition of an app or a group is true of values. Raises as `expressions.is_true`."""
 
 
@@ -122,7 +122,7 @@ class MetricEvaluator:
         self._is_true = is_true
         self._ask = partial(ask, rules=rules)
 
-    def measure(self, subject: Subject, measure: MeasurementRequest) -> MeasurementResult:
+    def measure(self, subject: AppOrGroup, measure: MeasurementRequest) -> MeasurementResult:
         """Measure. Any error is an error of the measurement, never of the agent: providers may be foreign code."""
         secrets = Secrets(subject.namespace, self._read_secret)
         value = ""
@@ -144,7 +144,7 @@ class MetricEvaluator:
             measure.id, phase, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
         )
 
-    def _reading(self, subject: Subject, measure: MeasurementRequest, secrets: Secrets) -> Reading:
+    def _reading(self, subject: AppOrGroup, measure: MeasurementRequest, secrets: Secrets) -> Reading:
         provider = self._registry.provider(measure.metric.provider)
         block = secrets.fill(reread_json(measure.metric.query))
         return provider.measure(block, Context(subject, self._clock(), secrets, self._ask))
@@ -161,7 +161,7 @@ def _odd(value: Any) -> str:
 LONGEST = timedelta(seconds=330)
 """The longest measurement: the longest timeout that a template may have, plus overhead."""
 
-MeasureOne = Callable[[Subject, MeasurementRequest], MeasurementResult]
+MeasureOne = Callable[[AppOrGroup, MeasurementRequest], MeasurementResult]
 """Takes one measurement. Any exception from it is a bug."""
 
 
@@ -169,7 +169,7 @@ MeasureOne = Callable[[Subject, MeasurementRequest], MeasurementResult]
 class _Task:
     """One measurement: first it waits, then it runs, then it has a result."""
 
-    subject: Subject
+    subject: AppOrGroup
     measure: MeasurementRequest
     started: datetime | None = None
     """In UTC; ``overdue`` is by the steady clock."""
@@ -198,7 +198,7 @@ class MeasurementPool:
     def __init__(
         self,
         measure: MeasureOne,
-        wake: Callable[[Subject], None],
+        wake: Callable[[AppOrGroup], None],
         clock: Callable[[], datetime],
         size: int,
         *,
@@ -210,7 +210,7 @@ class MeasurementPool:
         self._steady = steady
         self._size = size
         self._changed = threading.Condition()
-        self._tasks: dict[Subject, dict[MeasurementId, _Task]] = {}
+        self._tasks: dict[AppOrGroup, dict[MeasurementId, _Task]] = {}
         self._turns = Turns(share=max(1, size // 2))
         self._threads: set[threading.Thread] = set()
         self._free = 0
@@ -219,13 +219,13 @@ class MeasurementPool:
 
     # --- what the agent asks ------------------------------------------------------------------------------------
 
-    def results(self, subject: Subject) -> tuple[MeasurementResult, ...]:
+    def results(self, subject: AppOrGroup) -> tuple[MeasurementResult, ...]:
         """The results that the record has not counted yet."""
         with self._changed:
             found = [task.measured for task in self._tasks.get(subject, {}).values()]
         return tuple(measured for measured in found if measured)
 
-    def update(self, subject: Subject, measures: Sequence[MeasurementRequest]) -> datetime | None:
+    def update(self, subject: AppOrGroup, measures: Sequence[MeasurementRequest]) -> datetime | None:
         """Measure what the saved record asks for; end all other measurements of the subject.
 
         Starts what is not under way, and gives up what takes too long. Returns the latest time to call again, where
@@ -250,7 +250,7 @@ class MeasurementPool:
         self._announce(overdue)
         return None if left is None else self._clock() + left
 
-    def forget(self, subject: Subject) -> None:
+    def forget(self, subject: AppOrGroup) -> None:
         """End all measurements of the subject."""
         self.update(subject, ())
 
@@ -276,7 +276,7 @@ class MeasurementPool:
                 if not task.running:
                     del tasks[one]
 
-    def _give_up(self, subject: Subject) -> list[_Task]:
+    def _give_up(self, subject: AppOrGroup) -> list[_Task]:
         """The overdue tasks of a subject, now with an error as their result."""
         now, steady = self._clock(), self._steady()
         tasks = self._tasks.get(subject, {}).values()

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.outbound import http
 from gitops_bg.outbound.http import HttpAnswer, HttpRequest, MeasuringFailed
 from gitops_bg.outbound.secrets import Secrets
@@ -40,7 +40,7 @@ Reading = Value | NoData
 class Context:
     """What a provider may use besides its block: whom it measures, the time in UTC, Secrets, and the way out."""
 
-    app: Subject
+    app: AppOrGroup
     """The app, or the release group."""
     now: datetime
     secrets: Secrets

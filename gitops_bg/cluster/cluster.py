@@ -59,7 +59,7 @@ from gitops_bg.core.model.drift import ActionResult
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import OperatorState, Record
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.spec.app.load import AppConfig
 
 
@@ -137,7 +137,7 @@ class Cluster:
         client = Client(access, skew, may_write, count)
         caches = Informers(client, EndpointSliceVersion(client), namespaces, on_change, pace, on_group)
 
-        def changed(subject: Subject) -> None:
+        def changed(subject: AppOrGroup) -> None:
             if isinstance(subject, GroupKey) and on_group is not None:
                 on_group(subject)
             elif isinstance(subject, AppKey):
@@ -387,7 +387,7 @@ class Cluster:
         self._annotate(app, names.CLAIMED_BY, str(self._us))
         return True
 
-    def measured(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
+    def measured(self, subject: AppOrGroup, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
         """The results of the Jobs that the record waits for, see `Jobs.measured`."""
         return self._jobs.measured(subject, record, now) if self._jobs is not None else ()
 

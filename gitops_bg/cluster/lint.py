@@ -16,8 +16,8 @@ from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.models import BlueGreenDeployment
 from gitops_bg.spec.app.validation import expected, nearest, place_of
 from gitops_bg.spec.manifests.target import pod_paths, value_at
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of
+from gitops_bg.spec.yaml.scalars import Path
 
 MODELS: dict[tuple[Any, Any], str] = {
     ("apps/v1", "Deployment"): "V1Deployment",

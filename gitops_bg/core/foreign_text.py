@@ -1,5 +1,5 @@
-"""Texts that came from outside: cut into lines, made safe to show, read as times and durations, and rid of secrets.
-Pure: it does not know where the texts go.
+"""Texts that came from outside: cut into lines, made safe to show, read as times, durations and addresses, and rid of
+secrets. Pure: it does not know where the texts go.
 """
 
 import base64
@@ -251,3 +251,18 @@ def seconds_of(text: str) -> float:
     if not re.fullmatch(f"(?:{_PART.pattern})+", text):
         raise ValueError(f"{text!r} is not a duration; write it as 30s, 5m or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+_LIKE_SCP = re.compile(r"(?:[^@/:]+@)?([^/:@]+|\[[^\]]+\]):(?!//)(.+)")
+
+
+def scp_address(url: str) -> tuple[str, str] | None:
+    """Return the host, in small letters, and the path of a remote that is written as for scp; None for any other.
+
+    >>> scp_address("git@Git.example.com:shop/config.git")
+    ('git.example.com', 'shop/config.git')
+    >>> scp_address("ssh://git@git.example.com/shop"), scp_address("/srv/a:b"), scp_address("./a:b")
+    (None, None, None)
+    """
+    found = None if "://" in url or url.startswith(("/", ".")) else _LIKE_SCP.fullmatch(url)
+    return (found[1].lower(), found[2]) if found else None

@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, G
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.analysis import MeasurementId
-    from gitops_bg.core.model.version import Subject
+    from gitops_bg.core.model.version import AppOrGroup
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
 """The prefix of promotion branches (DESIGN §3.2)."""
@@ -151,7 +151,7 @@ def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
     return f"{configuration.name[: LONGEST_NAME - len(tail) - 1].rstrip('-.')}-{tail}"
 
 
-def job_name(subject: "Subject", measurement: "MeasurementId") -> str:
+def job_name(subject: "AppOrGroup", measurement: "MeasurementId") -> str:
     """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
 
     >>> from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId

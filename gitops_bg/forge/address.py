@@ -2,7 +2,6 @@
 one probe finds it out. Asks it nothing else.
 """
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import NotJson, read_json
+from gitops_bg.core.foreign_text import scp_address
 
 if TYPE_CHECKING:  # the address of a commit needs no library for requests
     from gitops_bg.outbound.http import HttpAnswer
@@ -53,7 +53,6 @@ class NoForge(Refused):
     reason = "ForgeUnknown"
 
 
-_SCP_LIKE = re.compile(r"(?:[^@/:]+@)?([^/:@]+|\[[^\]]+\]):(?!//)(.+)")
 _KNOWN = {
     "github.com": ForgeKind.GITHUB,
     "gitlab.com": ForgeKind.GITLAB,
@@ -78,10 +77,9 @@ def remote_of(url: str) -> RepositoryAddress | None:
     >>> remote_of("file:///srv/git/config.git"), remote_of("/srv/git/config.git")
     (None, None)
     """
-    scp = None if "://" in url or url.startswith(("/", ".")) else _SCP_LIKE.fullmatch(url)
-    if scp:
-        host = scp[1].lower()
-        return _remote("https", _OTHER_NAMES.get(host, host), None, scp[2])
+    if scp := scp_address(url):
+        host, path = scp
+        return _remote("https", _OTHER_NAMES.get(host, host), None, path)
     parts = urlsplit(url)
     if parts.scheme not in ("https", "http", "ssh", "git+ssh", "ssh+git") or not parts.hostname:
         return None

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

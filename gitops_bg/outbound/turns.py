@@ -5,7 +5,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 
 
 class Turns:
@@ -21,13 +21,13 @@ class Turns:
 
     def __init__(self, share: int) -> None:
         self._share = share
-        self._order: dict[Subject, None] = {}
+        self._order: dict[AppOrGroup, None] = {}
 
-    def join(self, subject: Subject) -> None:
+    def join(self, subject: AppOrGroup) -> None:
         """Give a subject turns, after those that have some already."""
         self._order.setdefault(subject)
 
-    def next(self, waiting: Callable[[Subject], bool], running: Callable[[Subject], int]) -> Subject | None:
+    def next(self, waiting: Callable[[AppOrGroup], bool], running: Callable[[AppOrGroup], int]) -> AppOrGroup | None:
         """Return the first in turn with something waiting that may use one more place; its next turn comes after all
         others.
         """
@@ -47,11 +47,11 @@ class Slots:
     def __init__(self, size: int, share: int) -> None:
         self._free = size
         self._turns = Turns(share)
-        self._waiting: dict[Subject, deque[asyncio.Future[None]]] = {}
-        self._running: Counter[Subject] = Counter()
+        self._waiting: dict[AppOrGroup, deque[asyncio.Future[None]]] = {}
+        self._running: Counter[AppOrGroup] = Counter()
 
     @asynccontextmanager
-    async def take(self, subject: Subject) -> AsyncIterator[None]:
+    async def take(self, subject: AppOrGroup) -> AsyncIterator[None]:
         """Wait for a place, and keep it for the length of the context."""
         mine = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(subject, deque()).append(mine)
@@ -80,14 +80,14 @@ class Slots:
                 self._running[subject] += 1
                 mine.set_result(None)
 
-    def _drop(self, subject: Subject, mine: asyncio.Future[None]) -> None:
+    def _drop(self, subject: AppOrGroup, mine: asyncio.Future[None]) -> None:
         waiting = self._waiting.get(subject)
         if waiting is not None and mine in waiting:
             waiting.remove(mine)
             if not waiting:
                 del self._waiting[subject]
 
-    def _leave(self, subject: Subject) -> None:
+    def _leave(self, subject: AppOrGroup) -> None:
         self._free += 1
         self._running[subject] -= 1
         if not self._running[subject]:

@@ -19,7 +19,6 @@ from types import TracebackType
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
-from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
@@ -30,7 +29,7 @@ from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees, WalkedMain
 from gitops_bg.repo.read.commits import Around, Changes, CommitReader, ExtraFiles
-from gitops_bg.repo.read.files import File, Files, TreeEntry
+from gitops_bg.repo.read.files import Blobs, File, Files, TreeEntry
 from gitops_bg.repo.read.history import (
     CachedProvenance,
     Details,

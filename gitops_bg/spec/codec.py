@@ -23,8 +23,8 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_text import read_moment
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import NOT_STORED
-from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import kind_of
+from gitops_bg.spec.yaml.scalars import Path, written
 
 Value = TypeVar("Value")
 Encode = Callable[[Any], Any]

@@ -58,7 +58,8 @@ WRITTEN: dict[Any, Form] = {
     IntOrPercent: Form(NumberOrPercentage),
     Revision: Form(RevisionText),
 }
-"""The form of each type that is not written as it is. Who knows more forms adds them."""
+"""The form of each type that is not written as it is. The models of policies add theirs; a
+model that `extends` a dataclass may have a field of its own instead."""
 
 _NOTHING: tuple[Any, ...] = (None, "", (), frozenset(), timedelta(), UTC)
 """What fields are that nobody wrote; ``null`` says the same, except of a text that may be empty."""

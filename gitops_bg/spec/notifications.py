@@ -25,8 +25,8 @@ from gitops_bg.spec.analysis.providers import LONGEST_TIMEOUT, WebAddress
 from gitops_bg.spec.app.fields import Model, Period, SecretKeyRef, SecretName, Title, Word, whole_seconds
 from gitops_bg.spec.app.layout import ALERTS_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMetadata, load_shared_documents
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 TIMEOUT = "10s"
 INTERVAL = 30

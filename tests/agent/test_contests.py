@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.agent.reconcile.contests import Contests
 from gitops_bg.core.model.drift import Change, ChangeSetEntry, Drift, FieldChange
-from gitops_bg.core.model.version import AppKey, GroupKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SUBJECTS = (AppKey("shop", "web"), GroupKey("shop", "checkout"))
@@ -32,7 +32,7 @@ SAID = {
 @pytest.mark.parametrize("subject", SUBJECTS, ids=["app", "group"])
 @pytest.mark.parametrize(("repairs", "said"), SAID.values(), ids=SAID)
 def test_a_repair_in_a_fight_is_said_only_where_somebody_else_made_the_change(
-    subject: Subject, repairs: list[list[ChangeSetEntry]], said: list[bool]
+    subject: AppOrGroup, repairs: list[list[ChangeSetEntry]], said: list[bool]
 ) -> None:
     contests, heard = Contests(), list[bool]()
     for second, entries in enumerate(repairs):

@@ -15,8 +15,7 @@ import gitops_bg
 from gitops_bg.core import foreign_json
 from gitops_bg.core.checks.policy_rules import MOST_HISTORY
 from gitops_bg.core.written import Conflict, Glob, Matching
-from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
-from gitops_bg.spec.analysis.providers import json_path
+from gitops_bg.spec.expressions import BadExpression, compile_pattern, json_path
 from gitops_bg.spec.policies.expressions import compile_expression
 
 with warnings.catch_warnings():  # it reads Python's own parser, whose module has moved

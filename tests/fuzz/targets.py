@@ -22,10 +22,10 @@ from gitops_bg.outbound.addresses import ORDINARY
 from gitops_bg.repo.git import output
 from gitops_bg.repo.ledger import ledger_file, policy_log
 from gitops_bg.repo.read.reverts import markers_in
-from gitops_bg.spec.analysis.expressions import BadExpression, check, compile_pattern
-from gitops_bg.spec.analysis.providers import json_path, seconds_ago
+from gitops_bg.spec.analysis.providers import seconds_ago
 from gitops_bg.spec.app.check import check_repository
 from gitops_bg.spec.app.models import Render
+from gitops_bg.spec.expressions import BadExpression, check, compile_pattern, json_path
 from gitops_bg.spec.importing.convert import convert
 from gitops_bg.spec.lint.containers import amount
 from gitops_bg.spec.policies.expressions import read_cron

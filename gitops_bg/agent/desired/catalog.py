@@ -31,7 +31,7 @@ from gitops_bg.core.model.main import Knowledge, Main, MainRead, SourceVerificat
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.address import commit_url
 from gitops_bg.repo.git.errors import MainNotVerified
@@ -162,7 +162,7 @@ class Catalog:
         """Those of this agent; empty means all."""
         return self._namespaces
 
-    def cares_for(self, subject: Subject) -> bool:
+    def cares_for(self, subject: AppOrGroup) -> bool:
         """Whether an app or a group is in one of our namespaces."""
         return not self._namespaces or subject.namespace in self._namespaces
 

@@ -27,7 +27,7 @@ from gitops_bg.spec.app.layout import PRIMARY_FILE, group_file
 from gitops_bg.spec.app.primary import read_primary, render_primary
 from gitops_bg.spec.groups.content import active_in
 from gitops_bg.spec.manifests.configuration import Configuration
-from gitops_bg.spec.yaml.edit import set_field
+from gitops_bg.spec.manifests.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one
 
 AnyGitAction = GitAction | CommitActive

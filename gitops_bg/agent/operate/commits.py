@@ -22,8 +22,8 @@ from gitops_bg.repo.write.commits import Requester
 from gitops_bg.repo.write.main_branch import Edit, Edited, EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, Places, member_of
 from gitops_bg.spec.app.to_core import suspension_in
+from gitops_bg.spec.manifests.edit import set_retry, set_suspend
 from gitops_bg.spec.manifests.members import implied_app
-from gitops_bg.spec.yaml.edit import set_retry, set_suspend
 
 
 class CommandContext(Protocol):

@@ -23,8 +23,8 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FIL
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import configuration_in, read_primary
 from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, Named, configuration_of, find, is_tracked
+from gitops_bg.spec.manifests.edit import Piece, piece_of, set_template, with_document
 from gitops_bg.spec.manifests.target import template_of
-from gitops_bg.spec.yaml.edit import Piece, piece_of, set_template, with_document
 from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.spec.yaml.scalars import to_yaml
 from gitops_bg.views.differences import ComparedSide

@@ -30,7 +30,7 @@ from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.analysis import MeasurementRequest, MeasurementResult, RunRecord
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.hooks import Alert, HookCall
-from gitops_bg.core.model.version import AppOrGroup, Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.hooks import Compose, HookCaller, HookRequest
 from gitops_bg.notify import Destination, linkable, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, AddressRules
@@ -64,7 +64,7 @@ class MeasurementRunner:
         cluster: Cluster,
         timers: Timers,
         metrics: Metrics,
-        wake: Callable[[Subject], None],
+        wake: Callable[[AppOrGroup], None],
         clock: Callable[[], datetime],
         steady: Callable[[], datetime],
         threads: int,
@@ -77,7 +77,7 @@ class MeasurementRunner:
         measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock, self._conditions.is_true, addresses)
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads, steady=steady)
 
-    def results(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
+    def results(self, subject: AppOrGroup, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
         """The results that no saved record contains."""
         return self._measurer.results(subject) + self._cluster.measured(subject, record, now)
 
@@ -171,7 +171,7 @@ def alert_composer(
     a library may send to, which connects by itself.
     """
 
-    def compose(subject: Subject, call: HookCall, secrets: Secrets) -> HookRequest:
+    def compose(subject: AppOrGroup, call: HookCall, secrets: Secrets) -> HookRequest:
         provider, alert = reread_json(call.hook.request), call.alert
         if alert is None:
             raise ValueError(f"{call.hook.title} has nothing to say")

@@ -13,20 +13,20 @@ from typing import Generic, TypeVar
 from gitops_bg.core.backoff import delay
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.drift import ChangeSetEntry, DriftLoop, after_repair
-from gitops_bg.core.model.version import AppKey, AppOrGroup, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 
 
 class Contests:
     """Asked by one thread at a time for each app or group."""
 
     def __init__(self) -> None:
-        self._known: dict[Subject, tuple[DriftLoop, ...]] = {}
+        self._known: dict[AppOrGroup, tuple[DriftLoop, ...]] = {}
 
-    def of(self, subject: Subject) -> tuple[DriftLoop, ...]:
+    def of(self, subject: AppOrGroup) -> tuple[DriftLoop, ...]:
         """The present ones of an app or a group."""
         return self._known.get(subject, ())
 
-    def count(self, subject: Subject, entries: Sequence[ChangeSetEntry], now: datetime) -> tuple[DriftLoop, ...]:
+    def count(self, subject: AppOrGroup, entries: Sequence[ChangeSetEntry], now: datetime) -> tuple[DriftLoop, ...]:
         """Count the repairs among these writes; return the fights that are to be said now."""
         contests = self.of(subject)
         for entry in entries:
@@ -36,7 +36,7 @@ class Contests:
         written = {(entry.kind, entry.name) for entry in entries if entry.drift is not None}
         return tuple(each for each in contests if each.said == now and (each.kind, each.name) in written)
 
-    def repeats(self, subject: Subject, entries: Iterable[ChangeSetEntry]) -> bool:
+    def repeats(self, subject: AppOrGroup, entries: Iterable[ChangeSetEntry]) -> bool:
         """Whether these writes only repaired what the same one changes again and again: no such repair is said by
         itself. A change by somebody else is, whatever is fought over: it may be of what matters most.
         """
@@ -44,7 +44,7 @@ class Contests:
         drifted = {(entry.kind, entry.name) for entry in entries if entry.drift is not None}
         return bool(drifted) and drifted <= fights
 
-    def drop(self, subject: Subject) -> None:
+    def drop(self, subject: AppOrGroup) -> None:
         """Forget what was deleted."""
         self._known.pop(subject, None)
 

@@ -19,7 +19,7 @@ from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.decision import Decision, Occurrence
 from gitops_bg.core.model.drift import NOTHING, ActionResult, ChangeSet
 from gitops_bg.core.model.record import Record, SwitchKind
-from gitops_bg.core.model.version import AppOrGroup, Subject
+from gitops_bg.core.model.version import AppOrGroup
 
 LOGGER = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class EventRecorder:
 
 
 def log_decision(
-    subject: Subject,
+    subject: AppOrGroup,
     decision: Decision | GroupDecision,
     commit: str,
     changes: ChangeSet = NOTHING,
@@ -85,7 +85,7 @@ def _actions_back(decision: Decision | GroupDecision) -> tuple[object, ...]:
 
 def _log_actions(
     level: int,
-    subject: Subject,
+    subject: AppOrGroup,
     decision: Decision | GroupDecision,
     actions: Sequence[object],
     commit: str,

@@ -24,7 +24,7 @@ from gitops_bg.core.errors import (
     Transient,
     guarded,
 )
-from gitops_bg.core.model.version import AppOrGroup, Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.status.alike import internal_error
 
@@ -54,7 +54,7 @@ class KnownBugs:
 _KNOWN = KnownBugs()
 
 
-def log_bug(error: GitopsBgError, app: Subject | None = None) -> None:
+def log_bug(error: GitopsBgError, app: AppOrGroup | None = None) -> None:
     """Log a bug: with its traceback the first time, at DEBUG afterwards. Any other error is none, and is not logged."""
     if not isinstance(error, InternalError):
         return
@@ -67,7 +67,7 @@ def log_bug(error: GitopsBgError, app: Subject | None = None) -> None:
 
 
 @contextmanager
-def quietly(what: str, app: Subject | None = None) -> Iterator[None]:
+def quietly(what: str, app: AppOrGroup | None = None) -> Iterator[None]:
     """Log any error inside and go on: for work whose result nobody waits for."""
     try:
         with guarded(what):

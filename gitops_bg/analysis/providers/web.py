@@ -12,6 +12,7 @@ from gitops_bg.analysis.providers.authentication import authenticated
 from gitops_bg.analysis.providers.blocks import headers, read, trust
 from gitops_bg.outbound.http import HttpRequest
 from gitops_bg.spec.analysis import providers
+from gitops_bg.spec.expressions import json_path
 
 
 class WebProvider:
@@ -26,7 +27,7 @@ class WebProvider:
         data = context.ask(authenticated(request, asked.authentication, context)).json()
         if asked.json_path is None:
             return NoData("the body is null") if data is None else Value(data)
-        found = [match.value for match in providers.json_path(asked.json_path).finditer(data)]
+        found = [match.value for match in json_path(asked.json_path).finditer(data)]
         if not found or found == [None]:
             return NoData(f"{asked.json_path} finds {'null' if found else 'nothing'} in the body")
         return Value(found[0] if len(found) == 1 else found)

@@ -9,7 +9,7 @@ from pathlib import Path
 from gitops_bg.cli.demo.git import Git, GitFailed
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, PRIMARY_FILE, app_file
-from gitops_bg.spec.yaml.edit import set_image
+from gitops_bg.spec.manifests.edit import set_image
 
 
 class Remote:

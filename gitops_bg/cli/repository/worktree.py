@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.repo.git.blobs import LARGEST_BYTES
+from gitops_bg.repo.read.files import LARGEST_BYTES
 from gitops_bg.spec.app.layout import SIGNERS_FILE, is_read
 
 _PACKAGE = Path(__file__).resolve().parents[2]

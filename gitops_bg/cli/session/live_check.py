@@ -16,9 +16,8 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APP_FILE, GROUP_FILE, PRIMARY_FILE, ROUTES_FILE, app_of, group_of, is_manifest
 from gitops_bg.spec.manifests.target import value_at
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read, read_one
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import Path, as_map
 
 _Path = tuple[str | int, ...]
 _OF_GROUP: _Path = ("spec", "gateway", "parentRefs")

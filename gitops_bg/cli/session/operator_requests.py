@@ -28,7 +28,7 @@ from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState, Record
-from gitops_bg.core.model.version import AppKey, GroupKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.views.words import spoken
 
 R = TypeVar("R", Record, GroupRecord)
@@ -47,7 +47,7 @@ class AskedObject(Protocol[R_co]):
     """A live app or release group that something is asked of."""
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> AppOrGroup:
         """Its name."""
         ...
 
@@ -163,7 +163,7 @@ def _withdraw(asked: AskedObject[R], request: Request, output: Output) -> None:
         output.notice(f"{asked.subject}: interrupted; the request {became}")
 
 
-def _not_done(subject: Subject, patience: PatienceOptions) -> CommandFailed:
+def _not_done(subject: AppOrGroup, patience: PatienceOptions) -> CommandFailed:
     return CommandFailed(f"{subject}: not done within {spoken(patience.timeout)}; see `gitops-bg explain {subject}`")
 
 

@@ -78,7 +78,7 @@ def _table(columns: str, value: Mapping[str, Any]) -> str:
 
 
 def _found(path: str, value: Any) -> Iterator[Any]:
-    from gitops_bg.spec.analysis.providers import json_path
+    from gitops_bg.spec.expressions import json_path
 
     try:
         yield from json_path(path).findall(value)

@@ -44,7 +44,7 @@ from gitops_bg.core.model.analysis import (
     RunRecord,
     id_of,
 )
-from gitops_bg.core.model.version import AppKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 
 PROVIDER = "job"
 _LOG = logging.getLogger(__name__)
@@ -88,14 +88,14 @@ class Jobs:
         self,
         client: Client,
         namespaces: Sequence[str],
-        on_change: Callable[[Subject], None],
+        on_change: Callable[[AppOrGroup], None],
         pace: Pace | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
     ) -> None:
         self._client = client
         self._on_change = on_change
         self._on_crash = on_crash
-        self._jobs: Informer[JobState, Subject] = Informer(job_state, _subject_of, on_change)
+        self._jobs: Informer[JobState, AppOrGroup] = Informer(job_state, _subject_of, on_change)
         self._pods: Informer[PodState, AppKey] = Informer(pod_state, _job_of, self._pod_changed)
         self._watches = [
             watch
@@ -105,10 +105,10 @@ class Jobs:
                 Watch(client, lambda: PODS, namespace, PODS_OF_JOBS, self._pods.scope(namespace), pace),
             )
         ]
-        self._known: set[Subject] = set()
-        self._done: dict[Subject, _WantedJobs] = {}
-        self._memories: dict[Subject, _Memory] = {}
-        self._queue: queue.SimpleQueue[tuple[Subject, _WantedJobs, datetime] | None] = queue.SimpleQueue()
+        self._known: set[AppOrGroup] = set()
+        self._done: dict[AppOrGroup, _WantedJobs] = {}
+        self._memories: dict[AppOrGroup, _Memory] = {}
+        self._queue: queue.SimpleQueue[tuple[AppOrGroup, _WantedJobs, datetime] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._asked = 0
         self._answered = 0
@@ -141,14 +141,14 @@ class Jobs:
 
     # --- what comes out ---
 
-    def measured(self, subject: Subject, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
+    def measured(self, subject: AppOrGroup, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
         """The results of a subject's awaited measurements that have one."""
         if self._thread is None:
             return ()
         found = (self._result_of(subject, measurement, now) for measurement in _awaited(record))
         return tuple(each for each in found if each is not None)
 
-    def _result_of(self, subject: Subject, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
+    def _result_of(self, subject: AppOrGroup, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
         name, memory = names.job_name(subject, measurement), self._memories.get(subject, _Memory())
         if error := memory.errors.get(name):
             return MeasurementResult(measurement, AnalysisPhase.ERROR, error[0], message=error[1])
@@ -178,7 +178,7 @@ class Jobs:
     # --- what goes in ---
 
     def update(
-        self, subject: Subject, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
+        self, subject: AppOrGroup, uid: str, record: RunRecord, measures: Sequence[MeasurementRequest], now: datetime
     ) -> None:
         """Start the Jobs of these measurements, unless they run, and end those of ended runs.
 
@@ -217,7 +217,7 @@ class Jobs:
                 raise
             self._on_crash(error)
 
-    def _bring_guarded(self, subject: Subject, wanted: _WantedJobs, now: datetime) -> None:
+    def _bring_guarded(self, subject: AppOrGroup, wanted: _WantedJobs, now: datetime) -> None:
         """Bring the Jobs up to date; a bug becomes an error of the measurements that it prevented."""
         try:
             with guarded(f"the Jobs of {subject}"):
@@ -228,7 +228,7 @@ class Jobs:
             memory.errors.update({name: (now, str(error)) for name in wanted.start if name not in memory.made})
             self._on_change(subject)
 
-    def _bring(self, subject: Subject, wanted: _WantedJobs, now: datetime) -> None:
+    def _bring(self, subject: AppOrGroup, wanted: _WantedJobs, now: datetime) -> None:
         """Start the wanted Jobs, end the others; a refusal of the server is an error of the measurement."""
         memory = self._memories.get(subject, _Memory())
         memory = _Memory(memory.made & wanted.awaited, {k: v for k, v in memory.errors.items() if k in wanted.awaited})
@@ -244,7 +244,7 @@ class Jobs:
             self._clean_up(subject, wanted)
             self._done[subject] = wanted
 
-    def _ensure(self, subject: Subject, name: str, uid: str, measure: MeasurementRequest) -> None:
+    def _ensure(self, subject: AppOrGroup, name: str, uid: str, measure: MeasurementRequest) -> None:
         memory = self._memories[subject]
         self._wait_for_lists(subject.namespace)
         if name in memory.made or name in memory.errors:
@@ -254,7 +254,7 @@ class Jobs:
         memory.made.add(name)
         self._on_change(subject)  # it may have ended while another process of the agent ran
 
-    def _created(self, subject: Subject, name: str, manifest: Object) -> Object:
+    def _created(self, subject: AppOrGroup, name: str, manifest: Object) -> Object:
         """The Job, created or found; retried where no response came, because it may have been created."""
         pauses = iter(_PAUSES)
         while True:
@@ -267,7 +267,7 @@ class Jobs:
                 if pause is None or self._stopping.wait(pause):
                     raise
 
-    def _existing(self, subject: Subject, name: str) -> Object:
+    def _existing(self, subject: AppOrGroup, name: str) -> Object:
         body = self._client.get(JOBS, subject.namespace, name)
         if body is None:
             raise Transient(f"{JOBS.called(subject.namespace, name)} is just being deleted")
@@ -283,12 +283,12 @@ class Jobs:
             if not isinstance(error, Unlisted) or time.monotonic() > deadline or self._stopping.wait(_LOOK_SECONDS):
                 raise error
 
-    def _clean_up(self, subject: Subject, wanted: _WantedJobs) -> None:
+    def _clean_up(self, subject: AppOrGroup, wanted: _WantedJobs) -> None:
         for job in list(self._of_no_use(subject, wanted)):
             self._client.delete(JOBS, subject.namespace, job.meta.name, job.meta.uid)
             self._jobs.forget(subject.namespace, job.meta.name, job.meta.uid)
 
-    def _of_no_use(self, subject: Subject, wanted: _WantedJobs) -> Iterator[JobState]:
+    def _of_no_use(self, subject: AppOrGroup, wanted: _WantedJobs) -> Iterator[JobState]:
         """Jobs whose run was forgotten, or had ended before them, and old ones beyond the retention."""
         ended = Counter[str]()
         for job in sorted(self._jobs.of(subject), key=lambda each: each.number, reverse=True):
@@ -315,7 +315,7 @@ def _kept(record: RunRecord) -> Iterator[tuple[str, int]]:
                 yield metric_of(str(id_of(run, record.epoch, one))), one.metric.retention
 
 
-def _subject_of(job: JobState) -> Subject:
+def _subject_of(job: JobState) -> AppOrGroup:
     return controlling_subject(job.meta) or AppKey(job.meta.namespace, job.meta.app)
 
 

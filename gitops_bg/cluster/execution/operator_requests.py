@@ -19,7 +19,7 @@ from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
 from gitops_bg.core.foreign_json import UNIQUE, read_json
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import OperatorState
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.spec.codec import from_json, to_json
 
 _ATTEMPTS = 20
@@ -50,7 +50,7 @@ class OperatorRequests:
     answered: Callable[[Object], OperatorState]
     """What the record in an object has answered."""
 
-    def add(self, subject: Subject, request: Request) -> None:
+    def add(self, subject: AppOrGroup, request: Request) -> None:
         """Write a request, once. Raises `NotFound`, `Refused` where too many wait, `Transient`."""
 
         def added(waiting: Requests) -> Requests:
@@ -60,18 +60,18 @@ class OperatorRequests:
 
         self._change(subject, request, added)
 
-    def withdraw(self, subject: Subject, request: Request) -> None:
+    def withdraw(self, subject: AppOrGroup, request: Request) -> None:
         """Take a request back that nobody has answered yet. Raises `NotFound`, `Refused`, `Transient`."""
         self._change(subject, request, lambda waiting: waiting)
 
-    def _change(self, subject: Subject, request: Request, change: Callable[[Requests], Requests]) -> None:
+    def _change(self, subject: AppOrGroup, request: Request, change: Callable[[Requests], Requests]) -> None:
         """Write what ``change`` makes of the other requests that wait; nothing where this one is answered."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(WorldChanged):  # the agent saved its record, or somebody asked for something, too
                 return self._change_once(subject, request, change)
         return self._change_once(subject, request, change)
 
-    def _change_once(self, subject: Subject, request: Request, change: Callable[[Requests], Requests]) -> None:
+    def _change_once(self, subject: AppOrGroup, request: Request, change: Callable[[Requests], Requests]) -> None:
         found = self.get(self.kind, subject.namespace, subject.name)
         if found is None:
             raise NotFound(f"{self.kind.called(subject.namespace, subject.name)} does not exist in this cluster")

@@ -19,7 +19,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementRequest
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 
 LONGEST = 3600
 """The longest run of a Job without ``activeDeadlineSeconds``, in seconds."""
@@ -27,7 +27,7 @@ LONGEST = 3600
 _SECRET = re.compile(r"\{\{secret:(?P<name>[^/}]+)/(?P<key>[^}]+)\}\}")
 
 
-def job_manifest(subject: Subject, uid: str, measure: MeasurementRequest) -> Object:
+def job_manifest(subject: AppOrGroup, uid: str, measure: MeasurementRequest) -> Object:
     """The Job to create. Raises ``Refused`` where it would contain a readable secret."""
     block = read_json(measure.metric.query)
     spec = _with_references(block.get("spec") or {})
@@ -43,7 +43,7 @@ def job_manifest(subject: Subject, uid: str, measure: MeasurementRequest) -> Obj
     return {"apiVersion": JOBS.api_version, "kind": JOBS.name, "metadata": metadata, "spec": spec}
 
 
-def _ours(subject: Subject, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
+def _ours(subject: AppOrGroup, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
     """The metadata of the block, overridden by ours; keys in our name are dropped, because Services select by those."""
     labels, annotations = (_foreign(theirs.get(each) or {}) for each in ("labels", "annotations"))
     labels |= {names.MANAGED_BY: names.MANAGER, **subject_label(subject)}

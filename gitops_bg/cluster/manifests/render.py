@@ -32,13 +32,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.actions import CreateReplicaSet
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import (
-    AppKey,
-    GroupKey,
-    Snapshot,
-    Subject,
-    WorkloadKind,
-)
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Snapshot, WorkloadKind
 from gitops_bg.spec.manifests.configuration import Configuration, redirected, text_of
 
 _HELD = ("type", "data", "binaryData")
@@ -182,7 +176,7 @@ def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> li
     return found
 
 
-def owner_reference(owner: Subject, uid: str) -> Object:
+def owner_reference(owner: AppOrGroup, uid: str) -> Object:
     """Our BlueGreenDeployment, or ReleaseGroup, as the controller of an object: deleting it deletes the object.
 
     https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
@@ -191,7 +185,7 @@ def owner_reference(owner: Subject, uid: str) -> Object:
     return {"apiVersion": kind.api_version, "kind": kind.name, "name": owner.name, "uid": uid, "controller": True}
 
 
-def subject_label(subject: Subject) -> dict[str, str]:
+def subject_label(subject: AppOrGroup) -> dict[str, str]:
     """The label that says whose an object of an analysis is."""
     return {names.RELEASE_GROUP if isinstance(subject, GroupKey) else names.APP: names.fit(subject.name)}
 

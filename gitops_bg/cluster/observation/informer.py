@@ -16,10 +16,10 @@ from gitops_bg.cluster.api.kinds import Object, name_of
 from gitops_bg.cluster.observation.states import Meta, State, meta_of
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, guarded
-from gitops_bg.core.model.version import Subject
+from gitops_bg.core.model.version import AppOrGroup
 
 S = TypeVar("S", bound=State)
-K = TypeVar("K", bound=Subject)
+K = TypeVar("K", bound=AppOrGroup)
 _LOG = logging.getLogger(__name__)
 _TOMBSTONES = 1024
 

@@ -7,7 +7,6 @@ Nothing else changes a stage; a transition that is not in the table raises. docs
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.written import Labels
@@ -18,27 +17,6 @@ class SubjectKind(StrEnum):
 
     APP = "app"
     GROUP = "group"
-
-
-class Subject(Protocol):
-    """Whose versions, analyses, alerts and hooks these are: an app, or a release group. It is hashable, and never equal
-    to one of the other kind.
-    """
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that it, and the Secrets that are read for it, are in."""
-        ...
-
-    @property
-    def kind(self) -> SubjectKind:
-        """What it is."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Its name there."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, order=True)

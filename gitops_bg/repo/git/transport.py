@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.foreign_text import MASK, hidden
+from gitops_bg.core.foreign_text import MASK, hidden, scp_address
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.names import PROMOTION_PREFIXES
 from gitops_bg.repo.settings import TRACKING_PREFIX, RepositorySettings
@@ -266,9 +266,6 @@ def _ssh_command(settings: RepositorySettings) -> str:
     return shlex.join([settings.ssh_program, *options])
 
 
-_SCP_NAME = re.compile(r"(?:[^@/:]+@)?([^/:@]+):(?!//)(.+)")
-
-
 def repository_name(url: str) -> str:
     """A URL without credentials, protocol, port and ending: https and ssh lead to the same repository.
 
@@ -281,12 +278,11 @@ def repository_name(url: str) -> str:
     >>> repository_name("/srv/git/config.git"), repository_name("file:///srv/git/config.git")
     ('/srv/git/config', '/srv/git/config')
     """
-    scp = _SCP_NAME.fullmatch(url)
     if "://" in url:
         parts = urlsplit(url)
         host, path = (parts.hostname or "").lower(), parts.path
-    elif scp and not url.startswith("/"):
-        host, path = scp[1].lower(), f"/{scp[2].lstrip('/')}"
+    elif scp := scp_address(url):
+        host, path = scp[0], f"/{scp[1].lstrip('/')}"
     else:
         host, path = "", url
     return host + path.rstrip("/").removesuffix(".git")

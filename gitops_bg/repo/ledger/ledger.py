@@ -15,8 +15,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
-from gitops_bg.core.model.version import AppOrGroup, Subject
-from gitops_bg.repo.git.blobs import Blobs
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_branch
@@ -36,6 +35,7 @@ from gitops_bg.repo.ledger.ledger_file import (
 )
 from gitops_bg.repo.ledger.state_branch import ORDINARY, LedgerWrite, StateBranch, View
 from gitops_bg.repo.read.changes import TreeNode
+from gitops_bg.repo.read.files import Blobs
 from gitops_bg.repo.read.history import Details, revisions_of
 from gitops_bg.repo.settings import STATE_PREFIX
 from gitops_bg.repo.write.commits import ledger_message, of_entry
@@ -62,7 +62,7 @@ class LedgerHistory:
         self._branch = branch
 
     @locked
-    def of(self, subject: Subject, limit: int | None = None) -> Sequence[Committed]:
+    def of(self, subject: AppOrGroup, limit: int | None = None) -> Sequence[Committed]:
         """The ledger entries of an app or a group, newest first, all or the first ``limit``."""
         own = self._branch.seen().own
         revisions = revisions_of(self._mirror, path_of(subject), own) if own else []

@@ -17,7 +17,7 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Stage, Subject, SubjectKind, Version
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Stage, SubjectKind, Version
 from gitops_bg.repo.settings import is_app
 from gitops_bg.spec.codec import from_json
 
@@ -129,13 +129,13 @@ def subject_at(path: str) -> AppOrGroup | None:
     return GroupKey(namespace, name) if is_group else AppKey(namespace, name)
 
 
-def path_of(subject: Subject) -> str:
+def path_of(subject: AppOrGroup) -> str:
     """Where the file of an app, or of a release group, is."""
     above = f"{GROUPS}/" if subject.kind is SubjectKind.GROUP else ""
     return f"{above}{subject.namespace}/{subject.name}{_JSON}"
 
 
-def in_order(subject: Subject) -> tuple[str, str, str]:
+def in_order(subject: AppOrGroup) -> tuple[str, str, str]:
     """By what they are sorted: apps first."""
     return subject.kind, subject.namespace, subject.name
 

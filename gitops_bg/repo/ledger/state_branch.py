@@ -14,7 +14,6 @@ from dataclasses import field, replace
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.version import AppOrGroup, SubjectKind, version_name
-from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger.ledger_file import (
@@ -30,6 +29,7 @@ from gitops_bg.repo.ledger.ledger_file import (
 )
 from gitops_bg.repo.ledger.own_commits import CommitSummary, LedgerNotChecked, OwnCommit, OwnCommits, OwnershipProof
 from gitops_bg.repo.read.changes import NOTHING, Pair, TreeChange, TreeNode, Trees
+from gitops_bg.repo.read.files import Blobs
 from gitops_bg.repo.read.signatures import FIRST_SECONDS
 from gitops_bg.repo.settings import STATE_PREFIX
 from gitops_bg.repo.write.commits import CommitDraft, Committer

@@ -15,13 +15,12 @@ from cachetools import LRUCache
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import is_in_range, one_line
 from gitops_bg.core.model.version import AppKey, Source
-from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import Trees, WalkedMain, is_watched
-from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.files import Blobs, Files
 from gitops_bg.repo.read.mainline import Mainline, Step
 from gitops_bg.repo.read.reverts import NearChanges
 from gitops_bg.spec.app.layout import APPS_FOLDER, GROUPS_FOLDER, PRIMARY_FILE

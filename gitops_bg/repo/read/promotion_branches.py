@@ -9,13 +9,12 @@ from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.names import PROMOTION_PREFIX
-from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees
-from gitops_bg.repo.read.files import File, Files, TreeEntry
+from gitops_bg.repo.read.files import Blobs, File, Files, TreeEntry, blobs_in_tree
 from gitops_bg.repo.read.mainline import BranchPoints
 from gitops_bg.repo.settings import app_of_branch, group_of_branch
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places

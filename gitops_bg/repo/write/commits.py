@@ -20,7 +20,7 @@ from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import Subject, SubjectKind, version_name
+from gitops_bg.core.model.version import AppOrGroup, SubjectKind, version_name
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed
@@ -262,8 +262,8 @@ def _public(key: Path) -> str:
     return " ".join(words[:2]) if done.returncode == 0 and len(words) >= 2 else "and its public key"
 
 
-Of = TypeVar("Of", bound=Subject)
-About_co = TypeVar("About_co", bound=Subject, covariant=True)
+Of = TypeVar("Of", bound=AppOrGroup)
+About_co = TypeVar("About_co", bound=AppOrGroup, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,7 +364,7 @@ def _many(movements: Sequence[Movement[Of]]) -> str:
     return ", ".join([first, *(other.removeprefix(f"{movements[0].subject.name}: ") for other in others)])
 
 
-def title_of_batch(events: int, subjects: Sequence[Subject]) -> str:
+def title_of_batch(events: int, subjects: Sequence[AppOrGroup]) -> str:
     """How many events, and of which apps or groups: as many names as fit in a title, at least one.
 
     >>> from gitops_bg.core.model.version import AppKey

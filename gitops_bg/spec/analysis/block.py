@@ -12,8 +12,8 @@ from pydantic import AfterValidator, Field, model_validator
 from gitops_bg.core.model.analysis import Metric
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.written import Conflict, Positive, Text
-from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import Model, Period, SecretKeyRef, Word, whole_seconds
+from gitops_bg.spec.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.notifications import AlertEntry, Webhook, check_alert_names
 
 MOST_MEASUREMENTS = 100

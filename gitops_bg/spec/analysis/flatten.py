@@ -13,12 +13,12 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import Metric
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.analysis.block import Arg, ArgSource, DryRun, MeasurementRetention, TemplateArg, outside
-from gitops_bg.spec.analysis.expressions import compile_pattern
 from gitops_bg.spec.analysis.templates import Library, Template, TemplateMetric
 from gitops_bg.spec.app.fields import is_open, whole_seconds
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.expressions import compile_pattern
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 # --- args: ``{{args.NAME}}`` in every text of a metric ---
 # A secret stays a reference, ``{{secret:NAME/KEY}}``, which is resolved only when the metric is measured; digests stay

@@ -19,8 +19,8 @@ from gitops_bg.spec.analysis.flatten import Flat, Given, Use, flatten, metrics_o
 from gitops_bg.spec.analysis.templates import Library
 from gitops_bg.spec.app import models
 from gitops_bg.spec.groups.models import GroupFields
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 FLAGGER: Path = ("spec", "analysis")

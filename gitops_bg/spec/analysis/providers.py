@@ -5,8 +5,7 @@ Secrets that blocks name are those of the app's namespace, never the agent's.
 """
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -21,12 +20,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from gitops_bg.core.foreign_text import lines_of, seconds_of
+from gitops_bg.core.foreign_text import seconds_of
 from gitops_bg.core.written import Conflict, DnsLabel, Positive, Text
 from gitops_bg.spec.app.fields import Model
-
-if TYPE_CHECKING:
-    import jsonpath
+from gitops_bg.spec.expressions import json_path
 
 PLACEHOLDER = "{{"
 LONGEST_TIMEOUT = 300
@@ -49,46 +46,6 @@ def _duration(text: str) -> str:
         except ValueError as error:
             raise PydanticCustomError("duration", "must be a duration such as 30s, 5m or 1h30m") from error
     return text
-
-
-def json_path(text: str) -> "jsonpath.JSONPath":
-    """The path that ``{$.data.ok}``, ``$.data.ok`` or ``{.data.ok}`` names (RFC 9535). Raises ``ValueError``.
-
-    Reading it takes time linear in the answer: it goes through all levels (``..``) once at most, a filter asks about
-    the value at hand alone, and nothing is searched by a pattern, which Python would try again and again.
-    """
-    import jsonpath  # a twentieth of a second of CPU, and few apps measure
-
-    path = text.strip()
-    if path.startswith("{") and path.endswith("}"):
-        path = path[1:-1].strip()
-    path = path if path.startswith("$") else f"${path}"
-    plain = _QUOTED.sub("''", path)
-    if plain.count("..") > 1:
-        raise ValueError("it goes through all levels (..) more than once")
-    if plain.count(",") > _MOST_COMMAS:
-        raise ValueError(f"it lists more than {_MOST_COMMAS + 1} things, such as [0,1]")
-    if "$" in plain[1:]:
-        raise ValueError("a filter may ask about the value at hand (@) alone, not about the whole answer ($)")
-    try:
-        return _strict_paths().compile(path)  # type: ignore[return-value]
-    except jsonpath.JSONPathError as error:
-        raise ValueError(lines_of(str(error))[0]) from error
-
-
-@cache
-def _strict_paths() -> "jsonpath.JSONPathEnvironment":
-    import jsonpath
-
-    paths = jsonpath.JSONPathEnvironment(strict=True)
-    for name in ("match", "search"):
-        del paths.function_extensions[name]
-    return paths
-
-
-_MOST_COMMAS = 3
-"""Each list of selectors multiplies what is found."""
-_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 
 
 def _path(text: str) -> str:

@@ -15,13 +15,13 @@ from pydantic_core import PydanticCustomError
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import Conflict, DnsLabel, Text
-from gitops_bg.spec.analysis import expressions
+from gitops_bg.spec import expressions
 from gitops_bg.spec.analysis.block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
-from gitops_bg.spec.analysis.expressions import misread
 from gitops_bg.spec.analysis.providers import ProviderFields
 from gitops_bg.spec.app.fields import Limit, Model, OpenPeriod, is_open, whole_seconds
 from gitops_bg.spec.app.layout import ANALYSIS_FOLDER
 from gitops_bg.spec.app.shared_documents import Item, SharedDocuments, SharedMetadata, load_shared_documents
+from gitops_bg.spec.expressions import misread
 
 VARIABLES = ("result",)
 """The variables of conditions."""

@@ -13,10 +13,9 @@ from pydantic import AfterValidator, Field, model_validator
 from gitops_bg.core.model.spec import Adoption, AntiAffinity, Release, Retry, Revision, Strategy, Suspension
 from gitops_bg.core.written import Conflict, Count, Digest, DnsLabel, Positive, ServiceName, Text
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis
-from gitops_bg.spec.app.fields import Model, Moment, TargetFile
-from gitops_bg.spec.app.gateway import Routes
+from gitops_bg.spec.app.fields import Model, Moment, Routes, TargetFile
 from gitops_bg.spec.app.layout import APPS_FOLDER, DEFAULT_TARGET_FILE, GROUPS_FOLDER
-from gitops_bg.spec.declared import WRITTEN, Declared, DeclaredModel, Form, extends
+from gitops_bg.spec.declared import Declared, DeclaredModel, extends
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
 from gitops_bg.spec.notifications import AlertEntry, Webhook, check_names
 
@@ -102,9 +101,8 @@ class AntiAffinityEntry(Model):
         return self
 
 
-WRITTEN |= {
-    AntiAffinity: Form(AntiAffinityEntry, lambda entry: AntiAffinity(entry.preferred and entry.preferred.weight)),
-}
+def _anti_affinity(entry: AntiAffinityEntry) -> AntiAffinity:
+    return AntiAffinity(entry.preferred.weight if entry.preferred else None)
 
 
 @extends(Strategy)
@@ -133,6 +131,7 @@ class BlueGreen(DeclaredModel):
     webhooks: list[Webhook] | None = Field(
         None, description="Hooks with the fields of Flagger's analysis.webhooks; those without a url are manual gates."
     )
+    anti_affinity: Annotated[AntiAffinityEntry, AfterValidator(_anti_affinity)] | None = None
 
     @model_validator(mode="after")
     def _services_fit(self) -> Self:

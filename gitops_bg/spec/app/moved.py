@@ -19,12 +19,11 @@ from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, folde
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, what_runs_here
 from gitops_bg.spec.manifests.auxiliary import BUDGET
+from gitops_bg.spec.manifests.edit import set_field, set_text
 from gitops_bg.spec.manifests.target import COMPONENT, POD_SPEC_WORKLOAD
 from gitops_bg.spec.policies.load import load_policies
-from gitops_bg.spec.yaml.edit import set_field, set_text
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read, read_one
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import Path, as_map
 
 _ENDS = {
     "release": "its live traffic goes back to what it was adopted from: remove the field, or delete the folder",

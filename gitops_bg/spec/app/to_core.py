@@ -32,9 +32,8 @@ from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.declared import DeclaredModel, model_of
 from gitops_bg.spec.notifications import Alerting, alerts_of, to_hook
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, read_one
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import Path, as_map
 
 
 def suspension_in(data: bytes, file: str) -> Suspension | None:

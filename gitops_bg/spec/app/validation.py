@@ -19,9 +19,8 @@ from pydantic_core import ErrorDetails
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import Conflict
 from gitops_bg.spec.declared import is_declared, model_of
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
-from gitops_bg.spec.yaml.scalars import mode_remedy, unquoted
+from gitops_bg.spec.yaml.scalars import Path, mode_remedy, unquoted
 
 IMAGE_EXAMPLE = "registry.example.com/shop/web:1.4.2"
 

@@ -17,7 +17,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.spec.app.layout import GROUP_FILE, PRIMARY_FILE
 from gitops_bg.spec.groups.load import load_group
-from gitops_bg.spec.yaml.edit import set_field
+from gitops_bg.spec.manifests.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one
 
 _OF_BRANCHES = ("active", "archive_size", "retry", "suspend")

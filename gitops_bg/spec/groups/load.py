@@ -26,8 +26,7 @@ from gitops_bg.core.names import LONGEST_NAME
 from gitops_bg.core.written import SERVICE_NAME
 from gitops_bg.spec.analysis.plans import Plans, plans_of_group
 from gitops_bg.spec.analysis.templates import Library
-from gitops_bg.spec.app.fields import Model
-from gitops_bg.spec.app.gateway import parents_of
+from gitops_bg.spec.app.fields import Model, parents_of
 from gitops_bg.spec.app.layout import (
     GROUP_FILE,
     PRIMARY_FILE,

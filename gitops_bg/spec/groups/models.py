@@ -14,10 +14,9 @@ from gitops_bg.core.groups.model import VERSION
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.written import Conflict, DnsLabel, Matching, ServiceName
 from gitops_bg.spec.analysis.block import Analysis
-from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
-from gitops_bg.spec.app.fields import Model
-from gitops_bg.spec.app.gateway import HeaderName, Host, Hosts, ParentRefs
+from gitops_bg.spec.app.fields import HeaderName, Host, Hosts, Model, ParentRefs
 from gitops_bg.spec.declared import DeclaredModel, extends
+from gitops_bg.spec.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.notifications import Webhook, check_names
 
 # As the schema of HTTPRoute has them: https://gateway-api.sigs.k8s.io/reference/spec/#httppathmatch

@@ -18,10 +18,9 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, app_file
 from gitops_bg.spec.importing.manifest import Manifest, authored, handed_over, text_of
 from gitops_bg.spec.importing.tools import marks_of, without_marks
 from gitops_bg.spec.manifests.configuration import references
+from gitops_bg.spec.manifests.edit import set_field
 from gitops_bg.spec.manifests.target import template_of
-from gitops_bg.spec.yaml.edit import set_field
-from gitops_bg.spec.yaml.paths import written
-from gitops_bg.spec.yaml.scalars import as_map, to_yaml
+from gitops_bg.spec.yaml.scalars import as_map, to_yaml, written
 
 FILES = {
     "Service": "services.yaml",

@@ -18,8 +18,7 @@ from gitops_bg.spec.importing.draft import AppDraft, of_other_tools, target_of
 from gitops_bg.spec.importing.manifest import Manifest, Table, imported, left, left_fields
 from gitops_bg.spec.importing.workloads import DEPLOYMENT_FIELDS
 from gitops_bg.spec.manifests.autoscaling import PAUSED_AT, SCALED_OBJECT
-from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.scalars import as_map, as_maps, maps, texts
+from gitops_bg.spec.yaml.scalars import Path, as_map, as_maps, maps, texts
 
 API = "flagger.app/"
 _WEIGHTS = "shares live traffic between versions, and here all of it is on one"

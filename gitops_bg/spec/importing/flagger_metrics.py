@@ -12,8 +12,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.importing.draft import AppDraft
 from gitops_bg.spec.importing.manifest import Manifest, Table, imported, left, left_fields
-from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import Path, as_map
 
 METRICS_SERVER = "http://prometheus:9090"
 """Flagger's default of its flag -metrics-server."""

@@ -15,11 +15,10 @@ from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.tools import without_marks
 from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET
+from gitops_bg.spec.manifests.edit import pieces
 from gitops_bg.spec.manifests.objects import unrendered, unrendered_file
-from gitops_bg.spec.yaml.edit import pieces
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, FileReading, kind_of, read
-from gitops_bg.spec.yaml.scalars import as_map, to_yaml
+from gitops_bg.spec.yaml.scalars import Path, as_map, to_yaml
 
 SERVER_METADATA = (
     "uid",

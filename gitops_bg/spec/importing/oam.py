@@ -19,8 +19,7 @@ from gitops_bg.spec.importing.draft import AppDraft, deployment_of, of_other_too
 from gitops_bg.spec.importing.manifest import Manifest, Table, cleaned, imported, left, left_fields
 from gitops_bg.spec.importing.tools import without_marks
 from gitops_bg.spec.manifests.target import POD_SPEC_WORKLOAD
-from gitops_bg.spec.yaml.paths import Path
-from gitops_bg.spec.yaml.scalars import Body, as_map, as_maps
+from gitops_bg.spec.yaml.scalars import Body, Path, as_map, as_maps
 
 HELD = (POD_SPEC_WORKLOAD, "ContainerizedWorkload", "Deployment")
 """The kinds of workloads that are imported out of a Component."""

@@ -12,9 +12,8 @@ from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.manifests.traffic import service_fields
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
-from gitops_bg.spec.yaml.scalars import Body, as_map, maps
+from gitops_bg.spec.yaml.scalars import Body, Path, as_map, maps
 
 # --- names that differ by a slip of the finger ---
 

@@ -19,8 +19,8 @@ from gitops_bg.core.written import Count, Positive, Text
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.objects import ALLOWED, Loose, Object
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 HPA, SCALED_OBJECT = "HorizontalPodAutoscaler", "ScaledObject"
 AUTOSCALERS = (HPA, SCALED_OBJECT)

@@ -31,8 +31,8 @@ from gitops_bg.spec.manifests.members import check_shared, live_name, own_budget
 from gitops_bg.spec.manifests.objects import Loose, Object, Selector
 from gitops_bg.spec.manifests.target import template_of, value_at
 from gitops_bg.spec.manifests.traffic import port_of, route_of
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 BUDGET = "PodDisruptionBudget"
 

@@ -19,9 +19,8 @@ from gitops_bg.core.model.version import ConfigurationRef
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.app.layout import SUBDOMAIN
 from gitops_bg.spec.manifests.target import pod_paths, template_of
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document, kind_of
-from gitops_bg.spec.yaml.scalars import to_yaml
+from gitops_bg.spec.yaml.scalars import Path, to_yaml
 
 CONFIG_MAP = "ConfigMap"
 SECRET = "Secret"  # noqa: S105 (a kind)

@@ -13,8 +13,8 @@ from gitops_bg.core.names import API_VERSION, APP, KIND, app_label, fit
 from gitops_bg.spec.app.layout import MemberFolder, member_of
 from gitops_bg.spec.manifests.configuration import NOT_COPIED, Named
 from gitops_bg.spec.manifests.target import value_at
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 
 def implied_app(member: MemberFolder) -> bytes:

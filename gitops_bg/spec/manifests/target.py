@@ -23,9 +23,8 @@ from gitops_bg.spec.manifests.objects import (
     WorkloadSpec,
     check_place,
 )
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
-from gitops_bg.spec.yaml.scalars import as_map
+from gitops_bg.spec.yaml.scalars import Path, as_map
 
 MAX_SNAPSHOT_BYTES = 200_000
 """The limit of a snapshot, which is kept in an annotation; all annotations of an object may have 256 KiB

@@ -39,12 +39,12 @@ from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import AppKey, ServicePorts
 from gitops_bg.core.names import fit
 from gitops_bg.spec.app import models
-from gitops_bg.spec.app.gateway import Routes, parents_of
+from gitops_bg.spec.app.fields import Routes, parents_of
 from gitops_bg.spec.app.layout import member_of
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.manifests.configuration import Named
-from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
+from gitops_bg.spec.yaml.scalars import Path
 
 _LIVE, _CANDIDATE = "live traffic", "the candidate"
 _BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")

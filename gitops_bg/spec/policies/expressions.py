@@ -9,7 +9,7 @@ from gitops_bg.core.checks.policy_rules import VARIABLES
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.policy_rules import Cron, NoAnswer
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, loops_in, value_of, without_texts
+from gitops_bg.spec.expressions import BadExpression, NoValue, check, loops_in, value_of, without_texts
 
 MOST_COMMAS = 50
 """How many things an expression with a loop may list; a loop has one comma itself."""

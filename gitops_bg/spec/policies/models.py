@@ -32,10 +32,10 @@ from gitops_bg.core.model.policy_rules import (
 )
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.written import DNS_LABEL, Conflict, DnsLabel, Text
-from gitops_bg.spec.analysis.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.app.fields import Model, Period, whole_seconds
 from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.declared import WRITTEN, Declared, Form
+from gitops_bg.spec.expressions import BadExpression, compile_pattern
 from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression, read_cron
 
 LONGEST_WINDOW = 31 * 86400

@@ -1,7 +1,7 @@
 """Builds plain JSON values from the event stream of the C parser, and records their places on request.
 
 The strictness of `reader` is here: a value that is not the same for every reader is a problem, never a guess. Only for
-`reader` and `edit`.
+`reader` and `spec.manifests.edit`.
 """
 
 import codecs
@@ -27,8 +27,7 @@ from ruamel.yaml.events import (
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.yaml.paths import Path, is_hidden, written
-from gitops_bg.spec.yaml.scalars import AmbiguousScalar, mode_remedy, quoted, resolve
+from gitops_bg.spec.yaml.scalars import AmbiguousScalar, Path, is_hidden, mode_remedy, quoted, resolve, written
 
 MAX_DEPTH = 64
 """Levels of nesting; a Deployment has about 12."""

@@ -18,8 +18,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import MASK
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS, Composer, Node
-from gitops_bg.spec.yaml.paths import Path, is_hidden, written
-from gitops_bg.spec.yaml.scalars import quoted
+from gitops_bg.spec.yaml.scalars import Path, is_hidden, quoted, written
 
 # --- what stands in place of a manifest where Git, or a tool around it, left something else ---
 

@@ -2,16 +2,19 @@
 
 Of a value that was read: an unquoted scalar, one of which nobody has checked the type yet, a file mode. Of one that is
 written: one text for one value, in block style with readable diffs, the same for every parser. That is for files the
-agent owns; an author's file is only ever edited in place (`edit`).
+agent owns; an author's file is only ever edited in place (`spec.manifests.edit`).
+
+Last, paths of fields inside a document, and which of them hold what nobody may be shown.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import UNPRINTABLE, json_for_yaml
+from gitops_bg.core.foreign_text import HOLDERS
 from gitops_bg.core.model.digest import Json
 
 # --- values of which nobody has checked the type yet ---
@@ -280,3 +283,47 @@ def _fits_literal(text: str) -> bool:
 
 def _chomping(text: str) -> str:
     return "" if text.endswith("\n") else "-"
+
+
+# --- paths of fields ---
+
+Path = tuple[str | int, ...]
+
+_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+"""What Kubernetes takes for a key of ``data``. Anything else there may be a line of a value, indented wrongly."""
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether nothing that the document says at ``path`` may be shown: it may be the value of a secret, whatever the
+    kind is called. Capitals do not count: people misspell these fields.
+
+    >>> is_hidden(("stringData", "pin")), is_hidden(("spec", "template", "data")), is_hidden(("metadata", "name"))
+    (True, True, False)
+    """
+    return any(isinstance(part, str) and part.lower() in HOLDERS for part in path)
+
+
+def written(path: Iterable[str | int]) -> str:
+    """A path as an error shows it: of what is below ``data`` only the first key.
+
+    >>> written(("spec", "containers", 0, "image")), written(("metadata", "labels", "app.io/x"))
+    ('spec.containers[0].image', 'metadata.labels["app.io/x"]')
+    >>> written(("data", "pin", "x", "y")), written(("data", "no key: x"))
+    ('data.pin', 'data')
+    """
+    text = ""
+    for part in _showable(tuple(path)):
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _NAME.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text
+
+
+def _showable(path: Path) -> Path:
+    holder = next((place for place, part in enumerate(path) if is_hidden((part,))), len(path))
+    key = path[holder + 1 : holder + 2]
+    return path[: holder + 1] + tuple(part for part in key if isinstance(part, int) or _DATA_KEY.fullmatch(part))

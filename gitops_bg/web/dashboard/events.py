@@ -20,7 +20,7 @@ from starlette.routing import Match, Route
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.version import AppOrGroup, GroupKey, Subject
+from gitops_bg.core.model.version import AppOrGroup, GroupKey
 from gitops_bg.web.access.person import person_of
 from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown, subject_of
 from gitops_bg.web.dashboard.source import Recent, Source
@@ -44,14 +44,14 @@ class _Waiter:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     due: bool = True
 
-    def wake(self, subject: Subject) -> None:
+    def wake(self, subject: AppOrGroup) -> None:
         """Wake it, from any thread, once until it waits again."""
         if not self.due and self._concerns(subject):
             self.due = True
             with suppress(RuntimeError):  # the server stopped
                 self.loop.call_soon_threadsafe(self.changed.set)
 
-    def _concerns(self, subject: Subject) -> bool:
+    def _concerns(self, subject: AppOrGroup) -> bool:
         """Whether the page may show something of it: that of a group shows its members."""
         if isinstance(self.about, GroupKey):
             return self.about.namespace == subject.namespace
@@ -69,7 +69,7 @@ class Events:
         self._waiters: set[_Waiter] = set()
         self._board.listen(self._changed)
 
-    def _changed(self, subject: Subject) -> None:
+    def _changed(self, subject: AppOrGroup) -> None:
         for each in tuple(self._waiters):
             each.wake(subject)
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.status.meanings import meaning_of
+from gitops_bg.core.status.conditions import MEANINGS
 from gitops_bg.web.dashboard.snapshot import Listed, Snapshot
 
 ROWS = 50
@@ -112,7 +112,7 @@ def page_of(snapshot: Snapshot, query: Query, rows: int = ROWS) -> Page:
 
 def _calm(phase: str) -> int:
     """How calm a phase is: people are needed, it goes on by itself, nothing is to be done."""
-    meaning = meaning_of("Ready", phase)
+    meaning = MEANINGS.get(("Ready", phase))
     if meaning is None or meaning.asks:
         return 0
     return 2 if phase == Phase.HEALTHY else 1

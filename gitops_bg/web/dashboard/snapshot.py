@@ -19,7 +19,7 @@ from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Meaning
-from gitops_bg.core.model.version import AppKey, AppOrGroup, Subject, SubjectKind
+from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
 from gitops_bg.spec.status import GroupStatus, Status
 from gitops_bg.views.conditions import asked_of_people
 from gitops_bg.views.rows import AnyRow, GroupRow, Row, group_row_of, in_order, row_of
@@ -105,11 +105,11 @@ class Board:
         self._place: dict[AppOrGroup, int] = {}
         self._groups_at = -math.inf
         self._snapshot = Snapshot()
-        self._listeners: list[Callable[[Subject], None]] = []
+        self._listeners: list[Callable[[AppOrGroup], None]] = []
         self.changes = 0
         """How often something changed."""
 
-    def changed(self, subject: Subject) -> None:
+    def changed(self, subject: AppOrGroup) -> None:
         """Note that an app or a group may have changed. Costs next to nothing."""
         with self._noting:
             if isinstance(subject, AppKey) and self._stale is not None:
@@ -118,7 +118,7 @@ class Board:
         for wake in self._listeners:
             wake(subject)
 
-    def listen(self, wake: Callable[[Subject], None]) -> None:
+    def listen(self, wake: Callable[[AppOrGroup], None]) -> None:
         """Have somebody told of each change, on whichever thread it happens."""
         self._listeners.append(wake)
 

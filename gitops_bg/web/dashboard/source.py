@@ -20,7 +20,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.foreign_json import reread_json
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Subject
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.ledger.ledger import ClusterLedger, Committed
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.primary import read_primary
@@ -60,7 +60,7 @@ class Running(Protocol):
         """What may be asked of apps."""
         ...
 
-    on_shown: Callable[[Subject], None]
+    on_shown: Callable[[AppOrGroup], None]
     """Called with what changed, on any thread."""
 
     def readiness_problems(self) -> list[str]:

@@ -22,10 +22,10 @@ from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.models import Render
 from gitops_bg.spec.app.moved import moved
 from gitops_bg.spec.importing.convert import convert
+from gitops_bg.spec.manifests.edit import set_field, set_image, with_document
 from gitops_bg.spec.policies.cases import run_cases
 from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.rendered import rendered
-from gitops_bg.spec.yaml.edit import set_field, set_image, with_document
 from gitops_bg.spec.yaml.parser import MAX_PROBLEMS
 from gitops_bg.spec.yaml.reader import read
 from tests.attacks.mistakes.long_files import (

@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.analysis.bounded import PAUSE, BoundedConditions
 from gitops_bg.core.model.policy_rules import NoAnswer
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.expressions import NoValue
+from gitops_bg.spec.expressions import NoValue
 from tests.support.waiting import PATIENCE
 
 SOON = timedelta(seconds=1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.policy_rules import NoAnswer
-from gitops_bg.spec.analysis.expressions import (
+from gitops_bg.spec.expressions import (
     LONGEST,
     BadExpression,
     NoValue,

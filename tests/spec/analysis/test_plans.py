@@ -8,10 +8,10 @@ import pytest
 
 from gitops_bg.core.model.analysis import MeasurementPlan, Metric
 from gitops_bg.core.model.spec import Strategy
-from gitops_bg.spec.analysis.expressions import check, is_true
 from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.load import AppConfig, app_config_from_live, load_app
 from gitops_bg.spec.app.to_core import TEMPLATES_UNKNOWN
+from gitops_bg.spec.expressions import check, is_true
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
 URL = "http://{{args.host}}/errors"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.spec.analysis.providers import BLOCKS, ProviderFields, json_path, seconds_ago
+from gitops_bg.spec.analysis.providers import BLOCKS, ProviderFields, seconds_ago
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.expressions import json_path
 from gitops_bg.spec.yaml.reader import read
 
 

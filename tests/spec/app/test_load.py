@@ -10,7 +10,7 @@ from gitops_bg.core.model.desired import Primary, Problem, Target
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Source, WorkloadKind
 from gitops_bg.spec.app.load import AppConfig, load_app
-from gitops_bg.spec.yaml.edit import set_image
+from gitops_bg.spec.manifests.edit import set_image
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, app_with, source_of
 
 TEMPLATE = {

@@ -10,7 +10,7 @@ import yaml
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.importing.convert import Imported, convert
-from gitops_bg.spec.yaml.paths import written as as_text
+from gitops_bg.spec.yaml.scalars import written as as_text
 
 PEERS = Path(__file__).parents[2] / "fixtures" / "peers"
 EXAMPLES = PEERS / "examples"

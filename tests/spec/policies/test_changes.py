@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.policies.changes import PoliciesAt, differences, policies_at
+from gitops_bg.repo.ledger.policy_log import PoliciesAt, differences, policies_at
 from tests.fixtures.repos.texts import policy
 
 CALM = policy("calm", "- soak: {for: 1h}").encode()

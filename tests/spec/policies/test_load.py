@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.model.policy_rules import Mode, NoAnswer, Soak
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.analysis.expressions import compile_pattern
+from gitops_bg.spec.expressions import compile_pattern
 from gitops_bg.spec.policies.expressions import apps_named_in, compile_expression
 from gitops_bg.spec.policies.load import PolicyFolder, load_policies
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.spec.yaml.edit import piece_of, with_document
+from gitops_bg.spec.manifests.edit import piece_of, with_document
 
 WEB = ("ConfigMap", "web")
 FILE = "apps/shop/web/config.yaml"

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.spec.yaml.edit import (
+from gitops_bg.spec.manifests.edit import (
     set_history_generation,
     set_image,
     set_restart,

@@ -40,7 +40,7 @@ from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import GROUP_FILE, group_file, group_folder
 from gitops_bg.spec.groups.content import active_in, with_fields
 from gitops_bg.spec.groups.load import GroupConfig, load_group
-from gitops_bg.spec.yaml.edit import set_retry, set_suspend
+from gitops_bg.spec.manifests.edit import set_retry, set_suspend
 
 
 def promote(

@@ -18,7 +18,7 @@ from gitops_bg.cli.session.session import Session
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.main_branch import Edit
-from gitops_bg.spec.yaml.edit import set_restart
+from gitops_bg.spec.manifests.edit import set_restart
 from gitops_bg.views.words import spoken
 
 

@@ -45,7 +45,7 @@ from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.write.main_branch import Edit
-from gitops_bg.spec.yaml.edit import set_release
+from gitops_bg.spec.manifests.edit import set_release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

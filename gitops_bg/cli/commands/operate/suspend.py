@@ -40,9 +40,9 @@ from gitops_bg.core.model.spec import Suspension
 from gitops_bg.repo.write.main_branch import Edit, EditOrNew
 from gitops_bg.spec.app.layout import SETTINGS_FILE
 from gitops_bg.spec.app.settings import load_settings, new_settings
+from gitops_bg.spec.manifests.edit import set_history_generation
 from gitops_bg.spec.policies.freeze import Freeze, freeze_file, freeze_files, read_freeze, write_freeze
 from gitops_bg.spec.policies.load import load_policies
-from gitops_bg.spec.yaml.edit import set_history_generation
 
 
 def moment_option(text: str) -> datetime:

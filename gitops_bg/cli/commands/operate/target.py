@@ -23,7 +23,7 @@ from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, trouble_with
-from gitops_bg.spec.yaml import edit
+from gitops_bg.spec.manifests import edit
 
 
 def set_image(

@@ -23,9 +23,8 @@ from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FI
 from gitops_bg.spec.manifests.configuration import Named
 from gitops_bg.spec.manifests.target import pod_paths, template_of, value_at
 from gitops_bg.spec.yaml.parser import Node
-from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import Document, FileReading, locate, read, read_one
-from gitops_bg.spec.yaml.scalars import as_map, scalar, to_yaml
+from gitops_bg.spec.yaml.scalars import Path, as_map, scalar, to_yaml, written
 
 # --- the text of a file with the places of its values: cuts and inserts, without knowing their meaning ---
 # Offsets count characters; the byte order mark and the author's line breaks stay as they are.
