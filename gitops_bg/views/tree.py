@@ -4,8 +4,8 @@ runs, Services, gates; and the same for programs, with timestamps instead of cou
 The columns and signs are those of `kubectl argo rollouts get rollout` (argo-rollouts.md §5.1).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -41,14 +41,26 @@ class Branch:
     children: tuple["Branch", ...] = field(default=())
 
 
-def root_of(app_view: AppView, now: datetime, *, wide: bool = False) -> Branch:
+def root_of(
+    app_view: AppView,
+    now: datetime,
+    *,
+    wide: bool = False,
+    chosen: int | None = None,
+    turned: Container[int] = (),
+) -> Branch:
     """Return the whole tree: the gates, then the versions, newest first, then the Services. A version behind that
-    serves nobody is one line, unless it is to be ``wide``.
+    serves nobody is one line, unless it is to be ``wide``; of the numbers in ``turned`` it is the other way round. The
+    ``chosen`` one stands out.
     """
     row = app_view.row
     children = (
         *(gate_branch(gate, now, _header_lines(app_view)) for gate in app_view.gates),
-        *(_version(app_view, version, now, folded=not wide) for version in app_view.versions),
+        *(
+            _chosen(branch) if version.number == chosen else branch
+            for version in app_view.versions
+            for branch in (_version(app_view, version, now, wide=wide, turned=version.number in turned),)
+        ),
         *(_service(app_view, role, view) for role, view in app_view.services),
     )
     return Branch(f"⟳ {row.name}", "App", row.phase, age(row.created, now), "", "bold", children)
@@ -62,20 +74,25 @@ def _header_lines(app_view: AppView) -> tuple[str, ...]:
 # --- versions ---
 
 
-def _version(app_view: AppView, version: Version, now: datetime, *, folded: bool) -> Branch:
+def _chosen(branch: Branch) -> Branch:
+    return replace(branch, style=f"{branch.style} reverse")
+
+
+def _version(app_view: AppView, version: Version, now: datetime, *, wide: bool, turned: bool) -> Branch:
     routing = app_view.record.routing
     traffic, replica_sets = version.digest == routing.traffic, app_view.replica_sets_of(version)
     is_behind = version is not app_view.newest and version.digest not in (routing.traffic, routing.preview)
+    folded = (is_behind and not wide) is not turned
     pods = (_pods(app_view, version, each, now) for each in replica_sets if each.desired or each.current)
     return Branch(
         f"# {version.name} {version.color}",
         "Version",
         stage_in_a_word(version),
         spoken((now - version.rollout_started_at).total_seconds()),
-        ", ".join([*_about(app_view, version), *(pods if folded and is_behind else ())]),
+        ", ".join([*_about(app_view, version), *(pods if folded else ())]),
         "bold green" if traffic else _STAGES[version.stage],
         ()
-        if folded and is_behind
+        if folded
         else (
             *(_replica_set(app_view, version, each, now) for each in replica_sets),
             *(_run(run, now) for run in app_view.runs_of(version)),

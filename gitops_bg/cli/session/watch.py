@@ -36,39 +36,54 @@ Wait = Callable[[float | None], bool]
 """Wait for the next change, at most so many seconds; return whether there was one."""
 
 
+class Changes:
+    """Waits for the next change of what is watched."""
+
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+        self._has_news = False
+
+    def ring(self) -> None:
+        """Note a change."""
+        self._has_news = True
+        self._woken.set()
+
+    def wake(self) -> None:
+        """End a wait without a change."""
+        self._woken.set()
+
+    def __call__(self, seconds: float | None) -> bool:
+        """Wait, at most so many seconds; return whether there was a change."""
+        wait_interruptibly(self._woken, seconds)
+        self._woken.clear()
+        news, self._has_news = self._has_news, False
+        return news
+
+
 @contextmanager
-def changes(access: Access, namespace: str = "", pods: str = "", *, groups: bool = False) -> Iterator[Wait]:
+def changes(access: Access, namespace: str = "", pods: str = "", *, groups: bool = False) -> Iterator[Changes]:
     """Watch the apps of a namespace (empty: all), the pods with these labels (empty: none), and release groups. The
     result waits for the next change; its first wait ends at once, as what is there is news.
     """
-    changed = threading.Event()
-    cluster = Cluster.watching(access, lambda _app: changed.set(), [namespace] if namespace else [])
+    changed = Changes()
+    cluster = Cluster.watching(access, lambda _app: changed.ring(), [namespace] if namespace else [])
     try:
         cluster.start()
         cluster.demand_synced(_SYNC_SECONDS)
-        changed.set()
+        changed.ring()
         # What we may not watch is left out: it continues without.
         more = [(PODS, pods)] if pods else []
         more += [(RELEASE_GROUPS, "")] if groups else []
         with ExitStack() as watches:
             for kind, labels in more:
                 watches.enter_context(_watching(cluster.client, kind, namespace, labels, changed))
-            yield _wait_for(changed)
+            yield changed
     finally:
         cluster.stop()
 
 
-def _wait_for(changed: threading.Event) -> Wait:
-    def wait(seconds: float | None) -> bool:
-        news = wait_interruptibly(changed, seconds)
-        changed.clear()
-        return news
-
-    return wait
-
-
 @contextmanager
-def _watching(client: Client, kind: Kind, namespace: str, labels: str, changed: threading.Event) -> Iterator[None]:
+def _watching(client: Client, kind: Kind, namespace: str, labels: str, changed: Changes) -> Iterator[None]:
     watch = Watch(client, lambda: kind, namespace, labels, _Bell(changed))
     watch.start()
     try:
@@ -80,7 +95,7 @@ def _watching(client: Client, kind: Kind, namespace: str, labels: str, changed: 
 class _Bell:
     """Rings for every event of a watch."""
 
-    def __init__(self, changed: threading.Event) -> None:
+    def __init__(self, changed: Changes) -> None:
         self._changed = changed
 
     def begin(self) -> None:
@@ -88,15 +103,15 @@ class _Bell:
 
     def put(self, body: Object) -> None:  # noqa: ARG002
         """Ring: an object is new or different."""
-        self._changed.set()
+        self._changed.ring()
 
     def end(self) -> None:
         """Ring: the list is complete."""
-        self._changed.set()
+        self._changed.ring()
 
     def remove(self, body: Object) -> None:  # noqa: ARG002
         """Ring: an object is gone."""
-        self._changed.set()
+        self._changed.ring()
 
     def trouble(self, error: GitopsBgError | None) -> None:
         """Do nothing: the next event rings."""

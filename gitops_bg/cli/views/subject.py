@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gitops_bg.cli.output import literal
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
+from gitops_bg.cli.views.pager import NO_PARTS, Parts
 from gitops_bg.cli.views.rows import drawn
 from gitops_bg.core.groups.inputs import Member
 from gitops_bg.core.groups.model import GroupVersion, VersionStage
@@ -29,13 +30,18 @@ _VERSION_COLUMNS = (Column("VERSION"), Column("STAGE"), Column("SERVICE"), Colum
 _STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", VersionStage.LEGACY: "yellow"}
 
 
-def picture_of(app_view: AppView, now: datetime, *, wide: bool = False) -> Group:
+def picture_of(app_view: AppView, now: datetime, parts: Parts = NO_PARTS, *, wide: bool = False) -> Group:
     """Return the app as it was read; ages and countdowns count from ``now``. ``wide``: with what runs behind."""
     demands = (drawn(each, app_view.row.key, told=app_view.row.message) for each in app_view.row.demands)
-    return Group(_header(app_view), *demands, "", drawn_tree(root_of(app_view, now, wide=wide)))
+    return Group(
+        _header(app_view),
+        *demands,
+        "",
+        drawn_tree(root_of(app_view, now, wide=wide, chosen=parts.chosen, turned=parts.turned)),
+    )
 
 
-def drawn_group(view: GroupView, now: datetime) -> Group:
+def drawn_group(view: GroupView, now: datetime, parts: Parts = NO_PARTS) -> Group:  # noqa: ARG001 - nothing is folded
     """Return the group for people; ages count from ``now``."""
     status = view.status
     headline = literal(

@@ -1,4 +1,4 @@
-"""Keeps showing what changes: draws on every change, and on a terminal every second. Knows no app."""
+"""Keeps showing what changes: draws on every change, and on a terminal every second (`pager`). Knows no app."""
 
 import math
 import time
@@ -7,10 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from rich.console import RenderableType
-from rich.live import Live
-
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.views.pager import NO_PARTS, Page, page_on
 from gitops_bg.core.errors import Transient
 
 _SECOND = 1.0
@@ -48,24 +46,29 @@ def follow(
 
 
 def picture_screen(
-    output: Output, draw: Callable[[Seen, datetime], RenderableType], value: Callable[[Seen], Any]
+    output: Output, page: Page[Seen], value: Callable[[Seen], Any], wake: Callable[[], None]
 ) -> AbstractContextManager[Screen[Seen]]:
-    """Return where one thing is shown: drawn again on a terminal, frames elsewhere, lines of JSON for programs."""
+    """Return where one thing is shown: a page on a terminal, frames elsewhere, lines of JSON for programs."""
     if output.json:
         return _as_it_is(JsonLines(output, value))
-    return terminal(output, draw) if output.console.is_terminal else _as_it_is(Frames(output, draw))
+    return page_on(output.console, page, wake) if _has_terminal(output) else _as_it_is(Frames(output, page))
 
 
 def list_screen(
     output: Output,
-    draw: Callable[[tuple[Row, ...], datetime], RenderableType],
+    page: Page[tuple[Row, ...]],
     value: Callable[[Row], Any],
     text: Callable[[Row], str],
+    wake: Callable[[], None],
 ) -> AbstractContextManager[Screen[tuple[Row, ...]]]:
-    """Return where a list is shown: drawn again on a terminal, elsewhere one line for each row that changed."""
-    if output.console.is_terminal and not output.json:
-        return terminal(output, draw)
+    """Return where a list is shown: a page on a terminal, elsewhere one line for each row that changed."""
+    if _has_terminal(output) and not output.json:
+        return page_on(output.console, page, wake)
     return _as_it_is(RowLines(output, value, text))
+
+
+def _has_terminal(output: Output) -> bool:
+    return output.console.is_terminal and not output.console.is_dumb_terminal
 
 
 @contextmanager
@@ -73,43 +76,25 @@ def _as_it_is(screen: Screen[Any]) -> Iterator[Screen[Any]]:
     yield screen
 
 
-@contextmanager
-def terminal(output: Output, draw: Callable[[Seen, datetime], RenderableType]) -> Iterator[Screen[Seen]]:
-    """Yield a picture on the terminal, drawn over the last one."""
-    with Live(console=output.console, auto_refresh=False) as live:
-        yield _Terminal(live, draw)
-
-
-class _Terminal(Generic[Seen]):
-    tick = _SECOND
-
-    def __init__(self, live: Live, draw: Callable[[Seen, datetime], RenderableType]) -> None:
-        self._live = live
-        self._draw = draw
-
-    def show(self, seen: Seen) -> None:
-        self._live.update(self._draw(seen, datetime.now(UTC)), refresh=True)
-
-
 class Frames(Generic[Seen]):
     """Pictures one below the other, each only where more than the time changed."""
 
     tick = math.inf
 
-    def __init__(self, output: Output, draw: Callable[[Seen, datetime], RenderableType]) -> None:
+    def __init__(self, output: Output, page: Page[Seen]) -> None:
         self._output = output
-        self._draw = draw
+        self._page = page
         self._last = ""
         self._last_at = datetime.now(UTC)
 
     def show(self, seen: Seen) -> None:
         """Show the state, unless the picture would equal the last one at the time of that."""
-        if self._output.drawn(self._draw(seen, self._last_at)) == self._last:
+        if self._output.drawn(self._page.draw(seen, self._last_at, NO_PARTS)) == self._last:
             return
         if self._last:
             self._output.line("")
         self._last_at = datetime.now(UTC)
-        picture = self._draw(seen, self._last_at)
+        picture = self._page.draw(seen, self._last_at, NO_PARTS)
         self._last = self._output.drawn(picture)
         self._output.show(picture)
 

@@ -4,6 +4,8 @@ The list is what people ask for all day: what only a tree or a watch needs is im
 """
 
 import math
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gitops_bg.cli.errors import OK
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, OptionalGroup, live_groups
 from gitops_bg.cli.options.options import AppOrGroup, GetOptions, Watch, WatchTimeout
@@ -26,7 +29,11 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.views.rows import AnyRow, rows_of
 
 if TYPE_CHECKING:
-    from gitops_bg.cli.session.watch import Wait
+    import subprocess
+
+    from gitops_bg.cli.session.watch import Changes
+    from gitops_bg.cli.views.pager import Act
+    from gitops_bg.views.app import AppView
     from gitops_bg.views.group_tree import GroupView
 
 Everywhere = Annotated[
@@ -176,11 +183,13 @@ def _watch_list(
     rows: Callable[[], tuple[AnyRow, ...]], at: GetOptions, output: Output, namespace: str, timeout: float
 ) -> None:
     """Keep showing the apps and groups of a namespace (empty: all), for ``timeout`` seconds."""
+    from gitops_bg.cli.views.pager import Page
     from gitops_bg.cli.views.watch_view import follow, list_screen
 
+    page = Page[tuple[AnyRow, ...]](lambda shown, now, _parts: list_of(shown, now, wide=output.wide))
     with (
         _changes(at, namespace) as wait,
-        list_screen(output, list_of, lambda row: row.json(), lambda row: row.line) as screen,
+        list_screen(output, page, lambda row: row.json(), lambda row: row.line, wait.wake) as screen,
     ):
         follow(rows, screen, wait, timeout)
 
@@ -196,16 +205,77 @@ def _show_app(output: Output, session: LiveSession, app: AppKey) -> None:
 
 
 def _watch_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey, timeout: float) -> None:
+    """Keep showing the app, and whichever somebody goes on to, for ``timeout`` seconds each."""
+    from gitops_bg.cli.views.pager import LeavePage
+
+    while True:
+        try:
+            return _watch_one_app(session, at, output, app, timeout)
+        except LeavePage as left:
+            app = _neighbour(session, at.place.namespace, app, left.step)
+
+
+def _watch_one_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey, timeout: float) -> None:
     from gitops_bg.agent.live_views import pod_labels
+    from gitops_bg.cli.views.pager import Page
     from gitops_bg.cli.views.subject import picture_of
     from gitops_bg.cli.views.watch_view import follow, picture_screen
     from gitops_bg.views.tree import json_tree_of_app
 
+    page: Page[AppView] = Page(
+        partial(picture_of, wide=output.wide),
+        parts=lambda view: [each.number for each in view.versions],
+        acts=(_promotion(session, at, app),),
+        has_neighbours=True,
+    )
     with (
         _changes(at, app.namespace, pod_labels(app)) as wait,
-        picture_screen(output, partial(picture_of, wide=output.wide), json_tree_of_app) as screen,
+        picture_screen(output, page, json_tree_of_app, wait.wake) as screen,
     ):
         follow(lambda: session.app_view(app), screen, wait, timeout)
+
+
+def _neighbour(session: LiveSession, namespace: str, app: AppKey, step: int) -> AppKey:
+    """Return the app so many places further in the list, which begins anew at its end."""
+    try:
+        bodies = session.client.list(APPS, namespace)
+    except Forbidden:
+        bodies = session.client.list(APPS, app.namespace)
+    apps = sorted({app, *(AppKey(each["metadata"]["namespace"], each["metadata"]["name"]) for each in bodies)})
+    return apps[(apps.index(app) + step) % len(apps)]
+
+
+def _promotion(session: LiveSession, at: GetOptions, app: AppKey) -> "Act":
+    """What `promote` does, of the version that was the newest when somebody asked."""
+    from gitops_bg.cli.views.pager import Act
+
+    asked_about = ""
+
+    def ask() -> tuple[str, bool]:
+        nonlocal asked_about
+        newest = session.app_view(app).newest
+        if newest is None:
+            return f"{app}: there is no version to promote", False
+        asked_about = f"v{newest.number}"
+        done = _called(at, "promote", str(app), "--to", asked_about, "--dry-run")
+        return done.stdout.partition("nothing was written")[0] + done.stderr, done.returncode == OK
+
+    def promote() -> str:
+        done = _called(at, "promote", str(app), "--to", asked_about)
+        return done.stdout + done.stderr
+
+    return Act("P", "promote", ask, promote)
+
+
+def _called(at: GetOptions, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run another verb on the same cluster, which asks nothing and leaves the terminal alone."""
+    import subprocess
+
+    kube = {"--kubeconfig": at.kube.kubeconfig, "--context": at.kube.context}
+    options = [word for option, value in kube.items() if value for word in (option, str(value))]
+    command = [sys.executable, "-c", "from gitops_bg.cli.main import main; main()", *arguments, *options]
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "COLUMNS": "", "NO_COLOR": "1"}
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
 def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:
@@ -219,6 +289,7 @@ def _show_group(output: Output, session: LiveSession, namespace: str, group: str
 
 
 def _watch_group(session: LiveSession, at: GetOptions, output: Output, group: str, timeout: float) -> None:
+    from gitops_bg.cli.views.pager import Page
     from gitops_bg.cli.views.subject import drawn_group
     from gitops_bg.cli.views.watch_view import follow, picture_screen
     from gitops_bg.views.group_tree import json_tree_of_group
@@ -228,7 +299,7 @@ def _watch_group(session: LiveSession, at: GetOptions, output: Output, group: st
 
     with (
         _changes(at, read().group.namespace, names.APP) as wait,
-        picture_screen(output, drawn_group, json_tree_of_group) as screen,
+        picture_screen(output, Page["GroupView"](drawn_group), json_tree_of_group, wait.wake) as screen,
     ):
         follow(read, screen, wait, timeout)
 
@@ -241,7 +312,7 @@ def _group_view(session: LiveSession, namespace: str, group: str) -> "GroupView"
 
 
 @contextmanager
-def _changes(at: GetOptions, namespace: str, pods: str = "") -> Iterator["Wait"]:
+def _changes(at: GetOptions, namespace: str, pods: str = "") -> Iterator["Changes"]:
     """Report every change of a namespace until Ctrl-C."""
     from gitops_bg.cli.session.watch import changes
 
