@@ -29,6 +29,7 @@ _VERBS: dict[str, Any] = {
     "history": apps.HistoryJson | apps.OverridesJson,
     "fleet": apps.FleetJson,
     "logs": apps.LogsJson,
+    "open": apps.AddressJson,
     "version": apps.ReleasesJson,
     "set-image": decisions.ImagesJson,
     "promote": decisions.ProposalJson | decisions.StaysLiveJson,

@@ -108,6 +108,12 @@ VERBS = {
             "Print the last lines of the pods of a version: of the candidate, or of what serves where there is none.",
         ),
         Verb(
+            "open",
+            "inspect.running:open_app",
+            "Open the preview of an app in a browser, its page of the dashboard, or its pull request; print the "
+            "address where there is no browser.",
+        ),
+        Verb(
             "version",
             "inspect.running",
             "Show the release of this command, and the images of the agents that the cluster has.",

@@ -53,6 +53,7 @@ DEFINITIONS = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "custo
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 RELEASE_GROUPS = Kind(names.API_VERSION, names.GROUP_KIND, names.GROUP_PLURAL)
 GATEWAYS = Kind("gateway.networking.k8s.io/v1", "Gateway", "gateways")
+INGRESSES = Kind("networking.k8s.io/v1", "Ingress", "ingresses")
 HTTP_ROUTES = Kind("gateway.networking.k8s.io/v1", "HTTPRoute", "httproutes")
 GRPC_ROUTES = Kind("gateway.networking.k8s.io/v1", "GRPCRoute", "grpcroutes")
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")

@@ -248,6 +248,16 @@ class LogsJson(TypedDict):
 
 
 @with_config(CLOSED)
+class AddressJson(TypedDict):
+    """What `open` prints."""
+
+    app: str
+    what: str
+    """preview, dashboard, or pull request."""
+    address: str
+
+
+@with_config(CLOSED)
 class AgentJson(TypedDict):
     """An agent that the cluster has."""
 

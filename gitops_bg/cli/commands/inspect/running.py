@@ -1,21 +1,23 @@
-"""`version` and `logs`: which releases run, here and in the cluster, and what the pods of a version print. They only
-read.
+"""`version`, `logs` and `open`: which releases run, here and in the cluster, what the pods of a version print, and
+where people see an app. They only read.
 """
 
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from gitops_bg import __version__
-from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import App, LiveOptions
+from gitops_bg.cli.options.options import App, ClusterOptions, LiveOptions
 from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cluster.api.kinds import DEPLOYMENTS
+from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, HTTP_ROUTES, INGRESSES, SERVICES, Object
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.foreign_json import images_in
 from gitops_bg.core.model.version import AppKey, Version, short
@@ -104,3 +106,159 @@ def _pods(session: LiveSession, app: AppKey, named: str) -> tuple[Version, list[
     if chosen is None:
         raise CommandFailed(f"{app} has no version yet")
     return chosen, [pod.name for pod in view.pods if pod.digest == short(chosen.digest)]
+
+
+# --- open ---
+
+_PREVIEW, _DASHBOARD, _PULL_REQUEST = "preview", "dashboard", "pull request"
+
+
+def open_app(
+    app: App,
+    at: LiveOptions,
+    preview: Annotated[bool, typer.Option("--preview", help="The preview of the app; the default.")] = False,
+    dashboard: Annotated[bool, typer.Option("--dashboard", help="Its page of the dashboard.")] = False,
+    pull_request: Annotated[bool, typer.Option("--pull-request", help="The pull request of its promotion.")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Only print the address.")] = False,
+) -> None:
+    """Open the preview of an app in a browser, its page of the dashboard, or its pull request; print the address where
+    there is no browser.
+
+    The preview is at the host of the Ingress or HTTPRoute that leads to the preview Service. Without one, kubectl
+    forwards a port to the Service, until Ctrl-C.
+
+    Example: gitops-bg open shop/web --pull-request
+    """
+    flags = {_PREVIEW: preview, _DASHBOARD: dashboard, _PULL_REQUEST: pull_request}
+    asked = [each for each, is_asked in flags.items() if is_asked]
+    if len(asked) > 1:
+        raise UsageError("give one of --preview, --dashboard and --pull-request")
+    what, output, service, port = (asked or [_PREVIEW])[0], Output(at.out), "", 0
+    with LiveSession(kube=at.kube, place=at.place) as session:
+        key = session.app(app)
+        address = _ADDRESSES[what](session, key)
+        if not address:
+            service = _preview_service(session, key)
+            port = _port_of(session, key, service)
+    if address:
+        _show_address(output, key, what, address, only_print=only_print)
+        return
+    with _forwarded(at.kube, key, service, port) as (address, process):
+        _show_address(output, key, what, address, only_print=only_print)
+        process.wait()
+
+
+def _show_address(output: Output, app: AppKey, what: str, address: str, *, only_print: bool) -> None:
+    import webbrowser
+
+    output.both({"app": str(app), "what": what, "address": address}, address, "")
+    if not (only_print or output.json):
+        webbrowser.open(address)
+
+
+def _pull_request(session: LiveSession, app: AppKey) -> str:
+    status = (session.client.get(APPS, app.namespace, app.name) or {}).get("status") or {}
+    found = (status.get("pullRequest") or {}).get("url")
+    if not found:
+        raise CommandFailed(f"{app} has no pull request; see `gitops-bg explain {app}`")
+    return str(found)
+
+
+def _dashboard(session: LiveSession, app: AppKey) -> str:
+    """Return the page of the app where an agent of the cluster says that its dashboard is. Raises `CommandFailed`."""
+    for each in session.client.list(DEPLOYMENTS, "", _AGENTS):
+        for container in each["spec"]["template"]["spec"]["containers"]:
+            if found := _public_url(container):
+                return f"{found.rstrip('/')}/apps/{app}"
+    raise CommandFailed(
+        "no agent of this cluster says where its dashboard is: start it with --dashboard and --public-url"
+    )
+
+
+def _public_url(container: Object) -> str:
+    words = [str(each) for each in (*(container.get("command") or ()), *(container.get("args") or ()))]
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        option, equals, value = word.partition("=")
+        if option == "--public-url":
+            return value if equals else following
+    named = (each.get("value") for each in container.get("env") or () if each.get("name") == "GITOPS_BG_PUBLIC_URL")
+    return str(next(named, None) or "")
+
+
+def _preview_service(session: LiveSession, app: AppKey) -> str:
+    spec = (session.client.get(APPS, app.namespace, app.name) or {}).get("spec") or {}
+    found = ((spec.get("strategy") or {}).get("blueGreen") or {}).get("previewService")
+    if not found:
+        raise CommandFailed(f"{app} has no previewService in app.yaml, so nothing shows its preview")
+    return str(found)
+
+
+def _preview(session: LiveSession, app: AppKey) -> str:
+    """Return the address of the Ingress or HTTPRoute that leads to the preview Service; empty where none is known."""
+    service, found = _preview_service(session, app), list[str]()
+    for kind, addresses in ((INGRESSES, _of_ingress), (HTTP_ROUTES, _of_route)):
+        try:
+            found += (each for body in session.client.list(kind, app.namespace) for each in addresses(body, service))
+        except GitopsBgError:  # the cluster has no such kind, or does not show it to this user
+            continue
+    return next(iter(found), "")
+
+
+def _of_ingress(body: Object, service: str) -> Iterator[str]:
+    secure = {host for each in body["spec"].get("tls") or () for host in each.get("hosts") or ()}
+    for rule in body["spec"].get("rules") or ():
+        for path in (rule.get("http") or {}).get("paths") or ():
+            if rule.get("host") and ((path.get("backend") or {}).get("service") or {}).get("name") == service:
+                yield f"{'https' if rule['host'] in secure else 'http'}://{rule['host']}{path.get('path') or '/'}"
+
+
+def _of_route(body: Object, service: str) -> Iterator[str]:
+    for rule in body["spec"].get("rules") or ():
+        if any(each.get("name") == service for each in rule.get("backendRefs") or ()) and not _needs_header(rule):
+            yield from (f"http://{host}/" for host in body["spec"].get("hostnames") or () if "*" not in host)
+
+
+def _needs_header(rule: Object) -> bool:
+    matches = rule.get("matches") or ()
+    return bool(matches) and all(each.get("headers") for each in matches)
+
+
+_ADDRESSES = {_PREVIEW: _preview, _DASHBOARD: _dashboard, _PULL_REQUEST: _pull_request}
+
+
+def _port_of(session: LiveSession, app: AppKey, service: str) -> int:
+    body = session.client.get(SERVICES, app.namespace, service)
+    if body is None:
+        raise CommandFailed(f"{app}: its preview Service {service} is not there yet")
+    return int(body["spec"]["ports"][0]["port"])
+
+
+@contextmanager
+def _forwarded(
+    kube: ClusterOptions, app: AppKey, service: str, port: int
+) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """Forward a port of this machine to a Service. Raises `CommandFailed` where kubectl is not there, or cannot."""
+    options = [f"--kubeconfig={kube.kubeconfig}"] if kube.kubeconfig else []
+    options += [f"--context={kube.context}"] if kube.context else []
+    command = ["kubectl", *options, "-n", app.namespace, "port-forward", f"service/{service}", f":{port}"]
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    except FileNotFoundError as error:
+        raise CommandFailed(
+            f"{app}: only inside the cluster is {service} reachable, and kubectl is not here"
+        ) from error
+    try:
+        assert process.stdout is not None
+        _, forwarding, place = process.stdout.readline().partition("Forwarding from ")
+        if not forwarding:
+            raise CommandFailed(f"kubectl forwards no port to {service}: {_complaint(process)}")
+        yield f"http://{place.split()[0]}", process
+    except KeyboardInterrupt:
+        pass
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _complaint(process: "subprocess.Popen[str]") -> str:
+    return " ".join(process.communicate()[1].split())

@@ -1,0 +1,116 @@
+"""`open`: where people see an app, in a browser that the environment names, or printed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.cli.conftest import Cli
+from tests.support.cluster.paths import path_of
+from tests.support.manifests import deployment
+from tests.support.scenario import App, Scenario
+from tests.support.waiting import HANGS, eventually
+
+SCRIPT = Path(sys.executable).with_name("gitops-bg")
+
+
+def _program(folder: Path, name: str, text: str) -> Path:
+    file = folder / "bin" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return file
+
+
+def _route(kind: str, namespace: str, spec: dict[str, Any]) -> dict[str, Any]:
+    version = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": "gateway.networking.k8s.io/v1"}[kind]
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "shown", "namespace": namespace}, "spec": spec}
+
+
+def test_the_preview_is_at_the_host_of_an_ingress_that_leads_to_it(cli: Cli, web: App, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    browser = _program(tmp_path, "browser", f'echo "$1" >{opened}.new && mv {opened}.new {opened}')
+    service = {"name": "web-preview", "port": {"number": 80}}
+    paths = [{"path": "/shop", "pathType": "Prefix", "backend": {"service": service}}]
+    rules = [{"host": "preview.example.com", "http": {"paths": paths}}]
+    namespace = web.key.namespace
+    web.scenario.cluster.create(
+        f"/apis/networking.k8s.io/v1/namespaces/{namespace}/ingresses",
+        _route("Ingress", namespace, {"rules": rules, "tls": [{"hosts": ["preview.example.com"]}]}),
+    )
+    environment = {**os.environ, **cli.env, "BROWSER": f"{browser} %s"}
+    done = subprocess.run(
+        [SCRIPT, "open", str(web.key)], env=environment, capture_output=True, text=True, timeout=HANGS
+    )
+    assert (done.stdout, done.returncode) == ("https://preview.example.com/shop\n", 0), done.stderr
+    eventually(opened.exists, what="the browser is open")
+    assert opened.read_text() == done.stdout
+    opened.unlink()
+    assert cli("open", str(web.key), "--print") == done.stdout
+    assert cli.json("open", str(web.key)) == {
+        "app": str(web.key),
+        "what": "preview",
+        "address": "https://preview.example.com/shop",
+    }
+
+
+def test_without_a_host_kubectl_forwards_a_port_until_ctrl_c(cli: Cli, web: App, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    forwarding = "Forwarding from 127.0.0.1:4567 -> 8080"
+    _program(tmp_path, "kubectl", f'echo "$@" >{said}; echo "{forwarding}"; exec sleep 600')
+    environment = {**os.environ, **cli.env, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    command = [SCRIPT, "open", str(web.key), "--print"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "http://127.0.0.1:4567\n"
+            assert said.read_text().endswith(f"-n {web.key.namespace} port-forward service/web-preview :8080\n")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(HANGS) == 0
+        finally:
+            process.kill()
+
+
+def test_what_kubectl_complains_of_is_the_error(
+    cli: Cli, web: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(tmp_path, "kubectl", 'echo "error: no pods" >&2; exit 1')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    assert "kubectl forwards no port to web-preview: error: no pods" in cli("open", str(web.key), code=1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "kubectl is not here" in cli("open", str(web.key), code=1)
+
+
+def test_the_dashboard_is_where_the_agent_was_told_that_it_is(cli: Cli, web: App) -> None:
+    namespace = web.key.namespace
+    assert "--public-url" in cli("open", str(web.key), "--dashboard", "--print", code=1)
+    agent = deployment(namespace, "agent", tag="0.1.0")
+    agent["metadata"]["labels"] = {"app.kubernetes.io/name": "gitops-bg"}
+    agent["spec"]["template"]["spec"]["containers"][0]["args"] = ["agent", "--public-url=https://bg.example.com/"]
+    web.scenario.cluster.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", agent)
+    shown = cli("open", str(web.key), "--dashboard", "--print")
+    assert shown == f"https://bg.example.com/apps/{web.key}\n"
+
+
+def test_the_pull_request_is_that_of_the_status(cli: Cli, world: Scenario) -> None:
+    """No agent runs: the status is as one left it."""
+    strategy = {"blueGreen": {"activeService": "web", "previewService": "web-preview"}}
+    body = {
+        "apiVersion": "gitops-bg.dev/v1alpha1",
+        "kind": "BlueGreenDeployment",
+        "metadata": {"namespace": world.namespace, "name": "web"},
+        "spec": {"target": "target.yaml", "strategy": strategy},
+    }
+    world.cluster.apply(body)
+    name = f"{world.namespace}/web"
+    assert "has no pull request" in cli("open", name, "--pull-request", code=1)
+    assert "give one of" in cli("open", name, "--pull-request", "--preview", code=2)
+    page = "https://forge.example.com/shop/config/pulls/7"
+    world.cluster.patch(f"{path_of(body)}/status", {"status": {"pullRequest": {"number": 7, "url": page}}})
+    assert cli("open", name, "--pull-request", "--print") == f"{page}\n"
