@@ -103,6 +103,11 @@ VERBS = {
             "Show what serves in every cluster of the repository, and what waits there, from their ledgers in Git.",
         ),
         Verb(
+            "dashboard",
+            "dashboard",
+            "Show all apps in a browser, for you alone, through your kubeconfig; what you do there are commits by you.",
+        ),
+        Verb(
             "logs",
             "inspect.running",
             "Print the last lines of the pods of a version: of the candidate, or of what serves where there is none.",

@@ -19,13 +19,14 @@ from tests.bench.deciding import measure_decide
 from tests.bench.measure import Measurements, measure_restart
 from tests.bench.pull_requests import measure_pull_requests
 from tests.bench.rows import KEYS, Row
+from tests.bench.scale.dashboard import measure_dashboard
 from tests.bench.scale.page import write_scale
 from tests.bench.scale.rows import GROWTH, measure_scale
 from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_stage, watching
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
-_ALONE = frozenset(("decide", "forge", "command-line"))
+_ALONE = frozenset(("decide", "forge", "command-line", "dashboard"))
 """They need no cluster that was filled for them."""
 _ON_A_CLUSTER = frozenset(KEYS) - _ALONE - {"unchanged", "scale"}
 _ON_ONE_STAGE = frozenset(KEYS) - _ALONE - {"scale"}
@@ -78,6 +79,8 @@ def _measure(options: argparse.Namespace, console: Console) -> Iterator[Row]:
         yield from measure_pull_requests(24 if options.quick else 1_000)
     if "command-line" in only:
         yield from measure_command_line(1 if options.quick else 5)
+    if "dashboard" in only:
+        yield from measure_dashboard(options.apps or size.apps, 20 if options.quick else 200)
     if options.cluster != "control-plane" and only - _ALONE:
         apps = options.apps or size.apps
         if only & _ON_ONE_STAGE:

@@ -208,7 +208,7 @@ def read(root: Path) -> Library:
     texts: dict[str, str] = {}
     for file in sorted(files):
         path = file.relative_to(root).as_posix()
-        if file.suffix in (".pyc", ".json") or not file.is_file() or path.startswith(HERE):
+        if file.suffix in (".pyc", ".json", ".png") or not file.is_file() or path.startswith(HERE):
             continue
         texts[path] = file.read_text(encoding="utf-8")
     return Library(texts)

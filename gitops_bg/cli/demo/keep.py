@@ -4,13 +4,19 @@ import time
 
 from gitops_bg.cli.demo.scene import Scene
 from gitops_bg.cli.demo.screen import Screen
+from gitops_bg.web.dashboard.app import dashboard_server
 
 _LATEST = 2_000
 
 
 def leave_running(scene: Scene, screen: Screen) -> None:
     """Show the addresses, then wait for Ctrl-C, or until the agent exits."""
-    _print_access(scene, screen)
+    with dashboard_server(scene.agent, "127.0.0.1", 0) as dashboard:
+        _print_access(scene, screen, dashboard.url)
+        _wait(scene, screen)
+
+
+def _wait(scene: Scene, screen: Screen) -> None:
     try:
         while not scene.agent.liveness_problems():
             time.sleep(0.2)
@@ -21,8 +27,8 @@ def leave_running(scene: Scene, screen: Screen) -> None:
         screen.missed("the agent ended: " + "; ".join(scene.agent.liveness_problems()))
 
 
-def _print_access(scene: Scene, screen: Screen) -> None:
-    screen.title("\nEverything goes on until Ctrl-C. In another terminal:")
+def _print_access(scene: Scene, screen: Screen, dashboard: str) -> None:
+    screen.title(f"\nEverything goes on until Ctrl-C. In a browser: {dashboard}. In another terminal:")
     for why, command in suggested(scene):
         screen.command(why, command)
 

@@ -118,19 +118,22 @@ class VerifyOptions:
     ] = None
 
 
+Author = Annotated[
+    str,
+    typer.Option(
+        envvar="GITOPS_BG_AUTHOR",
+        metavar="'NAME <MAIL>'",
+        help="The author of the commit. Default: user.name and user.email of git.",
+        rich_help_panel=GIT,
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorOptions:
     """The author of a commit."""
 
-    author: Annotated[
-        str,
-        typer.Option(
-            envvar="GITOPS_BG_AUTHOR",
-            metavar="'NAME <MAIL>'",
-            help="The author of the commit. Default: user.name and user.email of git.",
-            rich_help_panel=GIT,
-        ),
-    ] = ""
+    author: Author = ""
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.", rich_help_panel=OUTPUT)
     ] = False

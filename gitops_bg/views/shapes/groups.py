@@ -32,6 +32,19 @@ class ItemsJson(TypedDict):
 
 
 @with_config(CLOSED)
+class PageJson(ItemsJson):
+    """One page of the list, of the dashboard's API."""
+
+    page: int
+    """Its number, from 1."""
+    pages: int
+    found: int
+    """How many fit what was asked for, on all pages."""
+    total: int
+    """How many there are."""
+
+
+@with_config(CLOSED)
 class GroupsJson(TypedDict):
     """What `group get` prints."""
 

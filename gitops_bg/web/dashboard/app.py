@@ -9,13 +9,14 @@ from importlib.resources import files
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.web.access.guard import Guard, Login, is_loopback
 from gitops_bg.web.access.person import Person, Via
 from gitops_bg.web.dashboard.actions import Acting
+from gitops_bg.web.dashboard.api import PREFIX, Api
 from gitops_bg.web.dashboard.events import Events
 from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown
 from gitops_bg.web.dashboard.source import Running, Source
@@ -34,7 +35,7 @@ def dashboard_server(running: Running, host: str, port: int, login: Login | None
     """A server of the dashboard, not started. Without a ``login``, and on an address that others reach, nobody acts."""
     wanted = login or Login()
     if not wanted.is_needed and is_loopback(host):
-        wanted = replace(wanted, loopback=LOCAL)
+        wanted = replace(wanted, loopback=wanted.loopback or LOCAL)
     if not wanted.is_needed and not is_loopback(host):
         _log.warning("nobody can log in at the dashboard, and others reach it: it is for reading only")
     return WebServer(dashboard(Source(running), wanted), host, port, headers=())
@@ -59,6 +60,7 @@ def dashboard(source: Source, login: Login) -> Guard:
     routes = [_page(path, show, pages) for path, show in shown.items()]
     more = [
         *Acting(source.commands, pages.show).routes(),
+        *Api(source, pages).routes(),
         Route("/events", Events(source, pages, shown).stream, methods=["GET"]),
         *(login.oidc.routes() if login.oidc is not None else ()),
         Route("/static/{name}", _static, methods=["GET"]),
@@ -82,7 +84,10 @@ def _failing(pages: Pages) -> Callable[[Request, Exception], Response]:
     """The page of an error, made in a thread."""
 
     def answer(request: Request, error: Exception) -> Response:
-        return _drawn(pages, pages.failed(request, error), request)
+        shown = pages.failed(request, error)
+        if request.url.path.startswith(PREFIX):
+            return JSONResponse({"message": str(shown.given["what"])}, shown.status)
+        return _drawn(pages, shown, request)
 
     return answer
 

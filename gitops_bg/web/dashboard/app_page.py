@@ -72,13 +72,14 @@ class AppPage:
         """What makes sense at present."""
         record, live = self.view.record, self.live
         on_the_way = self.coming is not None and not record.held(self.coming.digest)
+        is_held = self.view.row.phase == Phase.HELD
         ways = {
             AppCommand.PROMOTE: on_the_way,
             AppCommand.ABORT: on_the_way,
-            AppCommand.RETRY: self.coming is not None,
+            AppCommand.RETRY: is_held or self.coming is not None,
             AppCommand.ROLL_BACK: live is not None and any(each.was_active for each in record.versions if each != live),
             AppCommand.SUSPEND: not self.is_suspended,
-            AppCommand.RESUME: self.is_suspended or (self.coming is not None and not on_the_way),
+            AppCommand.RESUME: self.is_suspended or is_held or (self.coming is not None and not on_the_way),
         }
         return frozenset(command for command, makes_sense in ways.items() if makes_sense)
 

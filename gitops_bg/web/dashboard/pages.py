@@ -11,7 +11,9 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.views.app import AppView
 from gitops_bg.views.fleet import FleetRow, fleet_of
+from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.web.access.person import Role, access_for, form_token, person_of
 from gitops_bg.web.dashboard.actions import actions_for
@@ -66,10 +68,8 @@ class Pages:
 
     def app(self, request: Request) -> Shown:
         """One app."""
-        app = AppKey(request.path_params["namespace"], request.path_params["app"])
-        view = self._source.app(app) if self._sees(request, app) else None
-        if view is None:
-            raise NotHere(f"This cluster runs no app {app}.", self._similar(request, app))
+        view = self.app_view(request)
+        app = view.row.key
         entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
         troubles, _ = quietly(lambda: self._source.troubles(view))
         page = AppPage(view, troubles, entries, unread, self._source.clock())
@@ -79,7 +79,7 @@ class Pages:
 
     def history(self, request: Request) -> Shown:
         """What happened to an app or a group, a page at a time."""
-        subject, page = self._visible(request), Query.read(request.query_params).page
+        subject, page = self.visible(request), Query.read(request.query_params).page
         entries = self._source.history(subject, page * ROWS + 1)
         shown, more = tuple(entries[(page - 1) * ROWS : page * ROWS]), len(entries) > page * ROWS
         if not shown and page == 1 and self._live(subject) is None:
@@ -88,7 +88,7 @@ class Pages:
 
     def entry(self, request: Request) -> Shown:
         """One entry of the history, by its commit, with what it changed."""
-        subject, commit = self._visible(request), request.path_params["commit"]
+        subject, commit = self.visible(request), request.path_params["commit"]
         found = [each for each in self._source.history(subject, _DEEPEST) if commit in _commits(each)]
         if not found or len(commit) < _SHORTEST:
             raise NotHere(f"The history of {subject} has no commit {commit[:40]}.", [subject])
@@ -98,10 +98,8 @@ class Pages:
 
     def group(self, request: Request) -> Shown:
         """One release group."""
-        group = GroupKey(request.path_params["namespace"], request.path_params["group"])
-        view = self._source.group(group) if self._sees(request, group) else None
-        if view is None:
-            raise NotHere(f"This cluster has no release group {group}.", self._similar(request, group))
+        view = self.group_view(request)
+        group = view.group
         entries, unread = quietly(lambda: tuple(self._source.history(group, _ENTRIES)))
         return Shown("group.html", {"group": group, "page": GroupPage(view, entries, unread, self._source.clock())})
 
@@ -149,13 +147,29 @@ class Pages:
 
     # --- what pages have in common ---
 
-    def _visible(self, request: Request) -> AppOrGroup:
+    def visible(self, request: Request) -> AppOrGroup:
         """The app or group that is asked about. Raises `NotHere` where the person may not see it."""
         subject = subject_of(request)
         assert subject is not None
         if not self._sees(request, subject):
             raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
         return subject
+
+    def app_view(self, request: Request) -> AppView:
+        """The app that is asked about. Raises `NotHere` where there is none that the person may see."""
+        app = AppKey(request.path_params["namespace"], request.path_params["app"])
+        view = self._source.app(app) if self._sees(request, app) else None
+        if view is None:
+            raise NotHere(f"This cluster runs no app {app}.", self._similar(request, app))
+        return view
+
+    def group_view(self, request: Request) -> GroupView:
+        """The release group that is asked about. Raises as `app_view`."""
+        group = GroupKey(request.path_params["namespace"], request.path_params["group"])
+        view = self._source.group(group) if self._sees(request, group) else None
+        if view is None:
+            raise NotHere(f"This cluster has no release group {group}.", self._similar(request, group))
+        return view
 
     def _live(self, subject: AppOrGroup) -> object:
         return self._source.app(subject) if isinstance(subject, AppKey) else self._source.group(subject)

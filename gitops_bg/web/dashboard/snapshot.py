@@ -16,6 +16,7 @@ from typing import Any
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS, Object
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.core import names
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Meaning
@@ -186,7 +187,9 @@ def _in_group(line: Listed, placed: AnyRow) -> Listed:
 
 def _body(app: AppKey, state: AppState) -> Object:
     """A live object, as far as a row shows it."""
-    return {"metadata": {"namespace": app.namespace, "name": app.name}, "status": state.status.read()}
+    annotations = {names.BRANCH: state.branch} if state.branch else {}
+    metadata = {"namespace": app.namespace, "name": app.name, "annotations": annotations}
+    return {"metadata": metadata, "status": state.status.read()}
 
 
 def listed(body: Mapping[str, Any]) -> Listed:

@@ -76,6 +76,8 @@ class MainState:
     branch: str
     age_seconds: float = field(compare=False)
     cluster: str
+    ledger: str
+    """The branch of its ledger."""
     problems: tuple[str, ...]
 
 
@@ -103,6 +105,7 @@ class Source:
             branch=settings.branch or "",
             age_seconds=catalog.last_look.age.total_seconds(),
             cluster=settings.cluster,
+            ledger=settings.state_branch,
             problems=tuple(self._running.readiness_problems()),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,16 @@ def test_everything_is_there_without_scripts(browser: Browser, address: str) -> 
         expect(page.get_by_role("heading", level=1)).to_have_text("payments")
         page.get_by_role("link", name="all of it").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("History of payments")
+
+
+@pytest.mark.parametrize(("name", "path"), [("list", "/"), ("app", "/apps/shop/web")])
+def test_a_picture_for_the_docs(page: Page, name: str, path: str, tmp_path: Path) -> None:
+    """GITOPS_BG_PICTURES=1 puts them into docs/pictures."""
+    page.goto(path)
+    page.wait_for_load_state()
+    place = PICTURES if os.environ.get("GITOPS_BG_PICTURES") else tmp_path
+    picture = page.screenshot(path=place / f"dashboard-{name}.png", clip={"x": 0, "y": 0, "width": 1280, "height": 860})
+    assert 10_000 < len(picture) < 250_000
 
 
 @pytest.mark.parametrize("path", PAGES.values(), ids=list(PAGES))

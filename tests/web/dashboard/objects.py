@@ -9,7 +9,24 @@ from gitops_bg.web.dashboard.snapshot import Listed, Snapshot, listed, snapshot_
 from gitops_bg.web.dashboard.source import MainState
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-MAIN = MainState(commit="c" * 40, branch="main", age_seconds=3, cluster="test", problems=())
+MAIN = MainState(
+    commit="c" * 40, branch="main", age_seconds=3, cluster="test", ledger="gitops-bg/state/test", problems=()
+)
+
+
+def common() -> dict[str, Any]:
+    """What every page is given."""
+    return {
+        "main": MAIN,
+        "now": NOW,
+        "here": "/",
+        "address": "/?",
+        "commit_url": lambda _: "https://forge.example/c",
+        "person_name": "ada",
+        "token": "",
+        "live": True,
+        "fragment": False,
+    }
 
 
 def body(namespace: str, name: str, phase: str = "Healthy", **status: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from gitops_bg.web.dashboard.listing import Query, page_of
 from gitops_bg.web.dashboard.policies import ShownPolicy, Span
 from gitops_bg.web.dashboard.rendering import render, web_link
 from gitops_bg.web.dashboard.snapshot import snapshot_of
-from tests.web.dashboard.objects import MAIN, NOW, line
+from tests.web.dashboard.objects import MAIN, NOW, common, line
 
 EVIL = {
     "markup": "</td><script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -145,18 +145,7 @@ def _template(value: str) -> str:
 
 
 def _rendered(name: str, **given: Any) -> str:
-    common = {
-        "main": MAIN,
-        "now": NOW,
-        "here": "/",
-        "address": "/?",
-        "commit_url": lambda _: "https://forge.example/c",
-        "person_name": "ada",
-        "token": "",
-        "live": True,
-        "fragment": False,
-    }
-    return render(name, common | given)
+    return render(name, common() | given)
 
 
 def _demand_text(page: str) -> None:

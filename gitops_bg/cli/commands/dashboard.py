@@ -1,0 +1,126 @@
+"""`dashboard`: the agent's pages for one person, read through their kubeconfig and their clone; what they do there are
+commits by them, as by any other verb. Listens on this machine alone.
+"""
+
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.runtime.signals import wait_interruptibly
+from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.options.options import Author, ClusterOptions, GitOptions, OutputOptions, PlaceOptions
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.repository.user_git import author as person_named
+from gitops_bg.cli.session.live_session import access
+from gitops_bg.cli.session.location import ALL
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.web.access.guard import Login, is_loopback
+from gitops_bg.web.access.person import Person, Via
+from gitops_bg.web.server import parse_address
+
+_POLL_SECONDS = 30.0
+_SYNC_SECONDS = 60.0
+
+
+def dashboard(
+    git: GitOptions,
+    kube: ClusterOptions,
+    place: PlaceOptions,
+    author: Author = "",
+    address: Annotated[
+        str, typer.Option("--address", metavar="HOST:PORT", help="Where it listens; only this machine may reach it.")
+    ] = "127.0.0.1:8090",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+) -> None:
+    """Show all apps in a browser, for you alone, through your kubeconfig; what you do there are commits by you.
+
+    Example: gitops-bg dashboard
+    """
+    host, port = parse_address(address, "--address")
+    if not is_loopback(host):
+        raise UsageError(f"--address: others reach {host}; `gitops-bg agent --dashboard` has logins")
+    name, email = person_named(author)
+    output = Output(OutputOptions())
+    with (
+        Session(git, kube, place, (name, email), about=ALL, with_ledger=True, note=output.notice) as session,
+        _running(session, kube, place.namespace) as running,
+    ):
+        from gitops_bg.web.dashboard.app import dashboard_server
+
+        you = Person(name, email, "loopback", frozenset(), Via.LOOPBACK)
+        with dashboard_server(running, host, port, Login(loopback=you)) as server:
+            output.line(server.url)
+            if not no_open:
+                webbrowser.open(server.url)
+            wait_interruptibly(threading.Event(), None)
+
+
+class _Running:
+    """What stands for an agent: caches of the cluster, and main, which is read every half a minute. Decides nothing."""
+
+    def __init__(self, session: Session, kube: ClusterOptions, namespace: str) -> None:
+        self.on_shown: Callable[[AppOrGroup], None] = lambda _: None
+        namespaces = [namespace] if namespace else []
+        self.catalog: Catalog = session.catalog(namespaces, of_groups=True)
+        self.cluster = Cluster.watching(
+            access(kube), self._changed, namespaces, us=session.follows, on_group=self._changed
+        )
+        self._unread = ""
+        self._looking = threading.Event()
+        self._stopped = threading.Event()
+        clock = partial(datetime.now, UTC)
+        self.app_commands = AppCommands(
+            self.catalog, session.repository, self.cluster, lambda: session.cluster, self._looking.set, clock
+        )
+
+    def _changed(self, subject: AppOrGroup) -> None:
+        self.on_shown(subject)
+
+    def readiness_problems(self) -> list[str]:
+        """Why what is shown may be no longer so."""
+        troubles = [str(each) for each in self.cluster.caches.troubles()]
+        return [*troubles, *([f"main cannot be read: {self._unread}"] if self._unread else [])]
+
+    def look(self) -> None:
+        """Read main now and then, and after each commit, until the end."""
+        while not self._stopped.is_set():
+            self._looking.wait(_POLL_SECONDS)
+            self._looking.clear()
+            try:
+                for subject in self.catalog.refresh().dirty if not self._stopped.is_set() else ():
+                    self.on_shown(subject)
+                self._unread = ""
+            except GitopsBgError as error:
+                self._unread = str(error)
+
+    def stop(self) -> None:
+        """End looking."""
+        self._stopped.set()
+        self._looking.set()
+        self.cluster.stop()
+
+
+@contextmanager
+def _running(session: Session, kube: ClusterOptions, namespace: str) -> Iterator[_Running]:
+    running = _Running(session, kube, namespace)
+    looking = threading.Thread(target=running.look, name="main", daemon=True)
+    try:
+        running.cluster.start()
+        running.cluster.demand_synced(_SYNC_SECONDS)
+        looking.start()
+        yield running
+    finally:
+        running.stop()
+        if looking.is_alive():
+            looking.join(_SYNC_SECONDS)

@@ -1,0 +1,143 @@
+"""/api/v1: what the pages show, as JSON in the shapes that the command line prints with ``-o json``, and the OpenAPI
+document, which is made from them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import gitops_bg
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.views.fleet import fleet_of, json_of_ledger
+from gitops_bg.views.group_tree import json_tree_of_group
+from gitops_bg.views.shapes.apps import FleetJson, GroupHistoryJson, HistoryJson, TreeJson
+from gitops_bg.views.shapes.groups import GroupTreeJson, PageJson
+from gitops_bg.views.tree import json_tree_of_app
+from gitops_bg.web.agent_port import MessageAnswer
+from gitops_bg.web.dashboard.listing import ROWS, Query, page_of
+from gitops_bg.web.dashboard.pages import Pages, sees
+from gitops_bg.web.dashboard.source import Source
+
+PREFIX = "/api/v1"
+_REFS = "#/components/schemas/{model}"
+_FILTERS = {
+    "q": "Words that a name, an image or a message has, all of them.",
+    "phase": "The phase.",
+    "namespace": "The namespace.",
+    "waiting": "1: only what waits for people.",
+    "page": f"The number of the page, from 1; each has {ROWS}.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A path of the API: what it is for, what its query may say, and the shape of its answer."""
+
+    path: str
+    summary: str
+    shape: Any
+    answer: Callable[[Request], Mapping[str, Any]]
+    query: tuple[str, ...] = ()
+
+
+class Api:
+    """What may be asked. Each answer is made in a thread, of what the person may see."""
+
+    def __init__(self, source: Source, pages: Pages) -> None:
+        self._source = source
+        self._pages = pages
+        self.endpoints = (
+            Endpoint("/apps", "All apps and release groups.", PageJson, self._all, tuple(_FILTERS)),
+            Endpoint("/apps/{namespace}/{app}", "One app, as `gitops-bg tree`.", TreeJson, self._app),
+            Endpoint(
+                "/apps/{namespace}/{app}/history", "Its ledger, newest first.", HistoryJson, self._history, ("page",)
+            ),
+            Endpoint("/groups/{namespace}/{group}", "One release group.", GroupTreeJson, self._group),
+            Endpoint(
+                "/groups/{namespace}/{group}/history",
+                "Its ledger, newest first.",
+                GroupHistoryJson,
+                self._history,
+                ("page",),
+            ),
+            Endpoint("/fleet", "What serves in every cluster of the repository.", FleetJson, self._fleet),
+        )
+
+    def routes(self) -> list[Route]:
+        """Every path, and that of the document."""
+        return [*map(_route, self.endpoints), Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
+
+    def _openapi(self, _: Request) -> Response:
+        return JSONResponse(openapi(self.endpoints))
+
+    def _all(self, request: Request) -> Mapping[str, Any]:
+        page = page_of(self._source.snapshot().seen_by(sees(request)), Query.read(request.query_params))
+        items = [each.row.json() for each in page.rows]
+        return {"items": items, "page": page.query.page, "pages": page.pages, "found": page.found, "total": page.total}
+
+    def _app(self, request: Request) -> Mapping[str, Any]:
+        return json_tree_of_app(self._pages.app_view(request))
+
+    def _group(self, request: Request) -> Mapping[str, Any]:
+        return json_tree_of_group(self._pages.group_view(request))
+
+    def _history(self, request: Request) -> Mapping[str, Any]:
+        subject, page = self._pages.visible(request), Query.read(request.query_params).page
+        rows = self._source.history(subject, page * ROWS)[(page - 1) * ROWS :]
+        ledger = self._source.main().ledger
+        return {subject.kind: str(subject), "ledger": ledger, "entries": [each.json for each in rows]}
+
+    def _fleet(self, request: Request) -> Mapping[str, Any]:
+        (_, ledgers), see = self._source.fleet(), sees(request)
+        rows = [each.json() for each in fleet_of(ledgers) if see(each.about.namespace)]
+        return {"clusters": [json_of_ledger(each) for each in ledgers], "items": rows}
+
+
+def _route(endpoint: Endpoint) -> Route:
+    def answer(request: Request) -> Response:
+        return JSONResponse(endpoint.answer(request))
+
+    return Route(f"{PREFIX}{endpoint.path}", answer, methods=["GET"])
+
+
+def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    """The OpenAPI document of the API."""
+    listed = tuple(endpoints)
+    shapes = [*(each.shape for each in listed), MessageAnswer]
+    inputs = [(number, "serialization", TypeAdapter(shape)) for number, shape in enumerate(shapes)]
+    found, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REFS)  # type: ignore[arg-type]
+    schemas = [found[number, "serialization"] for number in range(len(shapes))]
+    failed = {"description": "Why not.", "content": {"application/json": {"schema": schemas[-1]}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "gitops-bg", "version": gitops_bg.__version__},
+        "paths": {
+            f"{PREFIX}{each.path}": {"get": _operation(each, schema, failed)}
+            for each, schema in zip(listed, schemas, strict=False)
+        },
+        "components": {
+            "schemas": definitions.get("$defs", {}),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _operation(endpoint: Endpoint, schema: Any, failed: Any) -> dict[str, Any]:
+    parts = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
+    text = {"type": "string"}
+    return {
+        "summary": endpoint.summary,
+        "parameters": [
+            *({"name": each, "in": "path", "required": True, "schema": text} for each in parts),
+            *({"name": each, "in": "query", "schema": text, "description": _FILTERS[each]} for each in endpoint.query),
+        ],
+        "responses": {
+            "200": {"description": "OK", "content": {"application/json": {"schema": schema}}},
+            **dict.fromkeys(("401", "404", "503"), failed),
+        },
+    }
