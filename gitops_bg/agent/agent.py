@@ -50,7 +50,7 @@ from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, SubjectKind
-from gitops_bg.core.names import promotion_branch
+from gitops_bg.core.names import page_url, promotion_branch
 from gitops_bg.hooks import HookCaller
 from gitops_bg.repo.git.transport import repository_name
 from gitops_bg.repo.read.main_verifier import VerifiedBefore
@@ -118,7 +118,12 @@ class Agent:
         self.repository.remember(self._verified_before)
         self.git = self._git_loop()
         composers = {
-            HookType.ALERT: alert_composer(settings.repository.cluster, self.catalog.commit_url, settings.addresses)
+            HookType.ALERT: alert_composer(
+                settings.repository.cluster,
+                self.catalog.commit_url,
+                settings.addresses,
+                partial(page_url, settings.public_url),
+            )
         }
         self.hooks = HookCaller(secret_reader(self.cluster), self._wake_one, clock, composers, settings.addresses)
         self.measurements = MeasurementRunner(
@@ -234,6 +239,7 @@ class Agent:
                 wake=self.wake_all,
                 poll_soon=self.git.poll_soon,
                 crashed=self._crashed,
+                dashboard=self.settings.public_url,
             )
         )
 

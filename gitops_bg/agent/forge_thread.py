@@ -68,6 +68,8 @@ class Wiring:
     poll_soon: Callable[[], None]
     """Look at main as soon as possible."""
     crashed: Callable[[BaseException], None]
+    dashboard: str = ""
+    """The address of the dashboard, where others reach it."""
 
 
 class ForgeThread(BackgroundThread):
@@ -236,6 +238,7 @@ class ForgeThread(BackgroundThread):
             tuple(wanted.assignees),
             wanted.comment,
             wanted.max_open_pull_requests,
+            wiring.dashboard,
         )
         worker = PullRequests(connection.forge, settings, around, self._wiring.metrics, self._wiring.interval)
         with self._changed:

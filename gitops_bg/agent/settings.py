@@ -38,6 +38,8 @@ class AgentSettings:
     webhook_secret_file: Path | None = None
     api_token_file: Path | None = None
     """The token of the API of groups; None: it is off."""
+    public_url: str = ""
+    """The dashboard's address in browsers: statuses and alerts lead there. Empty: they lead nowhere."""
     addresses: AddressRules = ORDINARY
     """Where metrics, hooks and alerts may be asked for."""
     lease: LeaseSettings | None = None

@@ -165,6 +165,15 @@ def job_name(subject: "AppOrGroup", measurement: "MeasurementId") -> str:
     return f"{readable[: LONGEST_NAME - len(tail) - 1].strip('-')}-{tail}"
 
 
+def page_url(dashboard: str, subject: AppOrGroup) -> str:
+    """The page of an app or a release group on the dashboard; empty where that has no address that others reach.
+
+    >>> page_url("https://bg.example.com", AppKey("shop", "web")), page_url("", AppKey("shop", "web"))
+    ('https://bg.example.com/apps/shop/web', '')
+    """
+    return f"{dashboard.rstrip('/')}/{subject.kind}s/{subject.namespace}/{subject.name}" if dashboard else ""
+
+
 def app_label(app: AppKey) -> str:
     """The value of the ``gitops-bg.dev/app`` label."""
     return fit(app.name)

@@ -126,6 +126,8 @@ class PullSettings:
     """Whether it gets one comment, kept up to date, for people who want a notification."""
     max_open: int = 50
     """How many may be open at a time; the others stay branches."""
+    dashboard: str = ""
+    """The address of the dashboard: statuses lead to the page of their app there. Empty: nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

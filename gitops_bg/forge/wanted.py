@@ -14,6 +14,7 @@ from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.groups.forecast import Changed
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import AppOrGroup, version_name
+from gitops_bg.core.names import page_url
 from gitops_bg.forge.known import Marker, hashed, without_marker
 from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
 from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, Pull, PullRequestDraft
@@ -223,7 +224,8 @@ def wanted(offer: AnyOffer, settings: PullSettings, limits: ForgeLimits) -> Want
     draft = PullRequestDraft(
         offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees
     )
-    status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description))
+    page = page_url(settings.dashboard, offer.subject)
+    status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description), page)
     said = f"**{status.state}** on {code(offer.cluster)}: {code(status.description)}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
 

@@ -125,6 +125,12 @@ def test_the_status_is_what_branch_protection_may_demand(made, state, descriptio
     assert (status.state, status.description) == (state, description)
 
 
+def test_the_status_leads_to_the_dashboard_where_that_has_an_address() -> None:
+    settings = PullSettings(dashboard="https://bg.example.com")
+    assert want(offer(), settings).status.url == "https://bg.example.com/apps/shop/web"
+    assert want(offer()).status.url == ""
+
+
 NASTY = [
     "a | b | c",
     "\\| \\\\| \\",

@@ -163,12 +163,15 @@ SHORTEST_SECRET = 8
 
 
 def alert_composer(
-    cluster: str, commit_url: Callable[[str], str] = lambda _: "", addresses: AddressRules = EVERYWHERE
+    cluster: str,
+    commit_url: Callable[[str], str] = lambda _: "",
+    addresses: AddressRules = EVERYWHERE,
+    page_of: Callable[[AppOrGroup], str] = lambda _: "",
 ) -> Compose:
     """Return the function that composes requests of alerts, which name ``cluster`` as their origin.
 
     ``commit_url`` gives the address of a commit's page, or nothing where that is not known; ``addresses`` are where
-    a library may send to, which connects by itself.
+    a library may send to, which connects by itself. ``page_of`` gives the page of an app or a group on the dashboard.
     """
 
     def compose(subject: AppOrGroup, call: HookCall, secrets: Secrets) -> HookRequest:
@@ -177,7 +180,7 @@ def alert_composer(
             raise ValueError(f"{call.hook.title} has nothing to say")
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
-        whole = replace(alert, facts=facts, links=_links(alert, commit_url))
+        whole = replace(alert, facts=facts, links=_links(alert, commit_url, page_of(subject)))
         to = _destination(provider, secrets)
         try:
             send = sender(to, subject, whole, addresses)
@@ -199,10 +202,10 @@ def _secret_parts(url: str) -> Iterator[str]:
             yield unquote(text)
 
 
-def _links(alert: Alert, commit_url: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    """The pages that a chat may lead to: that of the commit, and those of the alert."""
+def _links(alert: Alert, commit_url: Callable[[str], str], page: str) -> tuple[tuple[str, str], ...]:
+    """The pages that a chat may lead to: on the dashboard, that of the commit, and those of the alert."""
     commit = dict(alert.facts).get(COMMIT, "")
-    every = ((f"Commit {commit[:SHORT]}", commit_url(commit) if commit else ""), *alert.links)
+    every = (("Dashboard", page), (f"Commit {commit[:SHORT]}", commit_url(commit) if commit else ""), *alert.links)
     return tuple((title, address) for title, url in every if (address := linkable(url)))
 
 

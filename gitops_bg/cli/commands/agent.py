@@ -184,7 +184,7 @@ class AgentOptions:
             envvar="GITOPS_BG_PUBLIC_URL",
             metavar="URL",
             parser=public_address,
-            help="The dashboard's address in browsers, where a proxy stands before it, such as https://bg.example.com.",
+            help="The dashboard's address in browsers, such as https://bg.example.com. Statuses and alerts lead there.",
         ),
     ] = ""
     forge_token_file: Annotated[
@@ -345,6 +345,7 @@ def _settings(git: GitOptions, verify: VerifyOptions, kube: ClusterOptions, opti
         forge=_forge(git, options),
         webhook_secret_file=options.webhook_secret_file,
         api_token_file=options.api_token_file,
+        public_url=options.public_url,
         addresses=AddressRules(
             _networks("--allow-address", options.allow_address), _networks("--deny-address", options.deny_address)
         ),

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from gitops_bg.agent.reconcile.background import alert_composer
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookResponse, HookType, Severity
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import page_url
 from gitops_bg.hooks import HookCaller
 from gitops_bg.notify import SERVICES, Destination, sender
 from gitops_bg.outbound.addresses import EVERYWHERE, ORDINARY, AddressRules
@@ -53,6 +55,9 @@ def no_secrets() -> None:
     SECRETS.clear()
 
 
+DASHBOARD = "https://bg.example.com"
+
+
 def read_secret(namespace: str, name: str) -> dict[str, bytes]:
     if (namespace, name) not in SECRETS:
         raise Refused(f"there is no Secret {namespace}/{name}")
@@ -68,7 +73,7 @@ def call(namespace: str = "", alert: Alert = ALERT, **more: Any) -> HookCall:
 def answered(call: HookCall, addresses: AddressRules = EVERYWHERE) -> HookResponse:
     """What comes of one alert."""
     heard = threading.Event()
-    composers = {HookType.ALERT: alert_composer("blue", commit_url, addresses)}
+    composers = {HookType.ALERT: alert_composer("blue", commit_url, addresses, partial(page_url, DASHBOARD))}
     caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, composers)
     try:
         caller.update(WEB, [call])
@@ -129,6 +134,7 @@ def test_a_service_gets_the_sentence_the_facts_and_the_links(server: HookServer)
         "App: shop/web",
         "Target: t.yaml",
         "Cluster: blue",
+        "Dashboard: https://bg.example.com/apps/shop/web",
         "Pull request #7: https://git.example.com/pulls/7",
     ]
 

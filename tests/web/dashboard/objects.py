@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from gitops_bg.web.access.person import Person, Via
 from gitops_bg.web.dashboard.snapshot import Listed, Snapshot, listed, snapshot_of
 from gitops_bg.web.dashboard.source import MainState
 
@@ -22,7 +23,7 @@ def common() -> dict[str, Any]:
         "here": "/",
         "address": "/?",
         "commit_url": lambda _: "https://forge.example/c",
-        "person_name": "ada",
+        "person": Person("Ada", "ada@example.com", "https://id.example#7", frozenset({"devs"}), Via.OIDC),
         "token": "",
         "live": True,
         "fragment": False,

@@ -161,7 +161,8 @@ def _demand_text(page: str) -> None:
 @pytest.mark.parametrize("evil", EVIL.values(), ids=list(EVIL))
 def test_every_field_of_an_app_is_text(evil: str) -> None:
     page = _app_page(evil)
-    more = {"actions": list(ACTIONS.values()), "token": evil, "address": evil, "person_name": evil}
+    person = everywhere(common()["person"], evil)
+    more = {"actions": list(ACTIONS.values()), "token": evil, "address": evil, "person": person}
     shown = _rendered("app.html", app=AppKey(evil, evil), page=page, **more)
     _demand_text(shown)
     assert "javascript:" not in re.sub(r">[^<]*<", "><", shown)
