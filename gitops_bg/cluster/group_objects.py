@@ -55,12 +55,12 @@ _COPIED = ("ports", "sessionAffinity", "sessionAffinityConfig", *WRITTEN_ONCE)
 
 
 def group_labels(group: GroupKey) -> dict[str, str]:
-    """The labels of what belongs to a group."""
+    """Return the labels of what belongs to a group."""
     return {names.MANAGED_BY: names.MANAGER, names.RELEASE_GROUP: names.fit(group.name)}
 
 
 def group_manifest(group: GroupKey, spec: Mapping[str, object], annotations: Mapping[str, str]) -> Object:
-    """The ReleaseGroup, with the spec of group.yaml as it is written there."""
+    """Return the ReleaseGroup, with the spec of group.yaml as it is written there."""
     metadata: Object = {"name": group.name, "namespace": group.namespace, "labels": group_labels(group)}
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -73,7 +73,7 @@ def group_manifest(group: GroupKey, spec: Mapping[str, object], annotations: Map
 
 
 def stable_service(group: GroupKey, name: str, member: Object) -> Object:
-    """The Service of a service's own name, which selects what the Service of a member selects now.
+    """Return the Service of a service's own name, which selects what the Service of a member selects now.
 
     The ReleaseGroup does not own it: deleting that by hand must not take the traffic along (decision 22).
     """
@@ -104,7 +104,7 @@ def owner_of(meta: Meta, labels: Mapping[str, str], group: GroupKey) -> str:
 
 
 def owner_in(labels: Mapping[str, str]) -> str:
-    """The release group or the app of ours that labels name; empty where they name none."""
+    """Return the release group or the app of ours that labels name; empty where they name none."""
     if labels.get(names.MANAGED_BY) != names.MANAGER:
         return ""
     if group := labels.get(names.RELEASE_GROUP):
@@ -123,7 +123,9 @@ class _Foreign(Exception):
 
 
 def read_route(body: Object) -> HttpRoute | None:
-    """What an HTTPRoute says, without what the API server adds by default; None where it says more than we write."""
+    """Return what an HTTPRoute says, without what the API server adds by default; None where it says more than we
+    write.
+    """
     spec = body.get("spec") or {}
     try:
         _only(spec, "hostnames", "parentRefs", "rules")
@@ -138,8 +140,8 @@ def read_route(body: Object) -> HttpRoute | None:
 
 
 def rival_of(body: Object) -> RivalRoute:
-    """What an HTTPRoute of somebody else claims. What it says in a way that no agent writes, is left out: only requests
-    that a group says in the same words are asked for.
+    """Return what an HTTPRoute of somebody else claims. What it says in a way that no agent writes, is left out: only
+    requests that a group says in the same words are asked for.
     """
     metadata, spec = body["metadata"], body.get("spec") or {}
     labels = metadata.get("labels") or {}
@@ -249,8 +251,8 @@ def _only(said: Mapping[str, Any], *known: str) -> None:
 
 
 def load_group_record(body: Object | None) -> GroupRecord:
-    """The record in a live ReleaseGroup. Raises `InvalidInput` for one that somebody edited, or that this release
-    cannot read: nothing is guessed.
+    """Return the record in a live ReleaseGroup. Raises `InvalidInput` for one that somebody edited, or that this
+    release cannot read: nothing is guessed.
     """
     live = body or {}
     record = unpacked(live.get("status") or {})
@@ -274,7 +276,7 @@ def _without_record(live: Object, *problems: Problem) -> InvalidInput:
 def group_status(
     body: Object, decision: GroupDecision, commit: str, now: datetime, pull: PullRequest | None = None
 ) -> dict[str, Any]:
-    """The whole status; ``pull`` is the pull request of the group's branch."""
+    """Return the whole status; ``pull`` is the pull request of the group's branch."""
     generation = body["metadata"].get("generation", 0)
     state = decision.record.state
     before = body.get("status") or {}
@@ -347,7 +349,9 @@ class RivalRoutes:
         self._known: dict[str, tuple[float, tuple[RivalRoute, ...]]] = {}
 
     def of(self, namespace: str) -> tuple[RivalRoute, ...]:
-        """All HTTPRoutes of a namespace, in the order of their names; a failed list leaves what was known before."""
+        """Return all HTTPRoutes of a namespace, in the order of their names; a failed list leaves what was known
+        before.
+        """
         began = self._clock()
         with self._lock:
             asked, known = self._known.get(namespace, (-math.inf, ()))
@@ -363,8 +367,8 @@ class RivalRoutes:
         return known
 
     def now(self, namespace: str) -> tuple[RivalRoute, ...]:
-        """All HTTPRoutes of a namespace, listed now; none where the cluster lacks the kind. Raises the errors of the
-        cluster: whoever ends by what is there must know it.
+        """Return all HTTPRoutes of a namespace, listed now; none where the cluster lacks the kind. Raises the errors of
+        the cluster: whoever ends by what is there must know it.
         """
         began = self._clock()
         try:

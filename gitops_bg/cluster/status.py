@@ -42,7 +42,7 @@ def runs_of(record: Record) -> tuple[shown.AnalysisRunStatus, ...]:
 
 
 def newest_first(analyses: Analyses) -> list[AnalysisRun]:
-    """The last run of each stage, and those before."""
+    """Return the last run of each stage, and those before."""
     return sorted((*analyses.runs, *analyses.past), key=_newest_first)
 
 
@@ -51,7 +51,7 @@ def _newest_first(run: AnalysisRun) -> tuple[int, str, int]:
 
 
 def facts_of(run: AnalysisRun) -> dict[str, Any]:
-    """The fields of a run in the status, but for its version."""
+    """Return the fields of a run in the status, but for its version."""
     return {
         "stage": str(run.stage),
         "rollout": run.rollout,
@@ -103,7 +103,7 @@ _COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 
 
 def load(state: AppState | None) -> Record:
-    """The record in the status; the empty one where there is none yet.
+    """Return the record in the status; the empty one where there is none yet.
 
     Raises `RecordUnreadable` where an agent of another release wrote one that this one cannot read.
     """
@@ -111,7 +111,7 @@ def load(state: AppState | None) -> Record:
 
 
 def record_in(status: Object) -> Record:
-    """The record in a parsed status; the empty one where there is none that an agent wrote. Raises as `load`."""
+    """Return the record in a parsed status; the empty one where there is none that an agent wrote. Raises as `load`."""
     stored = status.get(RECORD)
     return _record_of(stored) if isinstance(stored, str) else Record()
 
@@ -127,7 +127,7 @@ def _record_of(stored: str) -> Record:
 
 
 def status_of(generation: int, live: Object, decision: Decision, now: datetime) -> Object:
-    """The whole status for ``decision``; equal to ``live``, the present one, where nothing changed.
+    """Return the whole status for ``decision``; equal to ``live``, the present one, where nothing changed.
 
     ``generation`` is that of the spec; ``now`` becomes the transition time of the conditions that change.
     """
@@ -181,12 +181,12 @@ def _handled(live: Object, decision: Decision) -> Object | None:
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
-    """Whether the two statuses differ only in what the writing process alone sees (``core.status.alike``)."""
+    """Return whether the two statuses differ only in what the writing process alone sees (``core.status.alike``)."""
     return _in_common(live) == _in_common(status)
 
 
 def patience(live: Object, status: Object) -> timedelta | None:
-    """How long a status may wait for the next one, by all that it shows beside the record; None: not at all.
+    """Return how long a status may wait for the next one, by all that it shows beside the record; None: not at all.
 
     A moment where pods are counted: they come and go one by one. Longer where only notes are new
     (``core.model.decision``): that endpoints have followed, and that the rollout is complete.
@@ -217,7 +217,7 @@ def _in_common(status: Object) -> Object:
 
 
 def with_condition(status: Object, generation: int, condition: Condition, now: datetime) -> Object:
-    """A merge patch that adds one condition to the present ones, and shows by the phase that something is wrong.
+    """Return a merge patch that adds one condition to the present ones, and shows by the phase that something is wrong.
 
     It reads only the conditions of the status, and only valid ones: nothing else may be sound.
     """
@@ -229,7 +229,7 @@ def with_condition(status: Object, generation: int, condition: Condition, now: d
 
 
 def since(state: AppState, kind: str) -> datetime | None:
-    """Since when a condition of the status has its value; None where the status does not say."""
+    """Return since when a condition of the status has its value; None where the status does not say."""
     said = next((each for each in _live_conditions(state.status.read()) if each["type"] == kind), {}).get(
         "lastTransitionTime"
     )
@@ -296,7 +296,7 @@ def rollout_of(rollout: Rollout) -> shown.RolloutStatus:
 
 
 def pull_request(pull: PullRequest | None) -> shown.PullRequestStatus | None:
-    """What the status shows of a pull request; nothing of a merged one."""
+    """Return what the status shows of a pull request; nothing of a merged one."""
     if pull is None or pull.state is PullState.MERGED:
         return None
     state, by = str(pull.state), pull.closed_by or None
@@ -304,7 +304,7 @@ def pull_request(pull: PullRequest | None) -> shown.PullRequestStatus | None:
 
 
 def pull_in(status: Mapping[str, Any]) -> PullRequest | None:
-    """The pull request in a status, of an app or a group; the forge has not been asked since."""
+    """Return the pull request in a status, of an app or a group; the forge has not been asked since."""
     said = status.get("pullRequest")
     if not isinstance(said, dict) or not isinstance(said.get("number"), int) or said.get("state") not in set(PullState):
         return None
@@ -368,7 +368,7 @@ class PrunedStatus:
         self._told: set[str] = set()
 
     def says(self, app: AppKey, live: Object, status: Object) -> bool:
-        """Whether ``live`` is everything that the API server keeps of ``status``."""
+        """Return whether ``live`` is everything that the API server keeps of ``status``."""
         return live == status or self._cut.get(app) == (status, live)
 
     def came_back(self, app: AppKey, status: Object, answer: Object) -> None:
@@ -408,7 +408,7 @@ class LastStatus(threading.local):
         self._status: Object = {}
 
     def of(self, state: AppState) -> Object:
-        """The status of an app. Whoever gets it changes nothing in it: the next one gets the same."""
+        """Return the status of an app. Whoever gets it changes nothing in it: the next one gets the same."""
         if state.status is not self._packed:
             self._packed, self._status = state.status, state.status.read()
         return self._status

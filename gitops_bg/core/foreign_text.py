@@ -12,7 +12,8 @@ from typing import Any
 
 
 def lines_of(text: str) -> list[str]:
-    """The parts of a text between line feeds, at least one; a carriage return at the end of a line is part of it.
+    """Return the parts of a text between line feeds, at least one; a carriage return at the end of a line is part of
+    it.
 
     ``str.splitlines`` takes U+2028, U+0085 and six more for the end of a line, which people can write into anything.
 
@@ -53,7 +54,7 @@ YEARS = (1900, 9000)
 
 
 def read_moment(text: object) -> datetime:
-    """The time that a text says, in UTC. Raises ``ValueError``, which says what would be right.
+    """Return the time that a text says, in UTC. Raises ``ValueError``, which says what would be right.
 
     >>> read_moment("2026-03-01T13:00:00+01:00").isoformat()
     '2026-03-01T12:00:00+00:00'
@@ -72,7 +73,7 @@ def read_moment(text: object) -> datetime:
 
 
 def is_in_range(moment: datetime) -> bool:
-    """Whether delays can be added to a time, and its zone be changed, whatever they are."""
+    """Return whether delays can be added to a time, and its zone be changed, whatever they are."""
     return YEARS[0] <= moment.year <= YEARS[1]
 
 
@@ -93,7 +94,9 @@ Span = tuple[int, int]
 
 
 def forms(secret: str) -> Iterator[str]:
-    """The forms of a secret: as it is, in a repr, in JSON, with + for a blank, in base64, on one line, line by line."""
+    """Yield the forms of a secret: as it is, in a repr, in JSON, with + for a blank, in base64, on one line, line by
+    line.
+    """
     lines = [line.strip() for line in secret.splitlines()]
     long_lines = [line for line in lines if len(line) >= _SHORTEST_LINE]
     for text in filter(None, (secret.strip(), " ".join(secret.split()), *long_lines)):
@@ -108,7 +111,8 @@ def forms(secret: str) -> Iterator[str]:
 
 
 def held_in(value: Any) -> Iterator[str]:
-    """What an object, or a list of objects, has below ``data`` and the like: the texts, and what is encoded in them.
+    """Yield what an object, or a list of objects, has below ``data`` and the like: the texts, and what is encoded in
+    them.
 
     >>> sorted(held_in({"kind": "Secret", "data": {"pin": "aHVudGVyMg=="}}))
     ['aHVudGVyMg==', 'hunter2']
@@ -241,7 +245,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises ``ValueError``.
+    """Return the seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises ``ValueError``.
 
     >>> seconds_of("1h30m"), seconds_of("250ms"), seconds_of("10")
     (5400.0, 0.25, 10.0)

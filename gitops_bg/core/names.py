@@ -76,7 +76,7 @@ _END = re.compile(r"-v(?P<number>[1-9][0-9]*)-(?P<digest>[0-9a-f]{10})\Z")
 
 
 def promotion_branch(subject: AppOrGroup) -> str:
-    """The one branch that asks for a version of an app, or of a release group; no two have the same.
+    """Return the one branch that asks for a version of an app, or of a release group; no two have the same.
 
     >>> promotion_branch(AppKey("shop", "store")), promotion_branch(GroupKey("shop", "store"))
     ('gitops-bg/promote/shop/store', 'gitops-bg/promote-groups/shop/store')
@@ -98,7 +98,7 @@ def fit(name: str) -> str:
 
 
 def replica_set_name(app: AppKey, number: int, digest: str) -> str:
-    """The name that the ReplicaSet of a version is created with.
+    """Return the name that the ReplicaSet of a version is created with.
 
     One that exists keeps its name, whatever that is (`checks.versions.live_name`, `cluster.observation.views`).
 
@@ -109,7 +109,7 @@ def replica_set_name(app: AppKey, number: int, digest: str) -> str:
 
 
 def short_digest_in(app: AppKey, name: str) -> str:
-    """The short digest in the name of a ReplicaSet of the app; empty where the name has none.
+    """Return the short digest in the name of a ReplicaSet of the app; empty where the name has none.
 
     >>> short_digest_in(AppKey("shop", "web"), "web-v5-3f9c012345"), short_digest_in(AppKey("shop", "web"), "web")
     ('3f9c012345', '')
@@ -122,8 +122,8 @@ def short_digest_in(app: AppKey, name: str) -> str:
 
 
 def is_of_version(app: AppKey, digest: str, name: str) -> bool:
-    """Whether a name is that of a ReplicaSet of a version, or of its pods without the five random characters at the
-    end.
+    """Return whether a name is that of a ReplicaSet of a version, or of its pods without the five random characters at
+    the end.
 
     >>> [is_of_version(AppKey("shop", "web"), "v1:3f9c0123456789", f"web-v5-{end}") for end in ("3f9c012345-", "0")]
     [True, False]
@@ -141,7 +141,7 @@ def _ending_in(app: AppKey, suffix: str) -> str:
 
 
 def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
-    """The name of the copy of a ConfigMap or Secret that pods use: different for each content, and for each app.
+    """Return the name of the copy of a ConfigMap or Secret that pods use: different for each content, and for each app.
 
     >>> configuration_name(AppKey("shop", "web"), ConfigurationRef("ConfigMap", "web-settings", "v1:3f9c0123456789"))
     'web-settings-f9fb90edb8'
@@ -152,7 +152,8 @@ def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
 
 
 def job_name(subject: "AppOrGroup", measurement: "MeasurementId") -> str:
-    """The name of the Job of a measurement: always the same, so that the Job is found again and never created twice.
+    """Return the name of the Job of a measurement: always the same, so that the Job is found again and never created
+    twice.
 
     >>> from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0, 1_767_225_600))
@@ -175,10 +176,10 @@ def page_url(dashboard: str, subject: AppOrGroup) -> str:
 
 
 def app_label(app: AppKey) -> str:
-    """The value of the ``gitops-bg.dev/app`` label."""
+    """Return the value of the ``gitops-bg.dev/app`` label."""
     return fit(app.name)
 
 
 def selector(app: AppKey, digest: str) -> dict[str, str]:
-    """The labels by which a Service or ReplicaSet selects the pods of one version."""
+    """Return the labels by which a Service or ReplicaSet selects the pods of one version."""
     return {APP: app_label(app), DIGEST: short(digest)}

@@ -46,7 +46,7 @@ class _Wrong(Exception):
 
 
 def to_json(value: Any) -> dict[str, Any]:
-    """A dataclass of the core as a JSON object.
+    """Return a dataclass of the core as a JSON object.
 
     >>> from gitops_bg.core.model.version import AppKey, Source
     >>> to_json(AppKey("shop", "web")), to_json(Source(commit="9be1"))
@@ -270,7 +270,7 @@ class StoredField(typing.NamedTuple):
 
 
 def fields_of(kind: Any) -> list[StoredField]:
-    """The fields of a dataclass; the default of a field without one is `MISSING`."""
+    """Return the fields of a dataclass; the default of a field without one is `MISSING`."""
     hints = typing.get_type_hints(kind)
     return [
         StoredField(one.name, to_camel(one.name), hints[one.name], _default(one))
@@ -288,7 +288,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def is_union(kind: Any) -> bool:
-    """Whether an annotation is a union."""
+    """Return whether an annotation is a union."""
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
 
@@ -307,7 +307,8 @@ _SCALARS: Mapping[Any, Schema] = {
 
 
 def encoded_schema(kind: Any) -> Schema:
-    """The schema of `to_json` of a dataclass: no further keys; those with a default are left out where they have it.
+    """Return the schema of `to_json` of a dataclass: no further keys; those with a default are left out where they have
+    it.
 
     >>> from gitops_bg.core.model.version import AppKey
     >>> encoded_schema(AppKey)["required"], encoded_schema(AppKey)["additionalProperties"]

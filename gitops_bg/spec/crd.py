@@ -100,12 +100,12 @@ _GROUP = _Kind(
 
 
 def definition() -> dict[str, Any]:
-    """The CustomResourceDefinition of BlueGreenDeployment, ready to be applied."""
+    """Return the CustomResourceDefinition of BlueGreenDeployment, ready to be applied."""
     return _definition(_APP)
 
 
 def group_definition() -> dict[str, Any]:
-    """The CustomResourceDefinition of ReleaseGroup, ready to be applied."""
+    """Return the CustomResourceDefinition of ReleaseGroup, ready to be applied."""
     return _definition(_GROUP)
 
 
@@ -151,7 +151,7 @@ def _version(kind: _Kind) -> dict[str, Any]:
 
 
 def spec_schema() -> Schema:
-    """The schema of ``spec``, from the model of app.yaml."""
+    """Return the schema of ``spec``, from the model of app.yaml."""
     return _schema_of(AppFields)
 
 
@@ -161,7 +161,9 @@ def _schema_of(model: type[BaseModel]) -> Schema:
 
 
 def status_schema(part: type[StatusPart]) -> Schema:
-    """The schema of a status, or of a part of one, with the docstrings below its fields as their descriptions."""
+    """Return the schema of a status, or of a part of one, with the docstrings below its fields as their
+    descriptions.
+    """
     schemas, definitions = msgspec.json.schema_components([part])
     for name, each in definitions.items():
         texts, properties = described_fields(_PARTS[name]), each.get("properties", {})
@@ -177,7 +179,7 @@ _PARTS = {name: each for name, each in vars(status).items() if isinstance(each, 
 
 
 def described_fields(part: type[StatusPart]) -> Mapping[str, str]:
-    """The docstrings below the fields of a part of a status, by the names that are stored."""
+    """Return the docstrings below the fields of a part of a status, by the names that are stored."""
     ours = [each for each in part.__mro__ if each.__module__ == part.__module__]
     texts = {name: text for each in ours for name, text in described(each).items()}
     fields = msgspec.structs.fields(part)
@@ -224,12 +226,12 @@ def _described(schema: Mapping[str, Any], result: Schema) -> Schema:
 
 
 def render() -> str:
-    """The text of ``deploy/crd.yaml``."""
+    """Return the text of ``deploy/crd.yaml``."""
     return HEADER + to_yaml(definition())
 
 
 def render_group() -> str:
-    """The text of ``deploy/crd-releasegroups.yaml``."""
+    """Return the text of ``deploy/crd-releasegroups.yaml``."""
     return GROUP_HEADER + to_yaml(group_definition())
 
 
@@ -259,12 +261,12 @@ _INT_OR_STRING = "x-kubernetes-int-or-string"
 
 
 def schema_of(model: type[BaseModel], title: str) -> Schema:
-    """The schema of one model."""
+    """Return the schema of one model."""
     return {"$schema": DRAFT, "title": title, **plain(model.model_json_schema(by_alias=True))}
 
 
 def schema_of_all() -> Schema:
-    """One schema of every kind: which one counts, ``kind`` of the document says."""
+    """Return one schema of every kind: which one counts, ``kind`` of the document says."""
     refs, definitions = models_json_schema([(model, "validation") for model in MODELS.values()], by_alias=True)
     return {
         "$schema": DRAFT,
@@ -284,7 +286,7 @@ def schema_of_all() -> Schema:
 
 
 def plain(schema: Mapping[str, Any]) -> Schema:
-    """The same without what is for Kubernetes, and without the titles that pydantic makes of field names."""
+    """Return the same without what is for Kubernetes, and without the titles that pydantic makes of field names."""
     result: Schema = {}
     for key, value in schema.items():
         if key == _INT_OR_STRING:

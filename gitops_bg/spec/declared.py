@@ -111,7 +111,7 @@ Declared = Annotated[_T, _OfTheCore()]
 
 @cache
 def model_of(declared: Any) -> type[DeclaredModel]:
-    """The model of what is written for a dataclass of the core."""
+    """Return the model of what is written for a dataclass of the core."""
     return _extended(declared, DeclaredModel, declared)
 
 
@@ -150,7 +150,7 @@ def _arrange(fields: dict[str, Any], order: list[str], more: list[str]) -> None:
 
 @cache
 def written_of(declared: Any) -> Mapping[str, Any]:
-    """The types of the fields of a dataclass that are written in files, by their names."""
+    """Return the types of the fields of a dataclass that are written in files, by their names."""
     hints = typing.get_type_hints(declared, include_extras=True)
     return {name: hint for name, hint in hints.items() if NOT_WRITTEN not in _marks(hint)}
 
@@ -169,7 +169,7 @@ def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
 
 
 def written_as(hint: Any) -> Any:
-    """What pydantic reads for a type of the core."""
+    """Return what pydantic reads for a type of the core."""
     marks = [mark for mark in _marks(hint) if not isinstance(mark, WrittenAs)]
     kind = typing.get_args(hint)[0] if _marks(hint) and hint not in WRITTEN else hint
     form = WRITTEN.get(kind)
@@ -209,13 +209,13 @@ def _marks(hint: Any) -> tuple[Any, ...]:
 
 
 def is_declared(hint: Any) -> bool:
-    """Whether a type is a dataclass that is written as its fields are."""
+    """Return whether a type is a dataclass that is written as its fields are."""
     return isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in WRITTEN
 
 
 @cache
 def described(declared: Any) -> Mapping[str, str]:
-    """The docstrings below the fields of a dataclass, by the names of the fields."""
+    """Return the docstrings below the fields of a dataclass, by the names of the fields."""
     body = next(each.body for each in _classes(declared.__module__) if each.name == declared.__name__)
     texts = {
         field.target.id: " ".join(text.value.value.split())

@@ -109,7 +109,7 @@ def loops_in(text: str) -> tuple[int, int]:
 
 
 def is_cheap(text: str, values: Any) -> bool:
-    """Whether evaluating the expression on these values takes a moment at most: no loop, no pattern, few values.
+    """Return whether evaluating the expression on these values takes a moment at most: no loop, no pattern, few values.
 
     >>> is_cheap("result[0] < 0.05", {"result": [0.01]}), is_cheap("result.all(x, x < 1)", {"result": [0.01]})
     (True, False)
@@ -131,7 +131,7 @@ def _size(value: Any, most: int) -> int:
 
 
 def is_true(text: str, values: Mapping[str, Any]) -> bool:
-    """Whether the expression is true of these JSON values.
+    """Return whether the expression is true of these JSON values.
 
     Raises ``BadExpression``, ``NoValue``, or ``NoAnswer``, for example where the answer is no truth value.
 
@@ -145,7 +145,7 @@ def is_true(text: str, values: Mapping[str, Any]) -> bool:
 
 
 def value_of(text: str, values: Mapping[str, Any]) -> Any:
-    """The value of the expression on these values. Raises ``BadExpression``, ``NoValue`` or ``NoAnswer``.
+    """Return the value of the expression on these values. Raises ``BadExpression``, ``NoValue`` or ``NoAnswer``.
 
     >>> value_of("size(names) + 1", {"names": ["a"]})
     2
@@ -309,7 +309,8 @@ _BEGINS_AS_FLOAT = re.compile(r"\d*\.\d+(?![\w.])", re.ASCII)
 
 
 def instead(text: str) -> str:
-    """What to write instead of the form of expr-lang that keeps CEL from reading a condition; empty where none is.
+    """Return what to write instead of the form of expr-lang that keeps CEL from reading a condition; empty where none
+    is.
 
     >>> instead("result[0] < 0.05 and result[1] < 0.05")
     'and is of expr-lang, the language of Argo Rollouts: write &&'
@@ -326,7 +327,8 @@ def instead(text: str) -> str:
 
 
 def misread(text: str) -> tuple[str, str] | None:
-    """What CEL takes and means otherwise than expr-lang: what it is, and what to write. None where both mean the same.
+    """Return what CEL takes and means otherwise than expr-lang: what it is, and what to write. None where both mean the
+    same.
 
     >>> misread("result.errors / result.total < 0.05")
     ('divides: of whole numbers CEL drops the rest, so 3 / 4 is 0', 'write double(…) around what is divided')
@@ -356,7 +358,7 @@ def _drops_the_rest(plain: str, place: int) -> bool:
 
 
 def json_path(text: str) -> "jsonpath.JSONPath":
-    """The path that ``{$.data.ok}``, ``$.data.ok`` or ``{.data.ok}`` names (RFC 9535). Raises ``ValueError``.
+    """Return the path that ``{$.data.ok}``, ``$.data.ok`` or ``{.data.ok}`` names (RFC 9535). Raises ``ValueError``.
 
     Reading it takes time linear in the answer: it goes through all levels (``..``) once at most, a filter asks about
     the value at hand alone, and nothing is searched by a pattern, which Python would try again and again.

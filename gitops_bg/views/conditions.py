@@ -37,7 +37,7 @@ def is_calm(kind: str, reason: str, table: Meanings) -> bool:
 
 
 def troubles(conditions: Iterable[Condition], table: Meanings) -> Iterator[Condition]:
-    """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
+    """Yield the conditions worth a line of their own: not normal, and not shown by the phase and the gates.
 
     Where the phase is Degraded and no other condition says why, ``Healthy`` does. Where somebody must act, nothing
     beside it tells to wait.
@@ -63,7 +63,7 @@ def _only_waits(one: Condition, table: Meanings) -> bool:
 
 
 def demands(conditions: Iterable[Condition], table: Meanings) -> Iterator[Condition]:
-    """The `troubles` that somebody must act on, including unknown conditions."""
+    """Return the `troubles` that somebody must act on, including unknown conditions."""
     return (one for one in troubles(conditions, table) if _asks(one, table))
 
 

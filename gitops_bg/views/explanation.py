@@ -200,7 +200,7 @@ class Explanation:
         return serves, f"the {moving.kind.lower()} from {moving.source} to {moving.target} {way}"
 
     def member(self, place: Endpoint) -> Member:
-        """What the cluster shows of a service."""
+        """Return what the cluster shows of a service."""
         return self.observed.members.get(member_name(place.service, place.initial_version), UNKNOWN_MEMBER)
 
 

@@ -100,7 +100,7 @@ class _About:
 
 
 def waits_for_volumes(pod: Pod) -> bool:
-    """Whether only the Events of a pod can say why it waits."""
+    """Return whether only the Events of a pod can say why it waits."""
     return not pod.message and pod.phase in _MOUNTING
 
 

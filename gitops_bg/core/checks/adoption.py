@@ -30,13 +30,13 @@ _WIDELY_USED = ("app", "app.kubernetes.io/name", "k8s-app", "name")
 
 
 def services_to_take_over(world: World) -> tuple[ServiceView, ...]:
-    """The active Services that are somebody else's now, and that the app's file agrees to take over."""
+    """Return the active Services that are somebody else's now, and that the app's file agrees to take over."""
     return tuple(view for _, view in world.active_services if view is not None and may_take_over(world, view))
 
 
 def may_take_over(world: World, view: ServiceView) -> bool:
-    """Whether the consent covers a Service: nothing of the app serves yet, nobody else claims the Service, and it
-    selects the pods that the app's own template describes; or it is that of the app that this one was before.
+    """Return whether the consent covers a Service: nothing of the app serves yet, nobody else claims the Service, and
+    it selects the pods that the app's own template describes; or it is that of the app that this one was before.
 
     A Service that selects anything else is not what served this app.
     """
@@ -53,8 +53,8 @@ def may_take_over(world: World, view: ServiceView) -> bool:
 
 
 def is_former_preview(world: World, view: ServiceView) -> bool:
-    """Whether a preview Service is that of the app that this one was before, and goes along with live traffic, which
-    this one has by now. An app without a folder takes nothing over: it may be the former one itself.
+    """Return whether a preview Service is that of the app that this one was before, and goes along with live traffic,
+    which this one has by now. An app without a folder takes nothing over: it may be the former one itself.
     """
     adopt, has_traffic = world.spec.adopt, bool(world.record.routing.traffic and not world.record.routing.switch)
     if adopt is None or not adopt.was(view.app) or world.release is not None:
@@ -63,9 +63,9 @@ def is_former_preview(world: World, view: ServiceView) -> bool:
 
 
 def placeholder_labels(world: World, version: Version) -> tuple[tuple[str, str], ...]:
-    """The labels that the pods of a version get instead of their own until the hand-over: for each Service that is to
-    be taken over, and each other one that would select them, one that it selects by. Sorted; empty where nothing is
-    taken over.
+    """Return the labels that the pods of a version get instead of their own until the hand-over: for each Service that
+    is to be taken over, and each other one that would select them, one that it selects by. Sorted; empty where nothing
+    is taken over.
 
     A Service that somebody labelled by hand meanwhile still selects the old pods, and counts until it has moved.
     """
@@ -103,12 +103,13 @@ def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
 
 
 def is_adopting(world: World) -> bool:
-    """Whether the app is to take live traffic over, and has none yet."""
+    """Return whether the app is to take live traffic over, and has none yet."""
     return world.spec.adopt is not None and world.release is None and not world.record.routing.traffic
 
 
 def others_to_escape(world: World) -> tuple[ServiceView, ...]:
-    """The Services that are not the app's own, and must not have its pods until the hand-over, whatever they select.
+    """Return the Services that are not the app's own, and must not have its pods until the hand-over, whatever they
+    select.
 
     What the app serves by then, it promoted: from there on they have its pods, as they had those of the Deployment.
     """
@@ -116,12 +117,14 @@ def others_to_escape(world: World) -> tuple[ServiceView, ...]:
 
 
 def pods_of_others(world: World) -> int:
-    """How many pods serve the app now that are not its own: our own must be as many before they take over (I1)."""
+    """Return how many pods serve the app now that are not its own: our own must be as many before they take over
+    (I1).
+    """
     return max((view.ready_endpoints for view in services_to_take_over(world)), default=0)
 
 
 def is_what_served(world: World, view: DeploymentView) -> bool:
-    """Whether a Deployment's pods are those that the Services selected before they were handed over.
+    """Return whether a Deployment's pods are those that the Services selected before they were handed over.
 
     A name with a typing error must not scale down another workload.
     """
@@ -130,7 +133,7 @@ def is_what_served(world: World, view: DeploymentView) -> bool:
 
 
 def watched_deployment(world: World) -> Adopted | None:
-    """The Deployment whose pods are to go, as the record remembers it; None where none is, or they have gone."""
+    """Return the Deployment whose pods are to go, as the record remembers it; None where none is, or they have gone."""
     adopted, adopt = world.record.adopted, world.spec.adopt
     if adopted is None or adopted.left or adopt is None or adopt.scale_down is ScaleDown.NEVER:
         return None
@@ -140,7 +143,7 @@ def watched_deployment(world: World) -> Adopted | None:
 
 
 def deployment_size(world: World) -> int | None:
-    """How many pods the adopted Deployment should have now; None where that is not the agent's to say.
+    """Return how many pods the adopted Deployment should have now; None where that is not the agent's to say.
 
     It goes down only while the endpoints of every active Service are exactly our pods, and these carry their own
     labels, so that other Services have them as well: what carries traffic stays.
@@ -160,7 +163,9 @@ def deployment_size(world: World) -> int | None:
 
 
 def has_stand_ins(world: World, version: Version) -> bool:
-    """Whether some pods of a version may still carry a stand-in, which keeps them out of the Services of others."""
+    """Return whether some pods of a version may still carry a stand-in, which keeps them out of the Services of
+    others.
+    """
     view = world.replica_set(version.digest)
     if view is None:
         return False
@@ -168,7 +173,7 @@ def has_stand_ins(world: World, version: Version) -> bool:
 
 
 def why_left_alone(world: World, view: DeploymentView) -> str:
-    """Why a Deployment is not the agent's to scale, or empty."""
+    """Return why a Deployment is not the agent's to scale, or empty."""
     if view.trouble:
         return view.trouble
     if view.controller:
@@ -179,7 +184,7 @@ def why_left_alone(world: World, view: DeploymentView) -> str:
 
 
 def why_unproven(world: World, active: Version) -> str:
-    """Why the live version has not proven itself enough for the old pods to go, or empty."""
+    """Return why the live version has not proven itself enough for the old pods to go, or empty."""
     if world.unproven:
         return "the live version is not proven yet"
     needed, up = world.full_size, world.available(active.digest)
@@ -187,7 +192,7 @@ def why_unproven(world: World, active: Version) -> str:
 
 
 def may_go_at(world: World) -> datetime | None:
-    """When the old pods may go as far as time goes: counted from the moment that the endpoints had followed.
+    """Return when the old pods may go as far as time goes: counted from the moment that the endpoints had followed.
 
     None while they have not, or where ``scaleDownDelaySeconds`` keeps them for ever.
     """
@@ -202,8 +207,8 @@ def may_go_at(world: World) -> datetime | None:
 
 
 def label_to_override(selector: Mapping[str, str]) -> str:
-    """The label by which a Service is kept from selecting our pods: one that little else chooses pods by. Empty where
-    it selects by labels of the agent's own.
+    """Return the label by which a Service is kept from selecting our pods: one that little else chooses pods by. Empty
+    where it selects by labels of the agent's own.
 
     >>> label_to_override({"app": "orders", "tier": "front"}), label_to_override({"app": "orders"})
     ('tier', 'app')
@@ -230,7 +235,8 @@ def _text(world: World, version: Version | None) -> str:
 
 
 def is_releasing(world: World) -> bool:
-    """Whether live traffic still goes to the app, and is to go back to the Deployment; a suspension does not stop it.
+    """Return whether live traffic still goes to the app, and is to go back to the Deployment; a suspension does not
+    stop it.
 
     A switch under way comes first: the Services move as a whole.
     """
@@ -238,7 +244,7 @@ def is_releasing(world: World) -> bool:
 
 
 def is_released(world: World) -> bool:
-    """Whether the app is to have no pods and no traffic: it was released, or never began."""
+    """Return whether the app is to have no pods and no traffic: it was released, or never began."""
     return world.release is not None and (world.record.released or not _has_traffic(world))
 
 
@@ -251,7 +257,7 @@ def _has_traffic(world: World) -> bool:
 
 
 def at_rest(world: World) -> str:
-    """Where live traffic of a released app goes, in a sentence; empty where it is none."""
+    """Return where live traffic of a released app goes, in a sentence; empty where it is none."""
     release = world.release
     return (
         f"it was released: live traffic goes to Deployment {release.deployment}"
@@ -261,33 +267,35 @@ def at_rest(world: World) -> str:
 
 
 def moves_no_more(world: World) -> bool:
-    """Whether no version may get live traffic any more: a Service is handed back, and the others follow it."""
+    """Return whether no version may get live traffic any more: a Service is handed back, and the others follow it."""
     return is_released(world) or (
         is_releasing(world) and any(is_handed_back(view) for _, view in world.active_services)
     )
 
 
 def is_handed_back(view: ServiceView | None) -> bool:
-    """Whether a Service is somebody's else again, and selects no version of ours."""
+    """Return whether a Service is somebody's else again, and selects no version of ours."""
     return view is not None and view.unclaimed and bool(view.selector) and not view.digest
 
 
 def services_to_hand_back(world: World) -> tuple[ServiceView, ...]:
-    """The active Services that are still ours and remember what they selected."""
+    """Return the active Services that are still ours and remember what they selected."""
     views = (view for _, view in world.active_services)
     return tuple(view for view in views if view is not None and view.ours and view.before)
 
 
 def deployment_to_return_to(world: World) -> DeploymentView | None:
-    """The Deployment that live traffic goes back to, as it was looked at; None where it was not. A look at another one
-    says nothing about it.
+    """Return the Deployment that live traffic goes back to, as it was looked at; None where it was not. A look at
+    another one says nothing about it.
     """
     release, view = world.release, world.observed.deployment
     return view if release is not None and view is not None and view.name == release.deployment else None
 
 
 def pods_needed(world: World) -> int:
-    """How many pods of the Deployment must be available: as many as serve now (I1), and no fewer than are wanted."""
+    """Return how many pods of the Deployment must be available: as many as serve now (I1), and no fewer than are
+    wanted.
+    """
     serving = world.replica_set(world.record.routing.traffic)
     return max(1, world.available(world.record.routing.traffic), serving.replicas if serving else 0)
 
@@ -327,7 +335,7 @@ def _about(world: World, view: DeploymentView | None) -> tuple[str, ...]:
 
 
 def still_missing(world: World) -> tuple[str, ...]:
-    """What must come true before the Services are handed back; empty where nothing is missing."""
+    """Return what must come true before the Services are handed back; empty where nothing is missing."""
     view, needed = deployment_to_return_to(world), pods_needed(world)
     if _moves(world):
         return ("live traffic moves between versions",)
@@ -370,7 +378,7 @@ def _who_else(world: World, view: ServiceView) -> str:
 
 
 def selecting(world: World, view: ServiceView, does: str) -> str:
-    """The apps whose pods a Service selects, or would, in a sentence; empty where there is none."""
+    """Return the apps whose pods a Service selects, or would, in a sentence; empty where there is none."""
     if view.selected is None or not view.selected.apps:
         return ""
     apps, adopt = view.selected.apps, world.spec.adopt
@@ -381,7 +389,7 @@ def selecting(world: World, view: ServiceView, does: str) -> str:
 
 
 def versions_without_stand_ins(world: World) -> tuple[str, ...]:
-    """The versions with pods that a former selector might select: their labels are still being changed."""
+    """Return the versions with pods that a former selector might select: their labels are still being changed."""
     return tuple(
         version.name
         for version in world.record.versions
@@ -392,8 +400,8 @@ def versions_without_stand_ins(world: World) -> tuple[str, ...]:
 
 
 def has_arrived(world: World) -> bool:
-    """Whether every Service is handed back, and its endpoints are as many pods as the Deployment has, and none of an
-    app. Endpoints follow a moment later: until then they are still our own, and as many.
+    """Return whether every Service is handed back, and its endpoints are as many pods as the Deployment has, and none
+    of an app. Endpoints follow a moment later: until then they are still our own, and as many.
     """
     view = deployment_to_return_to(world)
     services = [service for _, service in world.active_services]

@@ -21,19 +21,19 @@ from gitops_bg.core.world import World
 
 
 def auxiliary_trouble(world: World) -> str:
-    """Why one of the auxiliary objects is not as Git says; empty where all are, or soon will be."""
+    """Return why one of the auxiliary objects is not as Git says; empty where all are, or soon will be."""
     views = (world.auxiliary_object(one) for one in world.record.last_read.auxiliary_objects)
     return next((said for view in views if view and (said := view.trouble or view.refused)), "")
 
 
 def may_be_live(view: AuxiliaryView | None) -> bool:
-    """Whether the object is ours and stays, as far as the agent can see."""
+    """Return whether the object is ours and stays, as far as the agent can see."""
     return view is not None and not (view.owner or view.former or view.deleting)
 
 
 def is_of_another(world: World, view: AuxiliaryView) -> bool:
-    """Whether an object is not the app's to write: somebody else's, or of the app that this one was before and as long
-    as that serves. An app without a folder takes nothing over: it may be the former one itself.
+    """Return whether an object is not the app's to write: somebody else's, or of the app that this one was before and
+    as long as that serves. An app without a folder takes nothing over: it may be the former one itself.
     """
     takes_over = bool(world.record.routing.traffic) and world.desired.in_git
     return bool(view.owner) or (view.former and not takes_over)
@@ -83,8 +83,8 @@ class Rivalry:
 
 
 def rivalries(namespace: str, own: OwnRoute, rivals: Iterable[RivalRoute]) -> Iterator[Rivalry]:
-    """The routes of others that claim requests of a route of ``namespace``, each with one of these: older ones, and
-    those of owners that left main, whichever is older, as two may be of the same second.
+    """Yield the routes of others that claim requests of a route of ``namespace``, each with one of these: older ones,
+    and those of owners that left main, whichever is older, as two may be of the same second.
     """
     matches = {_in_one_spelling(match) for match in own.claim.matches}
     for rival in rivals:
@@ -96,7 +96,9 @@ def rivalries(namespace: str, own: OwnRoute, rivals: Iterable[RivalRoute]) -> It
 
 
 def first_of_others(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRoute]) -> str:
-    """Which route of somebody else gets requests before these of one owner, and why it stays; empty where none does."""
+    """Return which route of somebody else gets requests before these of one owner, and why it stays; empty where none
+    does.
+    """
     routes = tuple(own)
     first = next((each for each in _all_rivalries(namespace, routes, rivals) if each.older), None)
     if first is None or not first.rival.former:
@@ -106,8 +108,8 @@ def first_of_others(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[Ri
 
 
 def given_up(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRoute]) -> tuple[RivalRoute, ...]:
-    """The routes of owners that left main, for the same requests as these of one owner, which nobody would miss: these
-    are for all their requests, the Gateways have taken them, and nobody else would have the requests instead.
+    """Return the routes of owners that left main, for the same requests as these of one owner, which nobody would miss:
+    these are for all their requests, the Gateways have taken them, and nobody else would have the requests instead.
     """
     routes = tuple(own)
     found = {each.rival.name: each.rival for each in _all_rivalries(namespace, routes, rivals)}
@@ -120,8 +122,8 @@ def given_up(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[RivalRout
 
 
 def is_accepted(routes: Sequence[ObservedRoute], *, silent_before: bool) -> bool:
-    """Whether their Gateways have taken these routes, as far as they say; ``silent_before``: they said nothing of those
-    whose place these take, either.
+    """Return whether their Gateways have taken these routes, as far as they say; ``silent_before``: they said nothing
+    of those whose place these take, either.
     """
     said, silent = {each.taken for each in routes}, not any(each.answered for each in routes)
     return said == {True} or (said == {None} and silent and silent_before)
@@ -133,8 +135,8 @@ def _all_rivalries(namespace: str, own: Iterable[OwnRoute], rivals: Iterable[Riv
 
 
 def unclaimed(namespace: str, claims: Iterable[RouteClaim], rival: RivalRoute) -> str:
-    """What a route of somebody else is for, and none of these claims is, in a sentence; empty where they are for all
-    of it: nobody would miss that route.
+    """Return what a route of somebody else is for, and none of these claims is, in a sentence; empty where they are for
+    all of it: nobody would miss that route.
     """
     at = [claim for claim in claims if _reaches(namespace, claim, rival.claim)]
     if not at:
@@ -147,7 +149,9 @@ def unclaimed(namespace: str, claims: Iterable[RouteClaim], rival: RivalRoute) -
 
 
 def with_formers(rivals: Iterable[RivalRoute], apps: Iterable[AppKey], groups: Iterable[str]) -> tuple[RivalRoute, ...]:
-    """The routes, marked where their owner left main: one of these live apps or release groups of the namespace."""
+    """Return the routes, marked where their owner left main: one of these live apps or release groups of the
+    namespace.
+    """
     left = {names.app_label(each) for each in apps}, {names.fit(each) for each in groups}
     return tuple(replace(each, former=each.app in left[0] or each.group in left[1]) for each in rivals)
 
@@ -210,7 +214,7 @@ HTTP_ROUTE = "HTTPRoute"
 
 
 def own_routes(world: World) -> tuple[OwnRoute, ...]:
-    """The route that main asks for, as it is live; none where main does not count, or has none."""
+    """Return the route that main asks for, as it is live; none where main does not count, or has none."""
     route = _route(world)
     if route is None:
         return ()
@@ -221,20 +225,22 @@ def own_routes(world: World) -> tuple[OwnRoute, ...]:
 
 
 def requests_claimed_by_others(world: World) -> str:
-    """Which route of somebody else gets requests before that of the app, in a sentence; empty where none does."""
+    """Return which route of somebody else gets requests before that of the app, in a sentence; empty where none
+    does.
+    """
     return first_of_others(world.spec.app.namespace, own_routes(world), world.observed.rivals)
 
 
 def waits_for_former(world: World) -> bool:
-    """Whether an owner that left main has a route for requests of the app."""
+    """Return whether an owner that left main has a route for requests of the app."""
     found = (rivalries(world.spec.app.namespace, each, world.observed.rivals) for each in own_routes(world))
     return any(each.rival.former for of_one in found for each in of_one)
 
 
 @answered_once
 def formers_to_end(world: World) -> tuple[RivalRoute, ...]:
-    """The routes whose requests are the app's now: their owners left main, and what its own route leads to answers. An
-    app that is suspended, or moves, takes nothing over.
+    """Return the routes whose requests are the app's now: their owners left main, and what its own route leads to
+    answers. An app that is suspended, or moves, takes nothing over.
     """
     route = _route(world)
     if route is None or world.suspended or world.record.routing.switch is not None or not _answers(world, route):
@@ -243,7 +249,7 @@ def formers_to_end(world: World) -> tuple[RivalRoute, ...]:
 
 
 def has_http_route(record: Record) -> bool:
-    """Whether the app has, or may have, an HTTPRoute that is live."""
+    """Return whether the app has, or may have, an HTTPRoute that is live."""
     return any(each.kind == HTTP_ROUTE for each in record.last_read.auxiliary_objects)
 
 
@@ -270,7 +276,7 @@ def _answers(world: World, route: AppRoute) -> bool:
 
 
 def may_follow(world: World) -> bool:
-    """Whether the live route may be attached as Git says: the one beside it is taken."""
+    """Return whether the live route may be attached as Git says: the one beside it is taken."""
     route = world.desired.route
     if route is None or route.beside is None:
         return True
@@ -279,8 +285,8 @@ def may_follow(world: World) -> bool:
 
 
 def is_carried_by(world: World, new: AuxiliaryView | None, former: AuxiliaryView | None) -> bool:
-    """Whether a route leads what ``former`` led: its Gateways have taken it; where none ever said anything of the
-    former one, silence is a yes.
+    """Return whether a route leads what ``former`` led: its Gateways have taken it; where none ever said anything of
+    the former one, silence is a yes.
     """
     if new is None or new.trouble or new.moves or is_of_another(world, new):
         return False
@@ -288,7 +294,7 @@ def is_carried_by(world: World, new: AuxiliaryView | None, former: AuxiliaryView
 
 
 def why_not_moved(world: World) -> str:
-    """Why the live route is not attached as Git says; empty where it is."""
+    """Return why the live route is not attached as Git says; empty where it is."""
     route = world.desired.route
     live = world.auxiliary_object(route.live) if route else None
     if route is None or live is None or not live.moves or world.suspended or may_follow(world):

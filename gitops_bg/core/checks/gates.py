@@ -56,15 +56,16 @@ from gitops_bg.core.world import World
 
 
 def policies_of_first(world: World, version: Version) -> Iterable[GateResult]:
-    """What all policies say about the first deployment; nothing where a version serves and only its first commit is
-    missing, nor where it is a release group that is promoted.
+    """Return what all policies say about the first deployment; nothing where a version serves and only its first commit
+    is missing, nor where it is a release group that is promoted.
     """
     is_for_it = not world.record.routing.traffic and not world.desired.in_candidate
     return policies(round_of(world), version.digest) if is_for_it else ()
 
 
 def offered_alone(world: World, version: Version) -> GateResult | None:
-    """Whether the promotion branch offers the version, and nothing beside it: what people merge is what they approve.
+    """Return whether the promotion branch offers the version, and nothing beside it: what people merge is what they
+    approve.
 
     Only shown: nobody but who merges can stop what a branch brings along.
     """
@@ -76,7 +77,7 @@ def offered_alone(world: World, version: Version) -> GateResult | None:
 
 
 def countdown(world: World, version: Version) -> GateResult:
-    """Whether ``autoPromotionSeconds`` have passed; a person who promotes cuts them short."""
+    """Return whether ``autoPromotionSeconds`` have passed; a person who promotes cuts them short."""
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return GateResult(GateKind.PAUSE, True, "no pause asked for")
@@ -92,7 +93,9 @@ def countdown(world: World, version: Version) -> GateResult:
 
 
 def approval(world: World, version: Version) -> GateResult:
-    """Whether the agent may promote the version by itself, or who must; and what happens if nobody does in time."""
+    """Return whether the agent may promote the version by itself, or who must; and what happens if nobody does in
+    time.
+    """
     answer, until = _asked_for(world, version), expires_at(world, version)
     promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
     if answer.open or until is None or promises_more:
@@ -150,22 +153,24 @@ def _who_promotes(world: World) -> str:
 
 
 def confirm_rollout(world: World, version: Version) -> tuple[GateResult, ...]:
-    """Whether a version may have pods."""
+    """Return whether a version may have pods."""
     return _each(world, version, HookType.CONFIRM_ROLLOUT)
 
 
 def pods_checked(world: World, version: Version) -> tuple[GateResult, ...]:
-    """Whether the hooks that check its pods accept: acceptance tests before the analysis, load tests beside it."""
+    """Return whether the hooks that check its pods accept: acceptance tests before the analysis, load tests
+    beside it.
+    """
     return _each(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT)
 
 
 def confirm_promotion(world: World, version: Version) -> tuple[GateResult, ...]:
-    """Whether the agent may write the promotion of a version to Git."""
+    """Return whether the agent may write the promotion of a version to Git."""
     return _each(world, version, HookType.CONFIRM_PROMOTION)
 
 
 def confirm_switch(world: World, version: Version) -> tuple[GateResult, ...]:
-    """Whether the confirm-promotion hooks accept again when traffic would move: the commit may be days old."""
+    """Return whether the confirm-promotion hooks accept again when traffic would move: the commit may be days old."""
     return _each(world, version, HookType.CONFIRM_PROMOTION, final=True)
 
 
@@ -187,7 +192,7 @@ _AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set 
 
 
 def candidate_available(world: World, version: Version) -> GateResult:
-    """Whether the pods that a candidate should have now have been available for ``minReadySeconds``."""
+    """Return whether the pods that a candidate should have now have been available for ``minReadySeconds``."""
     if is_scaled_to_zero(world):
         return _shut_by_pods(world, _AT_ZERO)
     if version.available_since:
@@ -205,7 +210,7 @@ def candidate_available(world: World, version: Version) -> GateResult:
 
 
 def enough_available(world: World, version: Version) -> GateResult:
-    """Whether as many pods are available as live traffic needs, and no fewer than serve it now (I1)."""
+    """Return whether as many pods are available as live traffic needs, and no fewer than serve it now (I1)."""
     if leaking := _leaking(world, version):
         return leaking
     needed = needed_to_switch(world, version)
@@ -217,7 +222,9 @@ def enough_available(world: World, version: Version) -> GateResult:
 
 
 def endpoints_ready(world: World, version: Version) -> GateResult:
-    """Whether the preview Service shows that Kubernetes routes to the pods, before live traffic depends on it."""
+    """Return whether the preview Service shows that Kubernetes routes to the pods, before live traffic depends
+    on it.
+    """
     service, needed = world.observed.preview_service, needed_to_switch(world, version)
     watched = service is not None and service.digest == short(version.digest)
     if service is None or not watched or service.ready_endpoints >= needed:
@@ -360,46 +367,48 @@ HOOKS: tuple[Gate, ...] = (confirm_rollout, pods_checked, confirm_promotion, con
 
 @answered_once
 def gates_before_commit(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What the agent waits for before it writes or offers the promotion of a candidate."""
+    """Return what the agent waits for before it writes or offers the promotion of a candidate."""
     return results(BEFORE_COMMIT, world, version)
 
 
 def gates_before_own_commit(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What the agent waits for in addition before it commits a promotion by itself, without an offer to anybody."""
+    """Return what the agent waits for in addition before it commits a promotion by itself, without an offer to
+    anybody.
+    """
     return results(BEFORE_OWN_COMMIT, world, version)
 
 
 def gates_before_switch(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What must be open at the moment traffic would move to ``version``."""
+    """Return what must be open at the moment traffic would move to ``version``."""
     return results(BEFORE_SWITCH[world.switch_kind], world, version)
 
 
 def gates_of_begun_switch(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What must be open where some of several Services have already moved to ``version``."""
+    """Return what must be open where some of several Services have already moved to ``version``."""
     return results(SWITCH_BEGUN, world, version)
 
 
 def gates_before_first(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What the first version waits for (DESIGN §4.6)."""
+    """Return what the first version waits for (DESIGN §4.6)."""
     return results(FIRST_DEPLOYMENT, world, version)
 
 
 def shut_after_commit(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What still keeps traffic from moving after the commit: every gate but the countdown, which a commit
-    cuts short.
+    """Return what still keeps traffic from moving after the commit: every gate but the countdown, which a commit cuts
+    short.
     """
     gates = results((*_without(BEFORE_COMMIT, countdown), *BEFORE_OWN_COMMIT), world, version)
     return tuple(gate for gate in gates if not gate.open)
 
 
 def waits_only_for_hooks(world: World, version: Version) -> bool:
-    """Whether only hooks keep traffic from moving to ``version``."""
+    """Return whether only hooks keep traffic from moving to ``version``."""
     return all_open(results(_without(BEFORE_SWITCH[world.switch_kind], *HOOKS), world, version))
 
 
 @answered_once
 def gates_to_show(world: World) -> tuple[GateResult, ...]:
-    """The gates of the version that is next: the one traffic is on its way to, else the target's."""
+    """Return the gates of the version that is next: the one traffic is on its way to, else the target's."""
     coming = world.incoming
     if coming:
         return gates_before_switch(world, coming)
@@ -415,7 +424,7 @@ def gates_to_show(world: World) -> tuple[GateResult, ...]:
 
 
 def standing_gates(world: World, digest: str) -> tuple[GateResult, ...]:
-    """The gates that do not depend on pods, for a digest whose version may be forgotten."""
+    """Return the gates that do not depend on pods, for a digest whose version may be forgotten."""
     held = not_on_hold(round_of(world), digest)
     return (*flat((held,)), *results(OF_THE_APP, world, None))
 

@@ -41,7 +41,7 @@ class Asked:
 
 
 def asks_main(spec: AppSpec | None, desired: Desired, record: Record) -> Asked:
-    """What main is asked since the record knows it; ``spec`` None: ``app.yaml`` never said anything."""
+    """Return what main is asked since the record knows it; ``spec`` None: ``app.yaml`` never said anything."""
     reverts = asks_for_reverts(desired, record)
     return replace(
         asks_of_file(spec, record) if spec is not None else Asked(),
@@ -52,7 +52,9 @@ def asks_main(spec: AppSpec | None, desired: Desired, record: Record) -> Asked:
 
 
 def asks_of_file(spec: Describes, record: Delivery) -> Asked:
-    """What is asked of the history of the file that describes an app or a release group; ``spec`` is what it says."""
+    """Return what is asked of the history of the file that describes an app or a release group; ``spec`` is what it
+    says.
+    """
     retry, operator = spec.retry, record.operator
     return Asked(
         retries_after=operator.retry if retry and retry.number > operator.retry else None,
@@ -61,8 +63,8 @@ def asks_of_file(spec: Describes, record: Delivery) -> Asked:
 
 
 def asks_for_names(desired: Desired, record: Record) -> str:
-    """The commit of main since which the contents of ``primary.yaml`` count; empty where the file has not changed
-    since.
+    """Return the commit of main since which the contents of ``primary.yaml`` count; empty where the file has not
+    changed since.
 
     It is the commit of the record's look, or of the ledger's where the record is new.
     """
@@ -72,8 +74,8 @@ def asks_for_names(desired: Desired, record: Record) -> str:
 
 
 def asks_for_reverts(desired: Desired, record: Record) -> bool:
-    """Whether the target names another version than the one that traffic follows, and one that is already known: then
-    its history counts.
+    """Return whether the target names another version than the one that traffic follows, and one that is already known:
+    then its history counts.
 
     A version that ``app.yaml`` names never goes back by itself: no revert of a push made it the target.
     """
@@ -85,7 +87,7 @@ def asks_for_reverts(desired: Desired, record: Record) -> bool:
 
 
 def precedes_primary(world: World, entry: Entry) -> bool:
-    """Whether an entry came into main before the last change of ``primary.yaml``; not where that is unknown."""
+    """Return whether an entry came into main before the last change of ``primary.yaml``; not where that is unknown."""
     primary = world.desired.primary
     return bool(primary and primary.changed_by.landed_after(entry.source))
 
@@ -105,7 +107,7 @@ def _goal(desired: Desired, record: Record) -> str:
 
 
 def why_rewritten(lost: str) -> str:
-    """That main lacks a commit that was seen in it, and what to do; empty where it lacks none."""
+    """Say that main lacks a commit that was seen in it, and what to do; empty where it lacks none."""
     if not lost:
         return ""
     what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"
@@ -113,21 +115,21 @@ def why_rewritten(lost: str) -> str:
 
 
 def why_not_back(world: World) -> str:
-    """Why traffic does not follow a target that went back, as a sentence; empty where it does, or the target did not go
-    back.
+    """Return why traffic does not follow a target that went back, as a sentence; empty where it does, or the target did
+    not go back.
     """
     told = world.desired.journal.targeted
     return revert_objection(world, *told[0]) if told and asks_for_reverts(world.desired, world.record) else ""
 
 
 def revert_objection(world: World, source: Source, told: Targeted) -> str:
-    """The first reason why traffic does not follow a target that went back, or empty."""
+    """Return the first reason why traffic does not follow a target that went back, or empty."""
     return next(filter(None, (check(world, source, told) for check in _CHECKS)), "")
 
 
 def counting(world: World) -> tuple[Targeted, ...]:
-    """The newest revert, and the reverts in a row before it that came into main on the same side of the last change of
-    ``primary.yaml``: what that answered is over.
+    """Return the newest revert, and the reverts in a row before it that came into main on the same side of the last
+    change of ``primary.yaml``: what that answered is over.
     """
     (newest, told), *others = world.desired.journal.targeted
     if not told.named:
@@ -140,7 +142,7 @@ def counting(world: World) -> tuple[Targeted, ...]:
 
 
 def reverted(world: World) -> set[str]:
-    """The commits that the last changes of the target revert, as far as they count."""
+    """Return the commits that the last changes of the target revert, as far as they count."""
     return {commit for each in counting(world) for commit in each.commits}
 
 
@@ -216,7 +218,7 @@ def _way_back(world: World, older: Version, active: Version) -> str:
 
 
 def named_by_target(world: World) -> Version | None:
-    """The version that the target names, if it is known."""
+    """Return the version that the target names, if it is known."""
     return world.record.version(world.target_digest)
 
 
@@ -229,20 +231,20 @@ def _name(version: Version | None) -> str:
 
 
 def is_offered_here(world: World, branch: PromotionBranch) -> bool:
-    """Whether this cluster offered what the branch has: as its commit says, or, where that names no cluster, the
+    """Return whether this cluster offered what the branch has: as its commit says, or, where that names no cluster, the
     record.
     """
     return branch.digest == world.record.git.offered if branch.offered_here is None else branch.offered_here
 
 
 def is_promoted_elsewhere(branch: PromotionBranch | None) -> bool:
-    """Whether another cluster asks for a promotion."""
+    """Return whether another cluster asks for a promotion."""
     return branch is not None and branch.offered_here is False and branch.asks_for == Event.PROMOTED
 
 
 def follows_traffic_elsewhere(world: World, branch: PromotionBranch | None) -> bool:
-    """Whether main is to follow the traffic of another cluster, which went back, or serves its first version: it stays
-    as long as main is what it was offered for.
+    """Return whether main is to follow the traffic of another cluster, which went back, or serves its first version: it
+    stays as long as main is what it was offered for.
     """
     if branch is None or branch.offered_here is not False or branch.base_digest != world.primary_digest:
         return False
@@ -250,7 +252,8 @@ def follows_traffic_elsewhere(world: World, branch: PromotionBranch | None) -> b
 
 
 def is_way_back(world: World, branch: PromotionBranch) -> bool:
-    """Whether a person offers a rollback where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
+    """Return whether a person offers a rollback where main takes no commit (`gitops-bg rollback`): theirs to merge or
+    delete.
 
     It comes before any promotion: in an emergency nobody should race the agent for the branch. A branch that says it
     asks for a promotion is no rollback, even where the record that would know its author was lost.
@@ -266,8 +269,8 @@ def is_way_back(world: World, branch: PromotionBranch) -> bool:
 
 
 def is_declined(world: World, version: Version) -> bool:
-    """Whether the pull request of this very offer is closed: then the agent writes nothing to a branch that somebody
-    may delete.
+    """Return whether the pull request of this very offer is closed: then the agent writes nothing to a branch that
+    somebody may delete.
     """
     pull = world.observed.git.pull
     known = pull is not None and pull.seen_at is not None and pull.state is PullState.CLOSED
@@ -275,13 +278,13 @@ def is_declined(world: World, version: Version) -> bool:
 
 
 def is_held_by_closing(world: World, digest: str) -> bool:
-    """Whether the hold on a digest came from a closed pull request, and ends when that is reopened."""
+    """Return whether the hold on a digest came from a closed pull request, and ends when that is reopened."""
     hold = world.record.held(digest)
     return hold is not None and hold.cause is Cause.CLOSED
 
 
 def is_superseded_in_place(world: World, digest: str) -> bool:
-    """Whether an agent's open pull request should offer the newer candidate instead, once that is ready: this
+    """Return whether an agent's open pull request should offer the newer candidate instead, once that is ready: this
     agent's, or that of another cluster.
 
     Without an open pull request the agent deletes the branch, so that nobody merges a superseded version; with one, its
@@ -310,7 +313,7 @@ def moments_of_merges(world: World) -> tuple[datetime, ...]:
 
 
 def is_answered_by(hold: Hold, retry: Retry) -> bool:
-    """Whether a retry was made after a hold on its digest was put, and so lifts it.
+    """Return whether a retry was made after a hold on its digest was put, and so lifts it.
 
     The retry names the last ledger entry that its author knew. Without that, a retry that main shows before the first
     look since the hold counts as older than the hold (decision 17).
@@ -319,7 +322,8 @@ def is_answered_by(hold: Hold, retry: Retry) -> bool:
 
 
 def destination(world: World, number: int | None, *, forced: bool = False) -> Version | None:
-    """The version a rollback leads to: the last good one, or that of ``number`` if traffic may go there; else None.
+    """Return the version a rollback leads to: the last good one, or that of ``number`` if traffic may go there; else
+    None.
 
     ``forced`` allows a version on hold, or one that was first promoted later. A rollback never leads to a version that
     never served.

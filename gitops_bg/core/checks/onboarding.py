@@ -43,13 +43,15 @@ class Exposure:
 
 
 def may_be_exposed(record: Record) -> bool:
-    """Whether an app has a version that nobody promoted: only then somebody has to look at other Services."""
+    """Return whether an app has a version that nobody promoted: only then somebody has to look at other Services."""
     return any(version.stage is Stage.CANDIDATE and not version.was_active for version in record.versions)
 
 
 @answered_once
 def exposures(world: World) -> tuple[Exposure, ...]:
-    """Every other Service that selects pods of versions that nobody promoted, or would, as far as they are known."""
+    """Return every other Service that selects pods of versions that nobody promoted, or would, as far as they are
+    known.
+    """
     others = world.observed.other_services or ()
     unpromoted = [version for version in world.record.versions if _is_unpromoted(world, version)] if others else []
     found = (_exposure(world, view, [each for each in unpromoted if _selects(world, view, each)]) for view in others)
@@ -86,8 +88,8 @@ def _selects(world: World, view: ServiceView, version: Version) -> bool:
 
 
 def leak_to(world: World, version: Version) -> ServiceView | None:
-    """The live Service that would send traffic to the pods of a version that has not been promoted here; None where
-    none.
+    """Return the live Service that would send traffic to the pods of a version that has not been promoted here; None
+    where none.
     """
     if version.was_active and world.record.routing.traffic:
         return None
@@ -103,7 +105,7 @@ def leak_to(world: World, version: Version) -> ServiceView | None:
 
 
 def serves_by(world: World, service: ServiceView) -> bool:
-    """Whether the version that serves has available pods behind a Service: those of others may be taken away."""
+    """Return whether the version that serves has available pods behind a Service: those of others may be taken away."""
     active = world.active
     if active is None or not world.available(active.digest):
         return False
@@ -111,7 +113,7 @@ def serves_by(world: World, service: ServiceView) -> bool:
 
 
 def selected_by_others(world: World) -> str:
-    """What keeps a version from having pods, and until when; empty where nothing does."""
+    """Return what keeps a version from having pods, and until when; empty where nothing does."""
     for version in world.record.versions:
         service = leak_to(world, version)
         if service:
@@ -131,7 +133,7 @@ def until_no_leak(world: World, service: ServiceView) -> str:
 
 
 def cannot_be_isolated(world: World) -> Iterator[str]:
-    """The other Services that no stand-in keeps the first version out of, each in a sentence."""
+    """Yield the other Services that no stand-in keeps the first version out of, each in a sentence."""
     version, others = world.record.version(world.desired_digest or world.target_digest), others_to_escape(world)
     if version is None or not others:
         return
@@ -164,7 +166,7 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
 
 
 def selects_pods(world: World, view: ServiceView, version: Version) -> bool:
-    """Whether a Service, whoever has it, selects pods of a version that are there now."""
+    """Return whether a Service, whoever has it, selects pods of a version that are there now."""
     there = world.replica_set(version.digest)
     has_pods = there is not None and bool(there.pods or there.replicas)
     return has_pods and bool(view.selector) and _selects_any(view, tuple(labels_of_pods(world, version)))
@@ -175,7 +177,7 @@ def _selects_any(view: ServiceView, carried: tuple[Mapping[str, str] | None, ...
 
 
 def labels_of_pods(world: World, version: Version) -> Iterator[Mapping[str, str] | None]:
-    """The labels that a version's pods carry and will carry: from their template, their role, and the agent. None
+    """Yield the labels that a version's pods carry and will carry: from their template, their role, and the agent. None
     where unknown.
 
     A ReplicaSet gives its pods what its template has now, whatever they are to carry.
@@ -193,7 +195,7 @@ def labels_of_pods(world: World, version: Version) -> Iterator[Mapping[str, str]
 
 
 def labels_as_live(world: World, version: Version) -> Mapping[str, str] | None:
-    """The labels that the pods of a version carry once it is live; None where its template is unknown."""
+    """Return the labels that the pods of a version carry once it is live; None where its template is unknown."""
     own, role = _own_labels(world, version), world.spec.strategy.active_metadata
     return None if own is None else {**own, **dict(role.labels), **_labels_of_ours(world, version)}
 
@@ -213,7 +215,7 @@ NEVER_MEANS = 600
 
 
 def serves_still(world: World) -> bool:
-    """Whether an active Service is still the app's own, or selects pods of it, by whatever labels."""
+    """Return whether an active Service is still the app's own, or selects pods of it, by whatever labels."""
     return any(view is not None and _leads_here(world, view) for _, view in world.active_services)
 
 
@@ -224,13 +226,15 @@ def _leads_here(world: World, view: ServiceView) -> bool:
 
 
 def successor(world: World) -> str:
-    """The app that has the Services, as they show; else the one that main says, or said last, will have them."""
+    """Return the app that has the Services, as they show; else the one that main says, or said last, will have them."""
     taken = (view.app for _, view in world.active_services if view is not None)
     return next(filter(None, taken), world.desired.moved_to or world.record.last_read.moved_to)
 
 
 def is_taken_over(world: World) -> bool:
-    """Whether no Service leads to the app, because it is another one: main says so, or said so and that app has one."""
+    """Return whether no Service leads to the app, because it is another one: main says so, or said so and that app has
+    one.
+    """
     if serves_still(world):
         return False
     has_one = any(view is not None and view.app for _, view in world.active_services)
@@ -238,31 +242,35 @@ def is_taken_over(world: World) -> bool:
 
 
 def is_stranded(world: World) -> bool:
-    """Whether the app serves on under a name that has no folder, and main does not say any more which one it is."""
+    """Return whether the app serves on under a name that has no folder, and main does not say any more which one
+    it is.
+    """
     return world.moved and not world.desired.moved_to and world.record.moved_at is None
 
 
 def own_routes(world: World) -> tuple[AuxiliaryObject, ...]:
-    """The routes of the app that are live, under its own name."""
+    """Return the routes of the app that are live, under its own name."""
     known = (one for one in world.record.last_read.auxiliary_objects if one.kind in ROUTES)
     return tuple(one for one in known if may_be_live(world.auxiliary_object(one)))
 
 
 def is_led_otherwise(world: World) -> bool:
-    """Whether requests find the Services by the route of the app that has them, so that this one's may go."""
+    """Return whether requests find the Services by the route of the app that has them, so that this one's may go."""
     next_ = world.observed.successor
     return world.moved and not serves_still(world) and next_ is not None and next_.has_route
 
 
 def leads_still(world: World) -> bool:
-    """Whether requests may find the Services by the route of this app alone: the one that has them wants one, too."""
+    """Return whether requests may find the Services by the route of this app alone: the one that has them wants one,
+    too.
+    """
     next_ = world.observed.successor
     return bool(own_routes(world)) and (next_ is None or next_.wants_route)
 
 
 def ends_at(world: World) -> datetime | None:
-    """When an app that was moved ends: its pods stay as warm as after a promotion. None while it serves, or leads
-    requests.
+    """Return when an app that was moved ends: its pods stay as warm as after a promotion. None while it serves, or
+    leads requests.
     """
     moved, strategy = world.record.moved_at, world.spec.strategy
     if serves_still(world) or leads_still(world):

@@ -36,7 +36,7 @@ from gitops_bg.core.world import World
 
 @answered_once
 def refusal(world: World) -> str:
-    """Which write was refused, or empty."""
+    """Return which write was refused, or empty."""
     return world.observed.refused or auxiliary_trouble(world) or why_not_moved(world)
 
 
@@ -60,7 +60,7 @@ _WORDS: tuple[tuple[RefusalCause, tuple[str, ...]], ...] = (
 
 
 def cause_of(said: str) -> RefusalCause:
-    """The cause of a refusal, in the words that `cluster.api.errors` gives it.
+    """Return the cause of a refusal, in the words that `cluster.api.errors` gives it.
 
     >>> cause_of('apply services web: 422 Invalid: spec.ports[0].port: Invalid value: 0').value
     'object'
@@ -71,7 +71,7 @@ def cause_of(said: str) -> RefusalCause:
 
 
 def failure(world: World) -> str:
-    """Which version on its way missed its deadline, and what kept its pods; or empty."""
+    """Return which version on its way missed its deadline, and what kept its pods; or empty."""
     coming = world.incoming or world.candidate
     if coming is None or not coming.failure:
         return ""
@@ -80,7 +80,7 @@ def failure(world: World) -> str:
 
 
 def unavailable(world: World) -> str:
-    """Why the serving version has no pod that answers, or empty."""
+    """Return why the serving version has no pod that answers, or empty."""
     active = world.active
     if active is None or is_released(world) or world.full_size == 0 or world.available(active.digest) > 0:
         return ""
@@ -88,7 +88,7 @@ def unavailable(world: World) -> str:
 
 
 def unreached(world: World) -> str:
-    """The Service with a port that leads to no pod although there are pods, in a sentence; or empty.
+    """Return the Service with a port that leads to no pod although there are pods, in a sentence; or empty.
 
     Endpoints always follow a change a moment later, so missing endpoints alone say nothing. A port name that the
     version lacks is no matter of time.
@@ -106,7 +106,7 @@ def unreached(world: World) -> str:
 
 
 def led_elsewhere(world: World) -> str:
-    """The live Services of ours that do not lead to the version that serves, though no switch moves them, in a
+    """Return the live Services of ours that do not lead to the version that serves, though no switch moves them, in a
     sentence; or empty. Nor is traffic there where none of them leads there.
     """
     active, switch = world.active, world.record.routing.switch
@@ -120,7 +120,8 @@ def led_elsewhere(world: World) -> str:
 
 
 def foreign_object(world: World) -> str:
-    """The foreign objects that block the agent, all of them, and how to hand each over; empty where there is none.
+    """Return the foreign objects that block the agent, all of them, and how to hand each over; empty where there is
+    none.
 
     Not the Services that the app's file agrees to take over, nor what an app with another name by now has lost: whose
     that is then is not its to say.
@@ -155,12 +156,13 @@ def _preview(world: World) -> ServiceView | None:
 
 
 def ledger_error(world: World) -> str:
-    """Why the app's history does not reach Git, or empty."""
+    """Return why the app's history does not reach Git, or empty."""
     return world.observed.git.ledger_refused if world.record.ledger else ""
 
 
 def is_to_go(world: World) -> bool:
-    """Whether the app ends now: its folder left main on purpose, and its own policy says so (docs/decisions/0065).
+    """Return whether the app ends now: its folder left main on purpose, and its own policy says so
+    (docs/decisions/0065).
 
     With ``revertToTarget`` only once live traffic is where it was before, and no pod of the app is left; with
     ``orphan`` not in the middle of a switch, because what nobody owns stays as it is. A release that has begun is
@@ -181,7 +183,9 @@ def is_to_go(world: World) -> bool:
 
 
 def leads_apart(world: World) -> bool:
-    """Whether the active Services may lead to different pods: a switch is decided, or one of several ended half-way."""
+    """Return whether the active Services may lead to different pods: a switch is decided, or one of several ended
+    half-way.
+    """
     switch, live = world.record.routing.switch, short(world.record.routing.traffic)
     views = [view for _, view in world.active_services if view is not None]
     ours = [view for view in views if view.ours]
@@ -195,15 +199,17 @@ def _has_pods(world: World) -> bool:
 
 
 def stays(world: World) -> bool:
-    """Whether the app serves on without a folder, until a person brings that back or says what is to become of it."""
+    """Return whether the app serves on without a folder, until a person brings that back or says what is to become of
+    it.
+    """
     if world.moved:
         return is_stranded(world)
     return world.release is None and (not world.left_main or world.spec.deletion_policy is DeletionPolicy.KEEP)
 
 
 def routes_first(world: World) -> tuple[AuxiliaryView, ...]:
-    """The live routes that go before the app does, as its policy deletes all: a Gateway that has one still would answer
-    500 for a Service that is gone. One that could never be read holds nothing up.
+    """Return the live routes that go before the app does, as its policy deletes all: a Gateway that has one still would
+    answer 500 for a Service that is gone. One that could never be read holds nothing up.
     """
     if world.moved or world.spec.deletion_policy is not DeletionPolicy.DELETE:
         return ()
@@ -225,7 +231,9 @@ def _after_moving(world: World) -> str:
 
 
 def after_leaving(world: World) -> str:
-    """What becomes of an app whose folder left main, in a sentence; it never stops serving without being told to."""
+    """Return what becomes of an app whose folder left main, in a sentence; it never stops serving without being told
+    to.
+    """
     release, policy = world.release, world.spec.deletion_policy
     if world.moved:
         return _after_moving(world)
@@ -238,17 +246,17 @@ def after_leaving(world: World) -> str:
 
 
 def left(world: World) -> str:
-    """That the folder of the app has left main, and what becomes of it; empty where main has it."""
+    """Say that the folder of the app has left main, and what becomes of it; empty where main has it."""
     return "" if world.desired.in_git else f"the app's folder has left main; {after_leaving(world)}"
 
 
 def orphaned(world: World) -> str:
-    """That the folder of an app that serves on has left main; or empty."""
+    """Say that the folder of an app that serves on has left main; or empty."""
     return left(world) if stays(world) else ""
 
 
 def no_target(world: World) -> str:
-    """That main has no target of the app, so that nobody can tell what is to be live; or empty."""
+    """Say that main has no target of the app, so that nobody can tell what is to be live; or empty."""
     known = world.desired.seen and world.desired.in_git and world.main_counts and world.release is None
     if not known or world.desired.target is not Missing.ABSENT:
         return ""
@@ -258,44 +266,46 @@ def no_target(world: World) -> str:
 
 
 def at_zero(world: World) -> str:
-    """That the target asks for no pods; or empty."""
+    """Say that the target asks for no pods; or empty."""
     return (
         "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted" if is_scaled_to_zero(world) else ""
     )
 
 
 def no_offer(world: World) -> str:
-    """That the promotion branch cannot be written, and why; or empty."""
+    """Say that the promotion branch cannot be written, and why; or empty."""
     offer = world.observed.git.offer_refused
     return f"the promotion branch cannot be written: {offer}" if offer else ""
 
 
 def no_ledger(world: World) -> str:
-    """That the ledger cannot be written, and why; or empty."""
+    """Say that the ledger cannot be written, and why; or empty."""
     ledger = ledger_error(world)
     return f"the ledger cannot be written: {ledger}" if ledger else ""
 
 
 def diverged(world: World) -> str:
-    """That live traffic went back, and main does not say so yet; or empty."""
+    """Say that live traffic went back, and main does not say so yet; or empty."""
     override = world.record.override
     return f"live traffic was rolled back before Git: {override.reason}" if override else ""
 
 
 def main_is_away(world: World) -> bool:
-    """Whether nothing can be written to main now: the remote does not answer, or what main says does not count."""
+    """Return whether nothing can be written to main now: the remote does not answer, or what main says does not
+    count.
+    """
     git = world.observed.git
     return bool(git.unreachable or held_since(git)) or bool(world.desired.history_rewritten)
 
 
 def refused_by_main(world: World) -> str:
-    """That main refuses the commit of the way back; or empty."""
+    """Say that main refuses the commit of the way back; or empty."""
     override = world.record.override
     return diverged(world) if override and override.diverged else ""
 
 
 def main_away(world: World) -> str:
-    """That main cannot be told of the way back now; or empty."""
+    """Say that main cannot be told of the way back now; or empty."""
     return diverged(world) if main_is_away(world) else ""
 
 

@@ -23,8 +23,8 @@ _FREE_PORTS = "free ports"
 
 
 def wants_pods(record: Record, now: datetime | None) -> bool:
-    """Whether the decision depends on single pods: a restart has begun, or a version is late (``now`` None: nobody asks
-    about late ones).
+    """Return whether the decision depends on single pods: a restart has begun, or a version is late (``now`` None:
+    nobody asks about late ones).
     """
     restart = record.operator.restart
     if restart is not None and restart.begun:
@@ -33,7 +33,7 @@ def wants_pods(record: Record, now: datetime | None) -> bool:
 
 
 def late_at(version: Version) -> datetime | None:
-    """When the pods of a version are listed if they are not available until then."""
+    """Return when the pods of a version are listed if they are not available until then."""
     return version.waiting_since + LATE if version.waiting_since else None
 
 
@@ -58,7 +58,7 @@ class Stuck:
 
 
 def stuck(world: World, version: Version) -> Stuck | None:
-    """What keeps the pods of a version from coming up, the worst cause first; None where none is known."""
+    """Return what keeps the pods of a version from coming up, the worst cause first; None where none is known."""
     view = world.replica_set(version.digest)
     if view is not None and view.failure:
         return Stuck(StuckCause.REFUSED, f"its pods cannot be made: {view.failure}")
@@ -82,7 +82,9 @@ def why_stuck(world: World, version: Version) -> str:
 
 
 def waits_for_room(world: World) -> bool:
-    """Whether a version that is wanted lacks pods because a quota refuses them, or because no node takes them."""
+    """Return whether a version that is wanted lacks pods because a quota refuses them, or because no node takes
+    them.
+    """
     wanted = (each for each in world.record.versions if not each.retiring)
     return any(_waits_for_room(world, version) for version in wanted)
 
@@ -94,14 +96,16 @@ def _waits_for_room(world: World, version: Version) -> bool:
 
 
 def remedy_of(world: World, found: Stuck | None) -> str:
-    """What helps pods that do not come up; empty where we know nothing better than the words of who keeps them."""
+    """Return what helps pods that do not come up; empty where we know nothing better than the words of who keeps
+    them.
+    """
     if found is not None and found.cause is StuckCause.AT_GATE:
         return _remedy_for_gate(world)
     return remedy_for(found.message) if found is not None else ""
 
 
 def remedy_for(unschedulable: str) -> str:
-    """What helps pods that have no node; empty where we know nothing better than the scheduler's words."""
+    """Return what helps pods that have no node; empty where we know nothing better than the scheduler's words."""
     if _FREE_PORTS not in unschedulable:
         return ""
     return "two versions with one hostPort need a node for each pod of both: add nodes, or remove hostPort"
@@ -120,13 +124,15 @@ def _remedy_for_gate(world: World) -> str:
 
 
 def drained_at(world: World) -> datetime | None:
-    """When the version that traffic left last may be scaled down, as far as is known now; None where nothing serves."""
+    """Return when the version that traffic left last may be scaled down, as far as is known now; None where nothing
+    serves.
+    """
     arrived = arrived_at(world)
     return arrived + timedelta(seconds=world.spec.strategy.drain_seconds) if arrived else None
 
 
 def arrived_at(world: World) -> datetime | None:
-    """When live traffic arrived, or will count as arrived, as far as is known now; None where nothing serves."""
+    """Return when live traffic arrived, or will count as arrived, as far as is known now; None where nothing serves."""
     active = world.active
     if active is None or active.activated_at is None:
         return None
@@ -135,7 +141,7 @@ def arrived_at(world: World) -> datetime | None:
 
 
 def may_still_serve(world: World, version: Version) -> bool:
-    """Whether requests may still reach a version that traffic has left."""
+    """Return whether requests may still reach a version that traffic has left."""
     moment, active = drained_at(world), world.active
     if moment is None or active is None or version.left_at is None or active.activated_at is None:
         return False
@@ -143,14 +149,14 @@ def may_still_serve(world: World, version: Version) -> bool:
 
 
 def reaches_only(world: World, service: ServiceView | None, version: Version) -> bool:
-    """Whether the endpoints of a Service are all available pods of a version, and no others."""
+    """Return whether the endpoints of a Service are all available pods of a version, and no others."""
     if service is None or service.digest != short(version.digest) or service.other_endpoints:
         return False
     return service.ready_endpoints >= world.available(version.digest)
 
 
 def former_moments(world: World) -> Iterator[datetime]:
-    """The times until which the former Services are followed."""
+    """Yield the times until which the former Services are followed."""
     for each in world.record.last_read.former_services:
         until = world.followed_until(each)
         if until is not None:
@@ -158,16 +164,16 @@ def former_moments(world: World) -> Iterator[datetime]:
 
 
 def without_traffic(world: World) -> tuple[str, ...]:
-    """The Services that ``app.yaml`` names for live traffic and that carry none: they do not exist, are not ours, or
-    select no version.
+    """Return the Services that ``app.yaml`` names for live traffic and that carry none: they do not exist, are not
+    ours, or select no version.
     """
     carry = {name for name, view in world.active_services if view is not None and view.ours and view.digest}
     return tuple(name for name in world.spec.strategy.active_services if name not in carry)
 
 
 def is_watched(world: World, version: Version) -> bool:
-    """Whether a version is on probation that serves, and that traffic does not leave anyway: back or forward. Who only
-    waits for gates helps nobody.
+    """Return whether a version is on probation that serves, and that traffic does not leave anyway: back or forward.
+    Who only waits for gates helps nobody.
     """
     if version.stabilization is None or world.suspended or version.digest != world.record.routing.traffic:
         return False
@@ -177,14 +183,16 @@ def is_watched(world: World, version: Version) -> bool:
 
 
 def stabilization_ends(world: World, stabilization: Stabilization) -> datetime:
-    """When time alone ends the probation of a version, with success or failure; pods are late in no suspension."""
+    """Return when time alone ends the probation of a version, with success or failure; pods are late in no
+    suspension.
+    """
     since = world.waits_since(stabilization.since) if stabilization.unready else stabilization.since
     return since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
 def metadata_for(world: World, version: Version) -> PodMetadata:
-    """The metadata that the pods of a version should carry now, with the stand-ins that keep them out of a Service that
-    is still to be taken over.
+    """Return the metadata that the pods of a version should carry now, with the stand-ins that keep them out of a
+    Service that is still to be taken over.
     """
     role, held = _of_its_role(world, version), placeholder_labels(world, version)
     return replace(role, labels=tuple(sorted({**dict(role.labels), **dict(held)}.items()))) if held else role

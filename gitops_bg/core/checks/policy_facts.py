@@ -63,7 +63,7 @@ def verdicts(world: World, version: Version) -> tuple[RuleVerdict, ...]:
 
 
 def gates_of_commit(world: World, version: Version) -> Iterator[GateResult]:
-    """What the commit of the promotion says against it; and that the branch which was merged held more than the
+    """Yield what the commit of the promotion says against it; and that the branch which was merged held more than the
     promotion when it was seen last, however it was merged.
     """
     then = world.desired.policing.then if world.desired.policing else None

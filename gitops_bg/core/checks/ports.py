@@ -24,7 +24,9 @@ Target = tuple[str | int, str]
 
 @answered_once
 def ports_of(world: World, version: Version, service: str) -> str:
-    """The JSON of the ports that a Service should have while it selects a version; empty where that is unknown."""
+    """Return the JSON of the ports that a Service should have while it selects a version; empty where that is
+    unknown.
+    """
     views = (*(view for _, view in world.active_services), world.observed.preview_service)
     live = next((view for view in views if view is not None and view.name == service), None)
     known = version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
@@ -46,8 +48,8 @@ def _of_active(world: World) -> str:
 
 @answered_once
 def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
-    """The ports of live traffic while it goes to a version, for primary.yaml: of each active Service with ports other
-    than those that the template implies.
+    """Return the ports of live traffic while it goes to a version, for primary.yaml: of each active Service with ports
+    other than those that the template implies.
     """
     said = ((name, ports_of(world, version, name)) for name in world.spec.strategy.active_services)
     derived = derived_ports(world.snapshot(version).text)
@@ -84,7 +86,7 @@ class PortSources:
 def sources_of(
     desired: Desired, version: Version, service: str, live: ServiceView | None, *, serving: bool
 ) -> PortSources:
-    """The sources for one Service and one version, whose snapshot must have its text."""
+    """Return the sources for one Service and one version, whose snapshot must have its text."""
     is_there = live is not None and live.digest == short(version.digest)
     return PortSources(
         git=_find(desired.ports, service, None),
@@ -104,7 +106,7 @@ def _is_wanted(desired: Desired, version: Version) -> bool:
 
 
 def promoted_ports(desired: Desired, version: Version) -> tuple[ServicePorts, ...]:
-    """The ports that ``primary.yaml`` names for a version; none if it names another version."""
+    """Return the ports that ``primary.yaml`` names for a version; none if it names another version."""
     primary = desired.primary
     return primary.services if primary and primary.snapshot.digest == version.digest else ()
 
@@ -135,7 +137,8 @@ def _guessed(known: PortSources, ports: str) -> str:
 
 
 def retargeted(ports: str, template: str) -> str:
-    """The ports, of which each that leads nowhere leads to a port of the template's containers, as far as there is one.
+    """Return the ports, of which each that leads nowhere leads to a port of the template's containers, as far as there
+    is one.
 
     It is the one of its name, else of its number, else the next that no port leads to.
 
@@ -187,7 +190,7 @@ def _same_number(port: Mapping[str, Any], derived: Mapping[str, Any]) -> bool:
 
 
 def unservable(template: str, ports: str, before: Iterable[str] = ()) -> tuple[Target, ...]:
-    """The targetPorts among ``ports`` that the pods of a template do not serve.
+    """Return the targetPorts among ``ports`` that the pods of a template do not serve.
 
     A name must be that of a container's port. A number must be declared, or have been served ``before``; where no
     container declares a port, nobody can tell, and every number is accepted.
@@ -202,7 +205,8 @@ def unservable(template: str, ports: str, before: Iterable[str] = ()) -> tuple[T
 
 @lru_cache(maxsize=512)
 def container_ports(template: str) -> frozenset[Target]:
-    """The ports that the containers of a pod template declare, each by its number and, where it has one, its name.
+    """Return the ports that the containers of a pod template declare, each by its number and, where it has one, its
+    name.
 
     >>> sorted(map(str, container_ports('{"spec":{"containers":[{"ports":[{"name":"http","containerPort":80}]}]}}')))
     ["('http', 'TCP')", "(80, 'TCP')"]
@@ -217,7 +221,7 @@ def container_ports(template: str) -> frozenset[Target]:
 
 @lru_cache(maxsize=2048)
 def targets(ports: str) -> tuple[Target, ...]:
-    """The targets of a Service's ports: each targetPort, or the port's own number where it has none.
+    """Return the targets of a Service's ports: each targetPort, or the port's own number where it has none.
 
     >>> targets('[{"port":80,"targetPort":"http"},{"port":9090}]')
     (('http', 'TCP'), (9090, 'TCP'))
@@ -230,7 +234,7 @@ def targets(ports: str) -> tuple[Target, ...]:
 
 
 def service_ports(ports: str) -> frozenset[int]:
-    """The numbers of a Service's ports.
+    """Return the numbers of a Service's ports.
 
     >>> sorted(service_ports('[{"port":80,"targetPort":"http"},{"port":9090}]'))
     [80, 9090]
@@ -240,7 +244,7 @@ def service_ports(ports: str) -> frozenset[int]:
 
 @lru_cache(maxsize=512)
 def derived_ports(template: str) -> str:
-    """One named Service port for each container port, so that versions may differ in the number behind the name.
+    """Return one named Service port for each container port, so that versions may differ in the number behind the name.
 
     Empty where the template declares none.
     """
@@ -255,7 +259,7 @@ def _derived(port: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def written(ports: Iterable[Mapping[str, Any]]) -> str:
-    """The ports of a Service as one text, in their order, with their fields in order.
+    """Return the ports of a Service as one text, in their order, with their fields in order.
 
     >>> written([{"port": 80}])
     '[{"port":80}]'
@@ -267,7 +271,8 @@ _COPIED = ("name", "port", "protocol", "appProtocol", "targetPort")
 
 
 def copied_ports(ports: str) -> str:
-    """The ports that a second Service has to be called as the first one is: without what only one Service can have.
+    """Return the ports that a second Service has to be called as the first one is: without what only one Service can
+    have.
 
     >>> copied_ports('[{"name":"http","nodePort":30080,"port":80}]')
     '[{"name":"http","port":80}]'

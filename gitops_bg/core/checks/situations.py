@@ -172,7 +172,7 @@ def _offered(world: World) -> str:
 
 
 def on_hold(world: World) -> str:
-    """Why the target is on hold, and what lifts that; or empty."""
+    """Return why the target is on hold, and what lifts that; or empty."""
     hold = world.record.held(world.target_digest)
     return f"{hold.why}; `gitops-bg resume {world.spec.app}` lifts the hold" if hold else ""
 
@@ -374,12 +374,12 @@ SITUATIONS: tuple[Situation[World], ...] = (
 
 @answered_once
 def standing_of(world: World) -> Standing:
-    """What is the matter with the app: the first situation that holds."""
+    """Return what is the matter with the app: the first situation that holds."""
     return first_that_holds(SITUATIONS, world)
 
 
 def phase_of(world: World) -> Phase:
-    """The phase of the app: that of the first situation that holds."""
+    """Return the phase of the app: that of the first situation that holds."""
     return standing_of(world).phase
 
 

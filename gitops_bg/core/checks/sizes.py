@@ -21,8 +21,8 @@ from gitops_bg.core.world import World
 
 @answered_once
 def wanted_size(world: World, version: Version) -> int:
-    """The replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach them
-    without a promotion. A DaemonSet has none or its own, whose number the cluster says.
+    """Return the replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach
+    them without a promotion. A DaemonSet has none or its own, whose number the cluster says.
     """
     wanted = 0 if is_released(world) or leak_to(world, version) else _wanted(world, version)
     return max(1, _live(world, version.digest)) if wanted and version.on_every_node else wanted
@@ -88,7 +88,7 @@ def _is_being_scaled(world: World, version: Version) -> bool:
 
 
 def needed_to_switch(world: World, version: Version) -> int:
-    """How many pods of a version must be available before traffic may move to it (I1).
+    """Return how many pods of a version must be available before traffic may move to it (I1).
 
     Forward: all of them, no fewer than serve now, and at least one, because 0 of 0 pods prove nothing. Back: as many as
     serve now, and at least one unless the app is at 0, where no pod has to come up first (I6).
@@ -102,7 +102,7 @@ def needed_to_switch(world: World, version: Version) -> int:
 
 
 def serving_to_match(world: World, version: Version) -> int:
-    """How many pods serve now that a version has to match.
+    """Return how many pods serve now that a version has to match.
 
     No more than it wants itself where one of the two is a DaemonSet: it may be for fewer nodes.
     """
@@ -113,7 +113,9 @@ def serving_to_match(world: World, version: Version) -> int:
 
 
 def is_scaled_to_zero(world: World) -> bool:
-    """Whether the author wants no pods. An autoscaler that is at 0 at present wants pods as soon as there is load."""
+    """Return whether the author wants no pods. An autoscaler that is at 0 at present wants pods as soon as there is
+    load.
+    """
     return world.known_size == 0 and world.record.last_read.autoscaler is None
 
 
@@ -126,13 +128,15 @@ DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
 
 
 def is_in_flight(world: World, version: Version) -> bool:
-    """Whether a version is on its way to live traffic: the candidate, or the version that ``primary.yaml`` names."""
+    """Return whether a version is on its way to live traffic: the candidate, or the version that ``primary.yaml``
+    names.
+    """
     on_its_way = version.stage is Stage.CANDIDATE and not version.retiring
     return version.digest != world.record.routing.traffic and (on_its_way or version.digest == world.desired_digest)
 
 
 def is_available(world: World, version: Version) -> bool:
-    """Whether all pods that the version should have now are available.
+    """Return whether all pods that the version should have now are available.
 
     A candidate that was available, and that gets more pods because the load has grown, has not failed: the autoscaler's
     minimum is enough for it. Once traffic is to move to it, it needs all of them, in time. So with a DaemonSet: a node
@@ -148,14 +152,14 @@ def is_available(world: World, version: Version) -> bool:
 
 
 def progress_deadline(world: World, version: Version) -> datetime | None:
-    """When a version without progress counts as failed; None while it is available."""
+    """Return when a version without progress counts as failed; None while it is available."""
     if version.waiting_since is None:
         return None
     return world.waits_since(version.waiting_since) + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
 def expires_at(world: World, version: Version) -> datetime | None:
-    """When a candidate has waited long enough for a promotion; None where it may wait for ever."""
+    """Return when a candidate has waited long enough for a promotion; None where it may wait for ever."""
     seconds, since = world.spec.strategy.expire_after_seconds, ready_since(world, version)
     if seconds is None or since is None or not world.record.routing.traffic:
         return None
@@ -163,7 +167,9 @@ def expires_at(world: World, version: Version) -> datetime | None:
 
 
 def ready_since(world: World, version: Version) -> datetime | None:
-    """Since when a candidate waits only for people and clocks: its pods are available, and its analysis has ended."""
+    """Return since when a candidate waits only for people and clocks: its pods are available, and its analysis has
+    ended.
+    """
     if world.spec.strategy.pre_promotion_analysis is None or version.available_since is None:
         return version.available_since
     run = world.record.run(AnalysisStage.PRE)
@@ -173,7 +179,7 @@ def ready_since(world: World, version: Version) -> datetime | None:
 
 
 def is_expired(world: World, version: Version) -> bool:
-    """Whether nobody promoted a candidate in time."""
+    """Return whether nobody promoted a candidate in time."""
     moment = expires_at(world, version)
     return moment is not None and world.now >= moment
 
@@ -183,7 +189,7 @@ RECHECK = timedelta(seconds=30)
 
 
 def recheck_at(world: World) -> datetime | None:
-    """When to look again without an event: the scheduled time, then every thirty seconds.
+    """Return when to look again without an event: the scheduled time, then every thirty seconds.
 
     None where the restart waits for something whose end is an event.
     """
@@ -197,7 +203,7 @@ def recheck_at(world: World) -> datetime | None:
 
 
 def refused_pods(world: World) -> tuple[str, ...]:
-    """The names of the pods that stay although the agent asked to evict them."""
+    """Return the names of the pods that stay although the agent asked to evict them."""
     restart, pods = world.record.operator.restart, world.observed.pods
     if restart is None or pods is None or restart.asked_at == world.now:
         return ()
@@ -205,7 +211,7 @@ def refused_pods(world: World) -> tuple[str, ...]:
 
 
 def left_to_restart(world: World) -> int | None:
-    """How many pods are older than the restart that has begun; None where the pods are not known."""
+    """Return how many pods are older than the restart that has begun; None where the pods are not known."""
     restart, pods = world.record.operator.restart, world.observed.pods
     if restart is None or pods is None:
         return None
@@ -213,7 +219,7 @@ def left_to_restart(world: World) -> int | None:
 
 
 def restart_story(world: World, restart: Restart) -> str:
-    """How far a restart that has begun is, in a sentence."""
+    """Return how far a restart that has begun is, in a sentence."""
     if world.observed.pods_refused:
         return world.observed.pods_refused
     left, staying = left_to_restart(world), refused_pods(world)
@@ -237,7 +243,7 @@ class PodGroup:
 
     @classmethod
     def of(cls, world: World, version: Version) -> "PodGroup":
-        """The pods of a version; none where it has no ReplicaSet of ours."""
+        """Return the pods of a version; none where it has no ReplicaSet of ours."""
         view = world.replica_set(version.digest)
         if view is None:
             return cls(())
@@ -260,21 +266,21 @@ class PodGroup:
 
 
 def serves(pod: PodView) -> bool:
-    """Whether a pod is ready."""
+    """Return whether a pod is ready."""
     return pod.ready_since is not None
 
 
 def is_up(world: World, pod: PodView) -> bool:
-    """Whether a pod has been ready for ``minReadySeconds``."""
+    """Return whether a pod has been ready for ``minReadySeconds``."""
     ready_for = timedelta(seconds=world.spec.min_ready_seconds)
     return pod.ready_since is not None and world.now >= pod.ready_since + ready_for
 
 
 def is_old(restart: Restart, pod: PodView) -> bool:
-    """Whether a pod is to be restarted. A replacement never is, however far our clock is ahead."""
+    """Return whether a pod is to be restarted. A replacement never is, however far our clock is ahead."""
     return pod.created_at < restart.at and (restart.youngest is None or pod.created_at <= restart.youngest)
 
 
 def may_go_on(world: World) -> bool:
-    """Whether pods may be evicted now: traffic is not moving, and the app is not frozen."""
+    """Return whether pods may be evicted now: traffic is not moving, and the app is not frozen."""
     return not (world.frozen or world.incoming or world.record.routing.switch)

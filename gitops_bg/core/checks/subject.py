@@ -31,26 +31,26 @@ class AppSubject:
     world: World
 
     def name(self, digest: str) -> str:
-        """The digest that names and labels carry."""
+        """Return the digest that names and labels carry."""
         return short(digest)
 
     def title(self, digest: str) -> str:
-        """Its name for people."""
+        """Return its name for people."""
         version = self.world.record.version(digest)
         return version.name if version is not None else ""
 
     def rollout(self, digest: str) -> int:
-        """The rollout of a version; 0 where the record has none."""
+        """Return the rollout of a version; 0 where the record has none."""
         version = self.world.record.version(digest)
         return version.rollout if version else 0
 
     def is_current(self, run: AnalysisRun) -> bool:
-        """Whether a run is of the present rollout of a version that the record has."""
+        """Return whether a run is of the present rollout of a version that the record has."""
         version = self.world.record.version(run.digest)
         return version is not None and version.rollout == run.rollout
 
     def goes_forward(self, digest: str) -> bool:
-        """Whether a version is on its way, and is neither the first nor a rollback (DESIGN §4.5, §4.6)."""
+        """Return whether a version is on its way, and is neither the first nor a rollback (DESIGN §4.5, §4.6)."""
         world, version, serving = self.world, self.world.record.version(digest), self.world.record.routing.traffic
         if version is None or not serving or digest == serving or world.record.held(digest):
             return False
@@ -60,33 +60,35 @@ class AppSubject:
         return version.stage is Stage.CANDIDATE and not version.retiring and is_target
 
     def goes_back(self) -> bool:
-        """Whether the switch that is due is a rollback."""
+        """Return whether the switch that is due is a rollback."""
         return self.world.switch_kind is SwitchKind.ROLLBACK
 
     def is_overruled(self, run: AnalysisRun) -> bool:
-        """Whether the hold that came with the verdict was lifted since."""
+        """Return whether the hold that came with the verdict was lifted since."""
         return was_lifted_since(self.world.record, run)
 
     def is_judged_live(self, digest: str) -> bool:
-        """Whether it serves, its analysis after promotion is not over, and traffic does not go back from it anyway."""
+        """Return whether it serves, its analysis after promotion is not over, and traffic does not go back from it
+        anyway.
+        """
         world, run = self.world, self.world.record.run(AnalysisStage.POST)
         if run is None or not digest == run.digest == world.record.routing.traffic:
             return False
         return (run.running and not self.goes_back()) or (run.paused and world.desired_digest == digest)
 
     def has_arrived(self) -> bool:
-        """Whether the endpoints have followed the Service."""
+        """Return whether the endpoints have followed the Service."""
         arrived = self.arrival()
         return arrived is not None and arrived <= self.world.now
 
     def is_ready(self, digest: str) -> bool:
-        """Whether a version has been available."""
+        """Return whether a version has been available."""
         version = self.world.record.version(digest)
         return version is not None and version.available_since is not None
 
     def is_shown(self, digest: str) -> bool:
-        """Whether the preview Service, where there is one, is for a version, and leads to no other. One that leads
-        nowhere is an answer about the preview.
+        """Return whether the preview Service, where there is one, is for a version, and leads to no other. One that
+        leads nowhere is an answer about the preview.
         """
         world, view = self.world, self.world.observed.preview_service
         if world.record.version(digest) is None or world.spec.strategy.preview_service is None:
@@ -95,7 +97,9 @@ class AppSubject:
         return world.record.routing.preview == digest and not leads_elsewhere
 
     def is_in_preview(self, digest: str) -> bool:
-        """Whether the preview Service, where there is one, leads to all available pods of a version, to no others."""
+        """Return whether the preview Service, where there is one, leads to all available pods of a version, to no
+        others.
+        """
         world, version = self.world, self.world.record.version(digest)
         if version is None or not self.is_shown(digest):
             return False
@@ -103,11 +107,11 @@ class AppSubject:
         return not asked or reaches_only(world, world.observed.preview_service, version)
 
     def retry_hint(self, _: str) -> str:
-        """A retry has everything asked anew."""
+        """Return the hint that a retry has everything asked anew."""
         return f"`gitops-bg retry {self.world.spec.app}` asks anew"
 
     def answer(self, _: AnalysisRun) -> str:
-        """A promotion has it measured anew."""
+        """Return the hint that a promotion has it measured anew."""
         return f"`gitops-bg promote {self.world.spec.app}` measures anew"
 
     def awaits_before(self, digest: str) -> str:
@@ -124,11 +128,11 @@ class AppSubject:
         return f"begins when the endpoints have followed Service {self.world.spec.strategy.active_service}"
 
     def arrival(self) -> datetime | None:
-        """When live traffic has arrived, as far as is known now."""
+        """Return when live traffic has arrived, as far as is known now."""
         return arrived_at(self.world)
 
     def hold(self, digest: str) -> Hold | None:
-        """The hold on a version, which may be forgotten."""
+        """Return the hold on a version, which may be forgotten."""
         return self.world.record.held(digest)
 
     def lift(self, _: Hold) -> str:
@@ -136,22 +140,22 @@ class AppSubject:
         return f"push a new version, or lift it: gitops-bg resume {self.world.spec.app}"
 
     def resume(self) -> str:
-        """The verb that ends a suspension."""
+        """Return the verb that ends a suspension."""
         return f"gitops-bg resume {self.world.spec.app}"
 
     def rival(self, _: str) -> str:
-        """Which route of somebody else gets requests before that of the app."""
+        """Return which route of somebody else gets requests before that of the app."""
         return requests_claimed_by_others(self.world)
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
-        """What policies say about the app itself; nothing where none is for it."""
+        """Return what policies say about the app itself; nothing where none is for it."""
         version = self.world.record.version(digest)
         if version is None or self.world.desired.policing is None:
             return ()
         return (Judged("", tuple(gates_of_commit(self.world, version)), verdicts(self.world, version)),)
 
     def place(self, digest: str) -> tuple[int, str]:
-        """The place of a version in the queue."""
+        """Return the place of a version in the queue."""
         version = self.world.record.version(digest)
         return place_of(self.world, version) if version is not None else (LAST, str(self.world.spec.app))
 
@@ -165,12 +169,12 @@ A = TypeVar("A", bound=AppSubject)
 
 @answered_once
 def round_of(world: World) -> Round[AppSubject]:
-    """The hooks and analyses of an app, as they are."""
+    """Return the hooks and analyses of an app, as they are."""
     return round_as(AppSubject(world), world)
 
 
 def round_as(app: A, world: World) -> Round[A]:
-    """The same for steps, which ask more (`core.transitions.verdicts`)."""
+    """Return the same for steps, which ask more (`core.transitions.verdicts`)."""
     record, strategy = world.record, world.spec.strategy
     return Round(
         of=app,
@@ -198,18 +202,18 @@ def round_as(app: A, world: World) -> Round[A]:
 
 
 def has_passed_hooks(world: World, version: Version, *types: HookType) -> bool:
-    """Whether every hook of these types has accepted a version."""
+    """Return whether every hook of these types has accepted a version."""
     return not world.spec.strategy.hooks or hooks.has_passed(round_of(world), version.digest, *types)
 
 
 def has_passed_analysis(world: World, version: Version) -> bool:
-    """Whether the analysis before promotion found nothing against a version; True where there is none."""
+    """Return whether the analysis before promotion found nothing against a version; True where there is none."""
     is_asked_for = world.spec.strategy.pre_promotion_analysis is not None
     return not is_asked_for or round_of(world).has_passed_analysis(version.digest)
 
 
 def awaits_confirmation(world: World, version: Version) -> bool:
-    """Whether a version must not be scaled up yet, because a confirm-rollout hook has not accepted it."""
+    """Return whether a version must not be scaled up yet, because a confirm-rollout hook has not accepted it."""
     asks = any(hook.type is HookType.CONFIRM_ROLLOUT for hook in world.spec.strategy.hooks)
     if not asks or not AppSubject(world).goes_forward(version.digest):
         return False
@@ -217,5 +221,5 @@ def awaits_confirmation(world: World, version: Version) -> bool:
 
 
 def listeners(world: World, *types: HookType) -> Iterator[Hook]:
-    """The hooks that are only notified; those of some types, where any are given."""
+    """Return the hooks that are only notified; those of some types, where any are given."""
     return (hook for hook in world.spec.strategy.hooks if hook.type in (types or LISTENING))

@@ -39,7 +39,7 @@ def accepted(world: World) -> World:
 
 
 def unknown_digest(world: World) -> Problem | None:
-    """What is wrong with a ``primary.yaml`` whose digest has the prefix of another release.
+    """Return what is wrong with a ``primary.yaml`` whose digest has the prefix of another release.
 
     Such a digest cannot be compared with the content, so the content must be that of a known version (DESIGN §3.3).
     """
@@ -66,7 +66,7 @@ def _known(world: World) -> Iterator[Snapshot]:
 
 
 def digest_collision(world: World) -> str:
-    """The two versions that have the same short digest, in a sentence; empty where there are none.
+    """Return the two versions that have the same short digest, in a sentence; empty where there are none.
 
     Services select pods by it: traffic would go to both.
     """
@@ -82,7 +82,7 @@ def digest_collision(world: World) -> str:
 
 
 def has_twin(world: World, version: Version) -> bool:
-    """Whether another version of the record has the short digest of this one."""
+    """Return whether another version of the record has the short digest of this one."""
     others = (other.digest for other in world.record.versions if other.digest != version.digest)
     return short(version.digest) in map(short, others)
 
@@ -100,20 +100,20 @@ def _named(world: World) -> Iterator[tuple[str, str]]:
 
 
 def live_name(world: World, version: Version) -> str:
-    """The name of the ReplicaSet of a version: of the one that exists, else the one that it is created with."""
+    """Return the name of the ReplicaSet of a version: of the one that exists, else the one that it is created with."""
     view = world.replica_set(version.digest)
     return view.name if view else names.replica_set_name(world.spec.app, version.number, version.digest)
 
 
 def is_live(world: World, digest: str) -> bool:
-    """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
+    """Return whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
     switch = world.record.routing.switch
     decided = switch is not None and digest == switch.to_digest
     return world.is_selected(digest) or decided or digest in (world.record.routing.traffic, world.desired_digest)
 
 
 def warm_until(record: Record, strategy: Strategy, version: Version) -> datetime | None:
-    """When a retired version is archived: an edited delay applies at once, even to versions retired before
+    """Return when a retired version is archived: an edited delay applies at once, even to versions retired before
     (argo-rollouts.md §1.1). None: never, or when the verdict on its successor is known, or it is not retired.
 
     With a delay of 0 seconds, at once. Nobody goes back to what never served (decision 16): one that was superseded or
@@ -133,8 +133,8 @@ def warm_until(record: Record, strategy: Strategy, version: Version) -> datetime
 
 
 def goes_back_still(world: World) -> bool:
-    """Whether a rollback that some Services have followed, and another one refuses, goes on although main names a third
-    version: until the gates of that one are open, nothing may lead to what was to be left.
+    """Return whether a rollback that some Services have followed, and another one refuses, goes on although main names
+    a third version: until the gates of that one are open, nothing may lead to what was to be left.
     """
     switch = world.record.routing.switch
     if switch is None or switch.withdrawn or switch.switch_kind is not SwitchKind.ROLLBACK:
@@ -145,13 +145,14 @@ def goes_back_still(world: World) -> bool:
 
 
 def next_color(world: World) -> Color:
-    """The color that the active version does not have; blue for the first (DESIGN §2)."""
+    """Return the color that the active version does not have; blue for the first (DESIGN §2)."""
     serving = world.active or world.record.version(world.desired_digest)
     return serving.color.other if serving else Color.BLUE
 
 
 def is_old_tag(world: World, candidate: Version) -> bool:
-    """Whether a version served before: an old tag that is pushed again is never promoted by itself (gitops.md §3).
+    """Return whether a version served before: an old tag that is pushed again is never promoted by itself (gitops.md
+    §3).
 
     Its number does not matter: traffic left it, and only a person knows whether it should come back, and says so with
     `retry`.
@@ -165,19 +166,21 @@ SERVICE, REPLICA_SET, APP = "Service", "ReplicaSet", "BlueGreenDeployment"
 
 
 def repair_is_due(world: World, kind: str, name: str) -> bool:
-    """Whether an object that differs, is missing or has another size than the record says is repaired now."""
+    """Return whether an object that differs, is missing or has another size than the record says is repaired now."""
     of_it = (each for each in world.observed.contests if (each.kind, each.name) == (kind, name))
     return all(each.is_due(world.now, live=carries_traffic(world, kind, name)) for each in of_it)
 
 
 def pauses(world: World) -> Iterator[datetime]:
-    """When each pause between two repairs is over."""
+    """Yield when each pause between two repairs is over."""
     for each in world.observed.contests:
         yield each.next_repair(live=carries_traffic(world, each.kind, each.name))
 
 
 def carries_traffic(world: World, kind: str, name: str) -> bool:
-    """Whether live traffic depends on an object: where it goes, the pods that serve it, what these need to start."""
+    """Return whether live traffic depends on an object: where it goes, the pods that serve it, what these need to
+    start.
+    """
     if kind == SERVICE:
         return any(name == each for each, _ in world.active_services)
     live = [version for version in world.record.versions if is_live(world, version.digest)]

@@ -88,7 +88,7 @@ class Meaning:
     command: str = _EXPLAIN
 
     def of(self, app: object) -> "Meaning":
-        """The meaning for one app, or release group: what says NAMESPACE/NAME."""
+        """Return the meaning for one app, or release group: what says NAMESPACE/NAME."""
         return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
 
     @property
@@ -159,13 +159,15 @@ class Standing:
 
 
 def first_that_holds(situations: Iterable[Situation[W]], world: W) -> Standing:
-    """What is the matter, by a table from the most urgent situation to the calmest; the last row always holds."""
+    """Return what is the matter, by a table from the most urgent situation to the calmest; the last row always
+    holds.
+    """
     found = ((row, row.phase, row.says(world)) for row in situations if row.phase is not None)
     return next(Standing(phase, said, row.condition) for row, phase, said in found if said)
 
 
 def conditions_that_hold(situations: Iterable[Situation[W]], world: W) -> Iterator[Condition]:
-    """The conditions of a table: of each type the first that holds, and none where no row does."""
+    """Yield the conditions of a table: of each type the first that holds, and none where no row does."""
     shown = set[str]()
     for row in situations:
         if row.reason and row.condition not in shown and (said := row.says(world)):
@@ -229,7 +231,7 @@ def kstatus_of(phase: Phase, message: str) -> Iterator[Condition]:
 
 
 def progresses(phase: str) -> bool:
-    """Whether an app in this phase goes on by itself; not in one that only another release knows.
+    """Return whether an app in this phase goes on by itself; not in one that only another release knows.
 
     >>> progresses("Promoting"), progresses("Healthy"), progresses("Dancing")
     (True, False, False)

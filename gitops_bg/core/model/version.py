@@ -91,7 +91,8 @@ class Source:
     """
 
     def landed_after(self, other: "Source") -> bool | None:
-        """Whether this came into main after ``other``; False if one commit brought both, None where that is unknown.
+        """Return whether this came into main after ``other``; False if one commit brought both, None where that is
+        unknown.
 
         >>> Source("b", landed=2).landed_after(Source("a", landed=1)), Source("b").landed_after(Source("a", landed=1))
         (True, None)
@@ -193,7 +194,7 @@ class Retirement:
 
 
 def short(digest: str) -> str:
-    """The first ten hex digits of a digest, as names and labels carry them.
+    """Return the first ten hex digits of a digest, as names and labels carry them.
 
     >>> short("v1:3f9c0123456789abcdef")
     '3f9c012345'
@@ -202,7 +203,7 @@ def short(digest: str) -> str:
 
 
 def version_name(number: int | None, digest: str, tag: str = "") -> str:
-    """The name of a version in every sentence, title and table: the tag of its image first, where that is known.
+    """Return the name of a version in every sentence, title and table: the tag of its image first, where that is known.
 
     >>> version_name(7, "v1:3f9c0123456789", "1.1.0"), version_name(7, "v1:3f9c0123456789"), version_name(7, "")
     ('1.1.0 (v7)', 'v7 (3f9c012345)', 'v7')
@@ -332,7 +333,7 @@ class ImpossibleStage(AssertionError):
 
 
 def stage_after(stage: Stage | None, event: StageEvent) -> Stage:
-    """The stage of a version after ``event``. Raises `ImpossibleStage` where the table has no such transition.
+    """Return the stage of a version after ``event``. Raises `ImpossibleStage` where the table has no such transition.
 
     >>> stage_after(Stage.LEGACY, StageEvent.TRAFFIC_CAME)
     <Stage.ACTIVE: 'active'>
@@ -344,7 +345,7 @@ def stage_after(stage: Stage | None, event: StageEvent) -> Stage:
 
 
 def can(stage: Stage, event: StageEvent) -> bool:
-    """Whether ``event`` can happen to a version in this stage."""
+    """Return whether ``event`` can happen to a version in this stage."""
     return (stage, event) in NEXT
 
 

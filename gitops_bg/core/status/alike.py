@@ -47,7 +47,8 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, SubjectKind
 
 
 def analysis_passed(asked: Round[Subject], coming: str) -> Iterator[Condition]:
-    """How the analysis of the version on its way ended, else the last one; ``coming`` is its digest, empty: none is.
+    """Yield how the analysis of the version on its way ended, else the last one; ``coming`` is its digest, empty: none
+    is.
 
     Nothing where nothing was analysed, and nothing is to be.
     """
@@ -79,7 +80,7 @@ def _not_begun(asked: Round[Subject], coming: str, run: AnalysisRun | None) -> s
 
 
 def git_reachable(unreachable: str, reason: UnreadReason) -> Iterator[Condition]:
-    """That main cannot be read, and how old what is known of it is; ``unreachable`` is empty where it can."""
+    """Say that main cannot be read, and how old what is known of it is; ``unreachable`` is empty where it can."""
     if unreachable:
         yield Condition(GIT_REACHABLE, False, reason.value, unreachable)
 
@@ -87,7 +88,7 @@ def git_reachable(unreachable: str, reason: UnreadReason) -> Iterator[Condition]
 def ledger_trusted(
     record: Delivery, doubt: str, seen: tuple[str, int] | None, kind: SubjectKind
 ) -> Iterator[Condition]:
-    """What in the ledger speaks against the record: that is never believed, and always said.
+    """Yield what in the ledger speaks against the record: that is never believed, and always said.
 
     ``doubt``: why its file is not believed. ``seen``: the epoch and the number of its last entry; None: nobody looked.
     """
@@ -118,7 +119,9 @@ def _behind(record: Delivery, seen: tuple[str, int] | None, kind: SubjectKind) -
 
 
 def source_verified(verification: SourceVerification | None) -> Iterator[Condition]:
-    """That a commit of main is not signed by a listed key, or that the list cannot be read; None: no keys are given."""
+    """Say that a commit of main is not signed by a listed key, or that the list cannot be read; None: no keys are
+    given.
+    """
     held, trouble = (verification.held, verification.keys_trouble) if verification is not None else (None, "")
     if held is None:
         if trouble:
@@ -142,7 +145,7 @@ class RecordUnreadable(InternalError):
 
 
 def internal_error(subject: AppOrGroup, error: GitopsBgError) -> Condition:
-    """The condition for the error, with what to do about it."""
+    """Return the condition for the error, with what to do about it."""
     what = "bgd" if isinstance(subject, AppKey) else "releasegroup"
     patch = f"""kubectl patch {what} {subject.name} -n {subject.namespace} --subresource=status --type=merge"""
     anew = f"""{patch} -p '{{"status":{{"record":null}}}}'"""
@@ -179,8 +182,8 @@ def broken(decision: S, why: Condition) -> S:
 
 
 def while_broken(shown: Container[str], why: Condition) -> Iterator[Condition]:
-    """What takes the place of the conditions of the phase (`OF_THE_PHASE`) while ``why`` keeps the agent from doing
-    anything; ``shown``: the types that are there already.
+    """Yield what takes the place of the conditions of the phase (`OF_THE_PHASE`) while ``why`` keeps the agent from
+    doing anything; ``shown``: the types that are there already.
     """
     if "Healthy" in shown:
         yield replace(why, type="Healthy", status=False)
@@ -268,5 +271,5 @@ ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[
 
 
 def process_view_of(decision: Decision) -> ProcessView:
-    """The view that a decision contains."""
+    """Return the view that a decision contains."""
     return (decision.phase, decision.conditions, decision.gates, decision.waits, decision.pull)

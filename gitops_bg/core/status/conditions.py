@@ -46,7 +46,7 @@ from gitops_bg.core.world import World
 
 
 def counts_of(world: World) -> Counts:
-    """The present number of pods of an app, in the words of Argo Rollouts (argo-rollouts.md §4)."""
+    """Return the present number of pods of an app, in the words of Argo Rollouts (argo-rollouts.md §4)."""
     active, target = world.replica_set(world.record.routing.traffic), world.replica_set(world.target_digest)
     return Counts(
         desired=wanted_size(world, world.active) if world.active and world.active.on_every_node else world.full_size,

@@ -63,7 +63,7 @@ class Deadline:
 
 @answered_once
 def deadlines_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Deadline, ...]:
-    """All present waits, including those whose time has passed; ``gates`` are the gates shown."""
+    """Return all present waits, including those whose time has passed; ``gates`` are the gates shown."""
     shut = [gate for gate in gates if not gate.open]
     return (
         *_ahead(world, shut),
@@ -229,7 +229,7 @@ def _hidden(gate: str, reason: str, at: datetime) -> Deadline:
 
 
 def wake_at(world: World, gates: tuple[GateResult, ...] | None = None) -> datetime | None:
-    """The next moment after ``now`` at which to decide again; None where only an event can change anything.
+    """Return the next moment after ``now`` at which to decide again; None where only an event can change anything.
 
     A caller that has computed `gates_to_show` already passes them.
     """
@@ -240,7 +240,7 @@ def wake_at(world: World, gates: tuple[GateResult, ...] | None = None) -> dateti
 
 
 def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
-    """All waits, those that block the next version first; ``gates`` are the gates shown."""
+    """Return all waits, those that block the next version first; ``gates`` are the gates shown."""
     wake = wake_at(world, gates)
     return tuple(
         Wait(str(each.gate), each.version.number, each.reason, _known(each.at, wake))

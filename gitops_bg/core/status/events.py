@@ -37,7 +37,7 @@ from gitops_bg.core.model.version import AppKey, version_name
 
 
 def app_events(app: AppKey, before: Record, after: Record, now: datetime) -> tuple[Occurrence, ...]:
-    """What happened to an app between two records, of which ``after`` is saved at ``now``."""
+    """Return what happened to an app between two records, of which ``after`` is saved at ``now``."""
     if before == after:
         return ()
     switch, entries = before.routing.switch, new_entries(before, after)
@@ -57,7 +57,7 @@ def app_events(app: AppKey, before: Record, after: Record, now: datetime) -> tup
 
 
 def group_events(before: GroupRecord, after: GroupRecord) -> tuple[Occurrence, ...]:
-    """What happened to a release group between two records; it has no rollouts, and no traces."""
+    """Return what happened to a release group between two records; it has no rollouts, and no traces."""
     if before == after:
         return ()
     moving = before.transition
@@ -115,7 +115,7 @@ def _of_ledger(
 
 
 def entry_message(entry: LedgerEntry) -> str:
-    """The message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a beginning."""
+    """Return the message of the Kubernetes Event of a ledger entry: the only one of a movement, and of a beginning."""
     left, there = origin_of(entry), goal_of(entry)
     what = there
     if entry.event in MOVES:
@@ -205,7 +205,7 @@ class _OfRollout:
         return version.name if version else version_name(self.new.version, self.new.digest)
 
     def events(self) -> Iterator[Occurrence]:
-        """All of it, in order; that the whole is over comes last."""
+        """Yield all of it, in order; that the whole is over comes last."""
         if self.old is None and not self._has_entry(Event.CANDIDATE):
             yield Occurrence.of(Notice.ROLLOUT_STARTED, f"{self.called} begins")
         if self.old != self.new:
@@ -305,14 +305,14 @@ class _OfRollout:
 
 
 def waited(rollout: Rollout) -> int:
-    """How many seconds a rollout waited for people until it ended."""
+    """Return how many seconds a rollout waited for people until it ended."""
     if rollout.finished_at is None or rollout.waiting_since is None:
         return rollout.waited_seconds
     return rollout.waited_seconds + round((rollout.finished_at - rollout.waiting_since).total_seconds())
 
 
 def milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
-    """When each stage of a rollout ended, in their order; without those that have not."""
+    """Return when each stage of a rollout ended, in their order; without those that have not."""
     moments = {
         RolloutStage.AVAILABLE: rollout.available_at,
         RolloutStage.PROMOTED: rollout.promoted_at,
@@ -362,7 +362,7 @@ class _Trace:
         under: str = _ROOT,
         error: str = "",
     ) -> Span | None:
-        """A span that ``key`` tells from the others of the trace; its parent is that of the key ``under``."""
+        """Return a span that ``key`` tells from the others of the trace; its parent is that of the key ``under``."""
         if not self.epoch:
             return None
         trace_id = _id(32, self.epoch, str(self.app), str(self.rollout))
@@ -371,8 +371,8 @@ class _Trace:
         return Span(trace_id, _id(16, trace_id, key), parent_id, name, min(start, end), end, attributes, error)
 
     def of_entry(self, entry: LedgerEntry) -> Span | None:
-        """A span without length: the record forgets entries that Git has, so that only what is sent at once survives a
-        restart.
+        """Return a span without length: the record forgets entries that Git has, so that only what is sent at once
+        survives a restart.
         """
         attributes = (
             ("gitops_bg.event", str(entry.event)),
@@ -384,7 +384,7 @@ class _Trace:
         return self.span(f"ledger {entry.sequence}", entry.event, entry.at, entry.at, *attributes, error=error)
 
     def of_run(self, run: AnalysisRun) -> Span | None:
-        """The span of an analysis that ended."""
+        """Return the span of an analysis that ended."""
         if run.started_at is None or run.finished_at is None:
             return None
         metrics = ", ".join(one.metric.name for one in run.metrics)
@@ -394,7 +394,7 @@ class _Trace:
         return self.span(key, run.stage.called, run.started_at, run.finished_at, *attributes, under=under, error=error)
 
     def of_hook(self, run: HookRun, since: datetime, until: datetime, *, expired: bool) -> Span | None:
-        """The span of the time until a hook accepted, or until nobody asks it any more."""
+        """Return the span of the time until a hook accepted, or until nobody asks it any more."""
         attributes = (("gitops_bg.hook.type", str(run.type)), ("gitops_bg.hook.refused", run.refused))
         error = f"{run.type} hook {run.hook} expired" if expired else ""
         key = f"hook {_key(run)} {run.accepted} {run.expired}"

@@ -238,7 +238,7 @@ def _choices(group: _Group) -> Iterator[Advice]:
 
 
 def has_served(record: GroupRecord, observed: ObservedGroup) -> bool:
-    """Whether requests have ever reached a service of the active version."""
+    """Return whether requests have ever reached a service of the active version."""
     active = record.state.only(VersionStage.ACTIVE)
     return len(tuple(_unserved(record, observed))) < len(serving_in(record, active))
 

@@ -101,7 +101,7 @@ def _served_before(world: GroupWorld) -> str:
 
 
 def way_back(world: GroupWorld, override: Override) -> str:
-    """How far the way back from a version that failed is, and what is left to do for a person."""
+    """Return how far the way back from a version that failed is, and what is left to do for a person."""
     left, to = version_in(override.from_digest), version_in(override.to_digest)
     if world.record.state.only(VersionStage.ACTIVE) != to:
         return f"{left} serves until {to} can: {override.reason}"
@@ -117,7 +117,7 @@ def way_back(world: GroupWorld, override: Override) -> str:
 
 
 def hold_reason(world: GroupWorld) -> str:
-    """That the version which group.yaml names is on hold, and what lifts that; or empty."""
+    """Say that the version which group.yaml names is on hold, and what lifts that; or empty."""
     hold = world.record.held(world.digest_of(world.spec.active))
     return f"{hold.why}; `gitops-bg retry {world.key}` lifts the hold" if hold is not None else ""
 
@@ -127,7 +127,7 @@ def _rejected(world: GroupWorld) -> str:
 
 
 def not_accepted(world: GroupWorld) -> str:
-    """What stands against routes and Services, and somebody else has to mend; empty where nothing does."""
+    """Return what stands against routes and Services, and somebody else has to mend; empty where nothing does."""
     others = requests_claimed_by_others(world, carrying_routes(world)) or left_behind(world)
     refused = f"the cluster refuses a write: {world.observed.refused}" if world.observed.refused else ""
     against = why_not_attached(world) or refused_by(world) or refused or others
@@ -199,8 +199,8 @@ def _at_ease(world: GroupWorld) -> str:
 
 
 def unanswered(world: GroupWorld) -> Iterator[str]:
-    """What keeps requests that name a candidate from an answer, for each candidate: nobody sees it before somebody
-    tries, as live traffic is not affected.
+    """Yield what keeps requests that name a candidate from an answer, for each candidate: nobody sees it before
+    somebody tries, as live traffic is not affected.
     """
     for version in world.record.state.at(VersionStage.CANDIDATE):
         gone = (
@@ -347,12 +347,12 @@ GROUP_MEANINGS: Meanings = {
 
 @answered_once
 def standing_of(world: GroupWorld) -> Standing:
-    """What is the matter with the group: the first situation that holds."""
+    """Return what is the matter with the group: the first situation that holds."""
     return first_that_holds(SITUATIONS, world)
 
 
 def conditions_of(world: GroupWorld) -> tuple[Condition, ...]:
-    """The conditions of a group whose folder is valid."""
+    """Return the conditions of a group whose folder is valid."""
     standing, git = standing_of(world), world.observed.git
     coming = world.wanted if world.record.state.stage(world.wanted) is VersionStage.CANDIDATE else ""
     return (
@@ -373,7 +373,7 @@ def _promotion_rejected(world: GroupWorld) -> Iterator[Condition]:
 
 
 def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tuple[Condition, ...]:
-    """The conditions of a group whose folder has mistakes, or whose object is somebody else's."""
+    """Return the conditions of a group whose folder has mistakes, or whose object is somebody else's."""
     said = observed.foreign or "; ".join(map(str, desired.problems))
     return (
         *kstatus_of(Phase.INVALID, said),
@@ -384,7 +384,7 @@ def conditions_of_invalid(desired: DesiredGroup, observed: ObservedGroup) -> tup
 
 
 def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tuple[Condition, ...]:
-    """The conditions of a group of which nobody knows what its folder says, because main was rewritten."""
+    """Return the conditions of a group of which nobody knows what its folder says, because main was rewritten."""
     why = why_rewritten(record.lost)
     return (
         *kstatus_of(Phase.DEGRADED, f"{why}; {record.state.only(VersionStage.ACTIVE) or 'no version'} serves"),
@@ -395,7 +395,7 @@ def conditions_of_rewritten(observed: ObservedGroup, record: GroupRecord) -> tup
 
 
 def conditions_of_lost(said: str) -> tuple[Condition, ...]:
-    """The conditions of a group whose record is lost, and cannot be made again (`core.groups.succession`)."""
+    """Return the conditions of a group whose record is lost, and cannot be made again (`core.groups.succession`)."""
     return (
         *kstatus_of(Phase.DEGRADED, said),
         Condition(PROMOTION_REJECTED, True, RECORD_LOST, said),

@@ -55,7 +55,7 @@ ADOPTING = "Adopting"
 
 
 def adopting(world: World) -> Iterator[Condition]:
-    """The condition; nothing where the app's file says nothing of an adoption, or asks to go back."""
+    """Yield the condition; nothing where the app's file says nothing of an adoption, or asks to go back."""
     adopt, active = world.spec.adopt, world.active
     if adopt is None or at_rest(world):
         return
@@ -236,7 +236,7 @@ def _replica_failure(world: World) -> Iterator[Condition]:
 
 
 def candidate_ready(world: World) -> Iterator[Condition]:
-    """The condition; nothing where there is no candidate."""
+    """Yield the condition; nothing where there is no candidate."""
     candidate = world.candidate
     if candidate is None or at_rest(world):
         return
@@ -252,7 +252,7 @@ def candidate_ready(world: World) -> Iterator[Condition]:
 
 
 def hooks_passed(world: World, digest: str) -> Iterator[Condition]:
-    """What the hooks say of a version that does not serve: the first that blocks it, with its whole body.
+    """Yield what the hooks say of a version that does not serve: the first that blocks it, with its whole body.
 
     It is the version on its way, or else the target, which the hooks may have put on hold.
     """

@@ -234,7 +234,7 @@ class PolicyLog:
 
     @locked
     def changes(self) -> Sequence[PolicyChange]:
-        """The changes of policies in the ledger of this cluster, newest first."""
+        """Return the changes of policies in the ledger of this cluster, newest first."""
         return self.document().history[::-1]
 
     def document(self) -> PolicyDocument:
@@ -243,7 +243,7 @@ class PolicyLog:
 
     @locked
     def doubt(self) -> str:
-        """Why the file, as it stands, is not believed; empty where it is."""
+        """Return why the file, as it stands, is not believed; empty where it is."""
         foreign = self._branch.seen().foreign.get(POLICIES)
         return f"{POLICIES}: {foreign.why}" if foreign else ""
 

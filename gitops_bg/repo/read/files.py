@@ -56,7 +56,8 @@ class Blobs:
         self._known.clear()
 
     def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
-        """The size in bytes of every blob; afterwards all of them are in the mirror, but for those that are too large.
+        """Return the size in bytes of every blob; afterwards all of them are in the mirror, but for those that are too
+        large.
 
         Raises ``RemoteUnreachable`` where the remote does not provide them.
         """
@@ -67,7 +68,7 @@ class Blobs:
         return sought.sizes
 
     def sought(self, folders: Mapping[str, Iterable[str]]) -> Sought:
-        """The sizes of the blobs of these folders; missing ones are fetched in one exchange, within limits."""
+        """Return the sizes of the blobs of these folders; missing ones are fetched in one exchange, within limits."""
         wanted = sorted({blob for blobs in folders.values() for blob in blobs})
         sizes = {blob: len(self._known[blob]) for blob in wanted if blob in self._known}
         sizes |= self._here([blob for blob in wanted if blob not in sizes])
@@ -99,7 +100,7 @@ class Blobs:
                     found.lacking[blob] = single.why if single else why
 
     def read(self, blobs: Iterable[str]) -> dict[str, bytes | None]:
-        """The contents of every blob; None for one larger than ``LARGEST_BYTES``."""
+        """Return the contents of every blob; None for one larger than ``LARGEST_BYTES``."""
         return self.contents(self.sizes(blobs))
 
     def contents(self, sizes: Mapping[str, int]) -> dict[str, bytes | None]:
@@ -115,8 +116,8 @@ class Blobs:
         return contents
 
     def trees(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The raw tree objects behind names such as ``<commit>:<folder>``; names without a tree, or with
-        one of too many files, are left out.
+        """Return the raw tree objects behind names such as ``<commit>:<folder>``; names without a tree, or with one of
+        too many files, are left out.
         """
         asked = list(dict.fromkeys(names))
         headers = zip(asked, self._mirror.headers(asked), strict=True)
@@ -189,7 +190,7 @@ class Files:
         self._index = index
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, TreeEntry]]:
-        """The entries of these apps' folders at a commit, unread; an app that does not exist has none."""
+        """Return the entries of these apps' folders at a commit, unread; an app that does not exist has none."""
         places = self._index.places
         found = {app: _Folder(places.folder(app)) for app in apps}
         by_tree: defaultdict[str, list[_Folder]] = defaultdict(list)
@@ -214,7 +215,7 @@ class Files:
         return {app: change.after for path, app, change in there_all if path in folders}
 
     def read(self, entries: Iterable[TreeEntry], *, lenient: bool = False) -> dict[str, File]:
-        """The contents of entries, by path.
+        """Return the contents of entries, by path.
 
         Raises ``RemoteUnreachable`` where the remote does not hand out one of them; ``lenient``, that is a Problem of
         the file, and all others are read.
@@ -234,25 +235,26 @@ class Files:
         return {entry.path: _file(entry, contents, sought.lacking) for entry in wanted}
 
     def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes | None]:
-        """The contents behind object ids; None for those too large to read."""
+        """Return the contents behind object ids; None for those too large to read."""
         return self._blobs.read(blobs)
 
     def of(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, File]]:
-        """All files of these apps at a commit; one that the remote does not hand out is a Problem."""
+        """Return all files of these apps at a commit; one that the remote does not hand out is a Problem."""
         entries = self.entries(apps, commit)
         files = self.read((entry for names in entries.values() for entry in names.values()), lenient=True)
         return {app: {name: files[entry.path] for name, entry in names.items()} for app, names in entries.items()}
 
     def at(self, path: str, commit: str, *, lenient: bool = False) -> File | None:
-        """One file anywhere in the repository, or None. Raises as ``read``."""
+        """Return one file anywhere in the repository, or None. Raises as ``read``."""
         node = self._trees.at(commit, [path]).get(path, NOTHING)
         if node.folder or not node.id:
             return None
         return self.read([TreeEntry(path, node.mode, node.id)], lenient=lenient)[path]
 
     def below(self, path: str, commit: str, *, lenient: bool = False) -> dict[str, File]:
-        """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path; and what is in place of the
-        folder, or of one in it, and is not followed: what it holds is unknown, which is not absent. Raises as ``read``.
+        """Return all YAML files below a folder (``analysis``, ``policies``, ``groups``), by path; and what is in place
+        of the folder, or of one in it, and is not followed: what it holds is unknown, which is not absent. Raises as
+        ``read``.
         """
         found, node = _Folder(path), self._trees.at(commit, [path]).get(path, NOTHING)
         if node.mode in (LINK, SUBMODULE):
@@ -331,7 +333,7 @@ class _Folder:
         self._nested = True
 
     def entries(self) -> dict[str, TreeEntry]:
-        """All entries by name; where there are too many, only the known names, none of which is read."""
+        """Return all entries by name; where there are too many, only the known names, none of which is read."""
         if self._count <= MOST_FILES and not self._nested:
             return self._entries
         message = f"has {self._count} YAML files; at most {MOST_FILES} are read"

@@ -74,7 +74,7 @@ def _revision(value: Any) -> Revision:
 
 
 def is_open(value: object) -> bool:
-    """Whether a value is text with ``{{…}}``, so that it is validated only when its args are known."""
+    """Return whether a value is text with ``{{…}}``, so that it is validated only when its args are known."""
     return isinstance(value, str) and "{{" in value
 
 
@@ -109,7 +109,7 @@ def _limit(value: Any) -> int | str:
 
 
 def whole_seconds(period: int | str) -> int:
-    """The seconds of a period without open args; a part of a second counts as one.
+    """Return the seconds of a period without open args; a part of a second counts as one.
 
     >>> whole_seconds("5m"), whole_seconds(30), whole_seconds("500ms")
     (300, 30, 1)

@@ -19,7 +19,7 @@ from gitops_bg.spec.yaml.scalars import Body, Path, as_map, maps
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """The known name nearest to ``name`` that a slip or two lie between; empty where there is none.
+    """Return the known name nearest to ``name`` that a slip or two lie between; empty where there is none.
 
     >>> near("wbe", ["web", "api"]), near("web-preveiw", ["web-preview"]), near("web", ["web-preview", "db"])
     ('web', 'web-preview', '')
@@ -29,7 +29,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def distance(one: str, other: str) -> int:
-    """How many letters are missing, too many, wrong, or swapped with their neighbour (optimal string alignment).
+    """Return how many letters are missing, too many, wrong, or swapped with their neighbour (optimal string alignment).
 
     >>> distance("web", "web"), distance("wbe", "web"), distance("settings", "setings"), distance("a", "xyz")
     (0, 1, 1, 3)
@@ -72,7 +72,7 @@ class PlacedContainer:
         return self.group == INIT and self.body.get("restartPolicy") != "Always"
 
     def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
-        """A problem with a field below the container."""
+        """Return a problem with a field below the container."""
         return self.document.problem((*self.path, *path), message, remedy, at_key=at_key)
 
 
@@ -112,18 +112,18 @@ class AppFolder:
         return as_map(value_at(self.app.value, ("spec", "strategy", "blueGreen")))
 
     def containers(self) -> Iterator[PlacedContainer]:
-        """Every container of the template, init containers first."""
+        """Yield every container of the template, init containers first."""
         if self.target:
             for group in (INIT, MAIN):
                 for index, body in maps(self.pod.get(group)):
                     yield PlacedContainer(self.target, (*self.pod_path, group, index), body, group)
 
     def of_kind(self, *kinds: str) -> Iterator[Document]:
-        """The documents of these kinds beside the target."""
+        """Return the documents of these kinds beside the target."""
         return (each for each in self.others if each.value.get("kind") in kinds)
 
     def services(self) -> Iterator[Document]:
-        """The manifests of the Services that app.yaml names, or that are live under such a name."""
+        """Yield the manifests of the Services that app.yaml names, or that are live under such a name."""
         member = member_of(self.config.folder)
         named = {name for name, _, _ in self.named_services()}
         for each in self.of_kind("Service"):
@@ -132,12 +132,12 @@ class AppFolder:
                 yield each
 
     def named_services(self) -> list[tuple[str, Path, str]]:
-        """The Services that app.yaml names, as `service_fields` has them."""
+        """Return the Services that app.yaml names, as `service_fields` has them."""
         return list(service_fields(self.config.spec.strategy, self.app.value)) if self.config.spec else []
 
 
 def name_of(document: Document) -> str:
-    """The name of an object; empty where it has none."""
+    """Return the name of an object; empty where it has none."""
     return str(as_map(document.value.get("metadata")).get("name", ""))
 
 
@@ -188,10 +188,10 @@ NO_EFFECT = Rule(
 
 
 def error(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
-    """A rule whose findings Kubernetes refuses, or can never run."""
+    """Return a rule whose findings Kubernetes refuses, or can never run."""
     return FolderRule(name, LintSeverity.ERROR, says, find)
 
 
 def note_rule(name: str, says: str, find: Callable[[AppFolder], Iterable[Problem]]) -> FolderRule:
-    """A rule whose findings are valid."""
+    """Return a rule whose findings are valid."""
     return FolderRule(name, LintSeverity.NOTE, says, find)

@@ -348,7 +348,7 @@ _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]
 
 
 def amount(value: object) -> Decimal | None:
-    """How much a quantity is; None where it is none.
+    """Return how much a quantity is; None where it is none.
 
     >>> amount("500m"), amount("1Ki"), amount(2), amount("1 Gi"), amount("1gb")
     (Decimal('0.500'), Decimal('1024'), Decimal('2'), None, None)

@@ -406,7 +406,7 @@ RULES: tuple[Rule, ...] = (PROBLEM, FIELD, STALE, *FOLDER_RULES, REFUSED_ADDRESS
 
 
 def findings(folder: AppFolder, *severities: LintSeverity) -> Iterator[Finding]:
-    """What the rules of these severities find."""
+    """Yield what the rules of these severities find."""
     for rule in FOLDER_RULES:
         if rule.severity in severities:
             yield from (Finding(rule, problem) for problem in first_of(rule.find(folder)))

@@ -45,33 +45,33 @@ class Text:
         self._nodes = locate(data, number)
 
     def find(self, path: Path) -> Node | None:
-        """The place of a field; None where it does not exist."""
+        """Return the place of a field; None where it does not exist."""
         return self._nodes.get(path)
 
     def node(self, path: Path) -> Node:
-        """The place of an existing field."""
+        """Return the place of an existing field."""
         return self._nodes[path]
 
     def property_length(self, node: Node) -> int:
-        """How many characters the anchor before a value takes."""
+        """Return how many characters the anchor before a value takes."""
         match = _ANCHOR.match(self._text, node.start)
         return len(match.group()) if match else 0
 
     def content_end(self, node: Node) -> int:
-        """The end of a value without the line breaks of a literal block."""
+        """Return the end of a value without the line breaks of a literal block."""
         return len(self._text[: node.end].rstrip())
 
     def replaced(self, start: int, end: int, new: str) -> bytes:
-        """The file with the characters from ``start`` to ``end`` replaced."""
+        """Return the file with the characters from ``start`` to ``end`` replaced."""
         return (self._mark + self._text[:start] + new + self._text[end:]).encode()
 
     def with_value(self, node: Node, new: str) -> bytes:
-        """The file with a value of a mapping replaced by one on its key's line."""
+        """Return the file with a value of a mapping replaced by one on its key's line."""
         start = self._text.index(":", self._key_end(node)) + 1
         return self.replaced(start, self.content_end(node), f" {new}")
 
     def with_entry(self, parent: Node, path: Path, entry: str) -> bytes:
-        """The file with a new entry in a mapping: ``entry`` is ``key: value`` on one line."""
+        """Return the file with a new entry in a mapping: ``entry`` is ``key: value`` on one line."""
         if parent.flow:
             inside = self.property_length(parent) + parent.start + 1
             rest = self._text[inside:].lstrip()
@@ -83,11 +83,13 @@ class Text:
         return self.replaced(below, below, f"{self._line_break()}{indent}{entry}")
 
     def entry_lines(self, node: Node) -> str:
-        """The lines of an entry of a block mapping from its key on, including comments; with plain line breaks."""
+        """Return the lines of an entry of a block mapping from its key on, including comments; with plain line
+        breaks.
+        """
         return self._text[slice(*self._entry_place(node))].replace("\r\n", "\n")
 
     def with_entry_lines(self, node: Node, lines: str) -> bytes:
-        """The file with an entry of a block mapping replaced by such lines."""
+        """Return the file with an entry of a block mapping replaced by such lines."""
         return self.replaced(*self._entry_place(node), lines.replace("\n", self._line_break()))
 
     def _entry_place(self, node: Node) -> tuple[int, int]:
@@ -95,8 +97,8 @@ class Text:
         return self._text.rfind("\n", 0, start) + 1, self._line_end(self.content_end(node))
 
     def without(self, node: Node, parent: Node) -> bytes:
-        """The file without an entry of a mapping: without its lines, or in a flow mapping without its text and one
-        comma.
+        """Return the file without an entry of a mapping: without its lines, or in a flow mapping without its text and
+        one comma.
         """
         start, end = node.key_start or 0, self.content_end(node)
         if parent.flow:
@@ -387,7 +389,7 @@ class Piece:
 
 
 def pieces(file: str, data: bytes) -> list[Piece]:
-    """The documents of a file, in order. Raises ``InvalidInput`` where it cannot be read."""
+    """Return the documents of a file, in order. Raises ``InvalidInput`` where it cannot be read."""
     found = [_piece(file, text) for text in _cut(data.decode())]
     reading = read(file, data)
     if reading.problems:
@@ -396,7 +398,7 @@ def pieces(file: str, data: bytes) -> list[Piece]:
 
 
 def piece_of(file: str, data: bytes, named: Named) -> Piece | None:
-    """The document of a kind and name, or None. Raises as `pieces`."""
+    """Return the document of a kind and name, or None. Raises as `pieces`."""
     return next((piece for piece in pieces(file, data) if piece.named == named), None)
 
 

@@ -39,7 +39,7 @@ class Unreadable:
 
 
 def unreadable(data: bytes) -> Unreadable | None:
-    """What is in place of the manifest; None where it may be one.
+    """Return what is in place of the manifest; None where it may be one.
 
     >>> unreadable(b"a: 1\\n<<<<<<< HEAD\\nb: 2\\n").line
     2
@@ -91,7 +91,7 @@ class Document:
         return self.file.rpartition("/")[0]
 
     def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
-        """A problem with the field at ``path``; a missing path gets the place of its nearest parent.
+        """Return a problem with the field at ``path``; a missing path gets the place of its nearest parent.
 
         ``at_key`` gives the place of the key instead of that of the value. Parses the file again: for errors only.
         What the document says at a path that is hidden (`paths.is_hidden`) is not in the problem, whoever words it.
@@ -111,7 +111,8 @@ class Document:
         return Problem(self.file, message, line, column, written(path), remedy)
 
     def quoting(self, path: Path) -> str:
-        """The remedy that makes the scalar at ``path`` text: in quotes, as its author wrote it (``3.10``, ``0x1F``).
+        """Return the remedy that makes the scalar at ``path`` text: in quotes, as its author wrote it (``3.10``,
+        ``0x1F``).
 
         Without the text where that may be secret, and where the document has no file.
         """
@@ -140,7 +141,7 @@ class FileReading:
 
 
 def read(file: str, data: bytes) -> FileReading:
-    """All documents of a file; empty ones are left out. ``file`` is the name in its problems.
+    """Return all documents of a file; empty ones are left out. ``file`` is the name in its problems.
 
     >>> [document.value for document in read("a.yaml", b"a: 1\\n---\\nb: [x]").documents]
     [{'a': 1}, {'b': ['x']}]
@@ -159,7 +160,7 @@ def read(file: str, data: bytes) -> FileReading:
 
 
 def read_one(file: str, data: bytes) -> tuple[Document | None, tuple[Problem, ...]]:
-    """The one document of a file, which must be a mapping; else None and the problems."""
+    """Return the one document of a file, which must be a mapping; else None and the problems."""
     reading = read(file, data)
     if reading.problems:
         return None, reading.problems
@@ -197,12 +198,12 @@ def first_of_each(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def more_like(problem: Problem) -> Problem:
-    """What is said in place of all further problems of a file."""
+    """Return what is said in place of all further problems of a file."""
     return Problem(problem.file, "the file has more problems like these", problem.line, remedy="mend these first")
 
 
 def locate(data: bytes, number: int = 0) -> Mapping[Path, Node]:
-    """The place of every field of document ``number``."""
+    """Return the place of every field of document ``number``."""
     return _located(data).get(number, {})
 
 
@@ -217,7 +218,7 @@ def _located(data: bytes) -> Mapping[int, Mapping[Path, Node]]:
 
 
 def kind_of(value: Any) -> str:
-    """The type of a value, in plain words.
+    """Return the type of a value, in plain words.
 
     >>> kind_of({}), kind_of(["x"]), kind_of("x"), kind_of(1), kind_of(None), kind_of(True)
     ('a mapping', 'a list', 'text', 'a number', 'nothing', 'a truth value')

@@ -24,22 +24,22 @@ Body = Mapping[str, Any]
 
 
 def as_map(value: Any) -> Body:
-    """The value if it is a mapping, else an empty one."""
+    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def as_maps(value: Any) -> list[Body]:
-    """The mappings of a list; none where it is no list."""
+    """Return the mappings of a list; none where it is no list."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def maps(value: Any) -> Iterator[tuple[int, Body]]:
-    """The mappings of a list that say something, each with its place."""
+    """Return the mappings of a list that say something, each with its place."""
     return ((place, each) for place, each in enumerate(value if isinstance(value, list) else ()) if as_map(each))
 
 
 def texts(value: Any) -> Iterator[tuple[str, str]]:
-    """The entries of a mapping whose key and value are text."""
+    """Return the entries of a mapping whose key and value are text."""
     return ((key, each) for key, each in as_map(value).items() if isinstance(key, str) and isinstance(each, str))
 
 
@@ -53,7 +53,7 @@ _OCTAL = re.compile(r"0o?([0-7]{3,4})")
 
 
 def mode_remedy(path: Sequence[str | int], text: str) -> str:
-    """What to write for a mode in octal at a path; empty where it is none.
+    """Return what to write for a mode in octal at a path; empty where it is none.
 
     >>> mode_remedy(["volumes", 0, "secret", "defaultMode"], "0400")
     'write 256, which is 0400 in octal'
@@ -63,7 +63,7 @@ def mode_remedy(path: Sequence[str | int], text: str) -> str:
 
 
 def meant_in_octal(mode: int) -> int | None:
-    """The mode that the digits of a number say in octal; None where they say none.
+    """Return the mode that the digits of a number say in octal; None where they say none.
 
     >>> meant_in_octal(644), meant_in_octal(420), meant_in_octal(888)
     (420, 272, None)
@@ -90,7 +90,7 @@ class AmbiguousScalar:
 
 
 def quoted(text: str) -> str:
-    """The remedy that always works.
+    """Return the remedy that always works.
 
     >>> quoted("yes")
     'quote it: "yes"'
@@ -105,7 +105,8 @@ def _truth(text: str, meaning: str) -> AmbiguousScalar:
 
 
 def unquoted(text: str, kind: type) -> str:
-    """The remedy for a value in quotes that is to be of a kind; empty where it is none of that kind by any reading.
+    """Return the remedy for a value in quotes that is to be of a kind; empty where it is none of that kind by any
+    reading.
 
     >>> unquoted("2", int), unquoted("010", int), unquoted("web", int)
     ('remove the quotes', 'write it in decimal digits, without quotes', '')
@@ -148,7 +149,7 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def resolve(text: str) -> Scalar | AmbiguousScalar:
-    """The value that every YAML parser gives an unquoted ``text``, or the doubt where they differ.
+    """Return the value that every YAML parser gives an unquoted ``text``, or the doubt where they differ.
 
     >>> resolve("1.0.0"), resolve("8080"), resolve("True"), resolve("~")
     ('1.0.0', 8080, True, None)
@@ -201,7 +202,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./$(][A-Za-z0-9_./@()+=*~$^-]*(?:[ :][A-Za-z0-9
 
 
 def to_yaml(value: Mapping[str, Json]) -> str:
-    """A mapping as a block of YAML, ending with a line break; keys keep their order.
+    """Return a mapping as a block of YAML, ending with a line break; keys keep their order.
 
     >>> print(to_yaml({"a": "yes", "b": [{"c": 1, "d": []}], "e": "two\\nlines\\n"}), end="")
     a: "yes"
@@ -216,7 +217,7 @@ def to_yaml(value: Mapping[str, Json]) -> str:
 
 
 def scalar(value: Json) -> str:
-    """A scalar on one line, quoted where any YAML parser could read it as something else.
+    """Return a scalar on one line, quoted where any YAML parser could read it as something else.
 
     >>> scalar("1.0.0"), scalar("010"), scalar(True), scalar(1e20), scalar("a: b")
     ('1.0.0', '"010"', 'true', '1.0e+20', '"a: b"')
@@ -295,8 +296,8 @@ _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether nothing that the document says at ``path`` may be shown: it may be the value of a secret, whatever the
-    kind is called. Capitals do not count: people misspell these fields.
+    """Return whether nothing that the document says at ``path`` may be shown: it may be the value of a secret, whatever
+    the kind is called. Capitals do not count: people misspell these fields.
 
     >>> is_hidden(("stringData", "pin")), is_hidden(("spec", "template", "data")), is_hidden(("metadata", "name"))
     (True, True, False)
@@ -305,7 +306,7 @@ def is_hidden(path: Path) -> bool:
 
 
 def written(path: Iterable[str | int]) -> str:
-    """A path as an error shows it: of what is below ``data`` only the first key.
+    """Return a path as an error shows it: of what is below ``data`` only the first key.
 
     >>> written(("spec", "containers", 0, "image")), written(("metadata", "labels", "app.io/x"))
     ('spec.containers[0].image', 'metadata.labels["app.io/x"]')
